@@ -1,0 +1,1 @@
+//! Simulation of the engine: model and crash tests.
