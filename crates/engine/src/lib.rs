@@ -1,1 +1,2 @@
-//! Placeholder of the workspace skeleton.
+//! Halite's storage engine: regions of sorted, versioned cells on a local disk.
+pub mod env;

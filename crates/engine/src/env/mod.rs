@@ -1,0 +1,160 @@
+//! The one door to the outside: files, time, chance and threads.
+//!
+//! The engine takes an [`Env`] and touches nothing else, so a simulation can own the disk, the clock and the order of
+//! events. Paths are relative to the root the file system was opened on, with `/` between the parts; the root is `""`.
+
+use std::io;
+use std::sync::Arc;
+
+pub mod os;
+pub mod sim;
+
+/// Everything outside the engine.
+#[derive(Clone)]
+pub struct Env {
+    /// The disk.
+    pub fs: Arc<dyn Fs>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance: file names and the like.
+    pub rng: Arc<dyn Rng>,
+    /// Threads; a simulation has none and steps the engine's jobs itself.
+    pub threads: Arc<dyn Threads>,
+}
+
+/// A directory tree. Nothing is durable until it is synced: a file's bytes by [`File::sync`], its name by
+/// [`Fs::sync_dir`] on its directory.
+pub trait Fs: Send + Sync {
+    /// What to call the root in messages: its path on a real disk.
+    fn root(&self) -> String;
+    /// Creates a file to write, which must not exist.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn create(&self, path: &str) -> io::Result<Box<dyn FileWriter>>;
+    /// Opens a file to append to, which must exist.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>>;
+    /// Opens a file to read.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn open(&self, path: &str) -> io::Result<Arc<dyn FileReader>>;
+    /// Gives a file another name in one step, in place of what had that name.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Takes a file's name away; open readers go on.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn remove_file(&self, path: &str) -> io::Result<()>;
+    /// Takes an empty directory away.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn remove_dir(&self, path: &str) -> io::Result<()>;
+    /// Makes a directory and those above it; it may exist.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn create_dir_all(&self, path: &str) -> io::Result<()>;
+    /// The entries of a directory, by name.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>>;
+    /// Whether a file or directory of that name exists.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn exists(&self, path: &str) -> io::Result<bool>;
+    /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn sync_dir(&self, path: &str) -> io::Result<()>;
+    /// Takes the lock file `path` for this process, creating it; it is held until the returned value is dropped.
+    /// `None` if another holds it. The file holds `owner` for people to read.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>>;
+}
+
+/// One entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirEntry {
+    /// Its name, without the directory.
+    pub name: String,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+    /// Its length in bytes; 0 for a directory.
+    pub bytes: u64,
+}
+
+/// A file that is being written, from its end on.
+pub trait FileWriter: Send {
+    /// Appends all of `bytes`.
+    ///
+    /// # Errors
+    /// As the operating system's; some of the bytes may have been written.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Makes the bytes written so far durable (`fdatasync`).
+    ///
+    /// # Errors
+    /// As the operating system's; what is durable is unknown then, and trying again proves nothing.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Cuts the file to `bytes` bytes.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn truncate(&mut self, bytes: u64) -> io::Result<()>;
+}
+
+/// A file that is being read, from anywhere and by several threads.
+pub trait FileReader: Send + Sync {
+    /// Its length in bytes.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn len(&self) -> io::Result<u64>;
+    /// Fills `buffer` from `offset` on.
+    ///
+    /// # Errors
+    /// As the operating system's; `UnexpectedEof` if the file ends before.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+/// The time.
+pub trait Clock: Send + Sync {
+    /// Milliseconds since 1970, UTC. It may jump either way.
+    fn now_ms(&self) -> i64;
+    /// Nanoseconds since some moment; it never goes back.
+    fn monotonic_ns(&self) -> u64;
+}
+
+/// Chance.
+pub trait Rng: Send + Sync {
+    /// 64 random bits.
+    fn next_u64(&self) -> u64;
+}
+
+/// Threads.
+pub trait Threads: Send + Sync {
+    /// Runs `work` on a thread of its own. `None` means that there are no threads here: whoever owns this environment
+    /// steps the work by other means, and `work` is dropped.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Option<Box<dyn JoinHandle>>>;
+}
+
+/// A running thread.
+pub trait JoinHandle: Send + Sync {
+    /// Waits for its end.
+    fn join(self: Box<Self>);
+}

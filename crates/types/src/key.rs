@@ -1,0 +1,148 @@
+//! Row-key ranges and the byte arithmetic on row keys; `print` and `parse` of HBase's `\xNN` notation.
+
+use std::ops::Bound;
+
+use bytes::Bytes;
+
+/// A range of row keys. The empty start is the first row, the unbounded end the last.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RowRange {
+    /// Where it begins.
+    pub start: Bound<Bytes>,
+    /// Where it ends.
+    pub end: Bound<Bytes>,
+}
+
+impl Default for RowRange {
+    fn default() -> Self {
+        Self::all()
+    }
+}
+
+impl RowRange {
+    /// Every row.
+    pub fn all() -> Self {
+        Self { start: Bound::Unbounded, end: Bound::Unbounded }
+    }
+
+    /// Rows that begin with `prefix`.
+    pub fn prefix(prefix: impl Into<Bytes>) -> Self {
+        let prefix = prefix.into();
+        let end = successor_of_prefix(&prefix).map_or(Bound::Unbounded, |end| Bound::Excluded(Bytes::from(end)));
+        Self { start: Bound::Included(prefix), end }
+    }
+
+    /// Whether no row can lie in it.
+    pub fn is_empty(&self) -> bool {
+        match (&self.start, &self.end) {
+            (Bound::Unbounded, Bound::Excluded(end)) => end.is_empty(),
+            (Bound::Included(start), Bound::Included(end)) => start > end,
+            (Bound::Included(start), Bound::Excluded(end)) | (Bound::Excluded(start), Bound::Included(end)) => start >= end,
+            // Between a row and its next possible neighbour, row + 00, there is nothing.
+            (Bound::Excluded(start), Bound::Excluded(end)) => successor_of_row(start).as_slice() >= &end[..],
+            _ => false,
+        }
+    }
+
+    /// Whether `row` lies in it.
+    pub fn contains(&self, row: &[u8]) -> bool {
+        let after_start = match &self.start {
+            Bound::Unbounded => true,
+            Bound::Included(start) => row >= &start[..],
+            Bound::Excluded(start) => row > &start[..],
+        };
+        after_start && !self.is_past_end(row)
+    }
+
+    /// Whether `row` lies behind the end.
+    #[inline]
+    pub fn is_past_end(&self, row: &[u8]) -> bool {
+        match &self.end {
+            Bound::Unbounded => false,
+            Bound::Included(end) => row > &end[..],
+            Bound::Excluded(end) => row >= &end[..],
+        }
+    }
+}
+
+/// The first row key behind all keys that begin with `prefix`; `None` if there is none (the prefix is all `ff`).
+pub fn successor_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+/// The smallest row key greater than `row`: `row` + `00`.
+pub fn successor_of_row(row: &[u8]) -> Vec<u8> {
+    let mut next = Vec::with_capacity(row.len() + 1);
+    next.extend_from_slice(row);
+    next.push(0);
+    next
+}
+
+/// Bytes as HBase prints them (`Bytes.toStringBinary`): printable ASCII as it is, the rest and the backslash as `\xNN`.
+pub fn print_bytes(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if (0x20..0x7f).contains(&byte) && byte != b'\\' {
+            out.push(char::from(byte));
+        } else {
+            write!(out, "\\x{byte:02X}").expect("writing to a string");
+        }
+    }
+    out
+}
+
+/// The reverse of [`print_bytes`] (`Bytes.toBytesBinary`): `\xNN` becomes a byte, everything else stays as it is.
+pub fn parse_bytes(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        if let [b'\\', b'x', high, low, ..] = bytes[at..]
+            && let (Some(high), Some(low)) = (hex_digit(high), hex_digit(low))
+        {
+            out.push(high << 4 | low);
+            at += 4;
+        } else {
+            out.push(bytes[at]);
+            at += 1;
+        }
+    }
+    out
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_ends_at_its_successor() {
+        assert_eq!(successor_of_prefix(b"ab"), Some(b"ac".to_vec()));
+        assert_eq!(successor_of_prefix(b"a\xff\xff"), Some(b"b".to_vec()));
+        assert_eq!(successor_of_prefix(b"\xff"), None);
+        assert_eq!(successor_of_prefix(b""), None);
+    }
+
+    #[test]
+    fn printed_bytes_parse_back() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(parse_bytes(&print_bytes(&all)), all);
+        assert_eq!(print_bytes(b"a\\\x00\xff z"), "a\\x5C\\x00\\xFF z");
+        assert_eq!(parse_bytes("a\\xg0"), b"a\\xg0");
+    }
+
+    #[test]
+    fn an_inverted_range_is_empty() {
+        let range = |start: &'static str, end: &'static str| RowRange { start: Bound::Included(start.into()), end: Bound::Excluded(end.into()) };
+        assert!(range("b", "a").is_empty() && range("a", "a").is_empty() && !range("a", "b").is_empty());
+        let open = RowRange { start: Bound::Excluded("a".into()), end: Bound::Excluded("a\0".into()) };
+        assert!(open.is_empty());
+    }
+}
