@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
+pub mod chance;
 pub mod os;
 pub mod sim;
 
