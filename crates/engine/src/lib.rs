@@ -1,4 +1,4 @@
 //! Halite's storage engine: regions of sorted, versioned cells on a local disk.
 pub mod env;
-pub mod scan;
 pub mod memstore;
+pub mod scan;
