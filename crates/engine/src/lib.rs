@@ -2,3 +2,4 @@
 pub mod env;
 pub mod hfile;
 pub mod memstore;
+pub mod scan;
