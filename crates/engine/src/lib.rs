@@ -1,3 +1,5 @@
 //! Halite's storage engine: regions of sorted, versioned cells on a local disk.
 pub mod env;
+pub mod hfile;
 pub mod memstore;
+pub mod scan;

@@ -1,0 +1,2 @@
+//! Reading rows: what a scan or get goes through.
+pub mod filter;
