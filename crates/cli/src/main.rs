@@ -1,2 +1,29 @@
-//! The `halite` command.
-fn main() {}
+//! The `halite` command: reads its arguments, runs a subcommand and turns failure into an exit code.
+#![forbid(unsafe_code)]
+
+mod cmd;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// A store with HBase's data model on a local disk.
+#[derive(Parser)]
+#[command(name = "halite", version, about, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: cmd::Command,
+}
+
+fn main() -> ExitCode {
+    match cmd::run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) => report(&error),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "this is where an error reaches the person who typed the command")]
+fn report(error: &anyhow::Error) -> ExitCode {
+    eprintln!("halite: {error:#}");
+    ExitCode::FAILURE
+}

@@ -116,6 +116,7 @@ pub trait FileWriter: Send {
 }
 
 /// A file that is being read, from anywhere and by several threads.
+#[expect(clippy::len_without_is_empty, reason = "a file is asked for its length only")]
 pub trait FileReader: Send + Sync {
     /// Its length in bytes.
     ///

@@ -1,1 +1,386 @@
+//! The real outside: files below a directory, the system's clock, chance and threads.
+//!
+//! Files are written in append mode and read with `pread`, so readers share one handle and writers need no position.
+#![expect(clippy::disallowed_methods, reason = "this file is the door that everything else goes through")]
 
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use halite_types::{Error, Result};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::{Clock, DirEntry, Env, FileReader, FileWriter, Fs, JoinHandle, Rng, Threads};
+
+impl Env {
+    /// The operating system, with files below `root`. The directory is made, durably, if it is not there.
+    ///
+    /// # Errors
+    /// `ReadOnly`, `DiskFull` or `Io` if `root` cannot be made; `InvalidRequest` if it is not a directory.
+    pub fn os(root: impl AsRef<Path>) -> Result<Self> {
+        let root = root.as_ref();
+        make_root(root).map_err(|error| Error::io(format!("store directory {}: cannot be made", root.display()), error))?;
+        if !root.is_dir() {
+            return Err(Error::invalid(format!("store directory {}: this is not a directory; give the path of one", root.display())));
+        }
+        let fs = OsFs::new(root).map_err(|error| Error::io(format!("store directory {}: cannot be opened", root.display()), error))?;
+        Ok(Self { fs: Arc::new(fs), clock: Arc::new(OsClock::default()), rng: Arc::new(OsRng::default()), threads: Arc::new(OsThreads) })
+    }
+}
+
+/// Makes `root` and what is missing above it, each durable before the next is made in it.
+fn make_root(root: &Path) -> io::Result<()> {
+    if root.exists() {
+        return Ok(());
+    }
+    let parent = match root.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Ok(()),
+    };
+    make_root(parent)?;
+    match fs::create_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        other => other?,
+    }
+    File::open(parent)?.sync_all()
+}
+
+/// The files below one directory of the operating system.
+#[derive(Debug)]
+pub struct OsFs {
+    root: PathBuf,
+}
+
+impl OsFs {
+    /// The files below `root`, whatever directory the process changes to later.
+    ///
+    /// # Errors
+    /// If the current directory is needed to find `root` and is gone.
+    pub fn new(root: &Path) -> io::Result<Self> {
+        Ok(Self { root: std::path::absolute(root)? })
+    }
+
+    fn path(&self, path: &str) -> io::Result<PathBuf> {
+        let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        if inside { Ok(self.root.join(path)) } else { Err(invalid(format!("{path:?} does not lie below the store directory"))) }
+    }
+}
+
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+impl Fs for OsFs {
+    fn root(&self) -> String {
+        self.root.display().to_string()
+    }
+
+    fn create(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
+        let file = OpenOptions::new().append(true).create_new(true).open(self.path(path)?)?;
+        Ok(Box::new(OsWriter { file }))
+    }
+
+    fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
+        let file = OpenOptions::new().append(true).open(self.path(path)?)?;
+        Ok(Box::new(OsWriter { file }))
+    }
+
+    fn open(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
+        Ok(Arc::new(OsReader { file: File::open(self.path(path)?)? }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from)?, self.path(to)?)
+    }
+
+    fn remove_file(&self, path: &str) -> io::Result<()> {
+        fs::remove_file(self.path(path)?)
+    }
+
+    fn remove_dir(&self, path: &str) -> io::Result<()> {
+        fs::remove_dir(self.path(path)?)
+    }
+
+    fn create_dir_all(&self, path: &str) -> io::Result<()> {
+        fs::create_dir_all(self.path(path)?)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(self.path(path)?)? {
+            let entry = entry?;
+            // A link counts as what it points to, so that a table may lie on another disk.
+            let metadata = match fs::metadata(entry.path()).or_else(|_| entry.metadata()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
+            let is_dir = metadata.is_dir();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            entries.push(DirEntry { name, is_dir, bytes: if is_dir { 0 } else { metadata.len() } });
+        }
+        entries.sort_unstable();
+        Ok(entries)
+    }
+
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        self.path(path)?.try_exists()
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        File::open(self.path(path)?)?.sync_all()
+    }
+
+    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.path(path)?)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            other => other?,
+        }
+        file.set_len(0)?;
+        file.write_all(owner.as_bytes())?;
+        // The kernel gives the lock back when the handle is closed, also when the process is killed.
+        Ok(Some(Box::new(file)))
+    }
+}
+
+struct OsWriter {
+    file: File,
+}
+
+impl FileWriter for OsWriter {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn truncate(&mut self, bytes: u64) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        if bytes > length {
+            return Err(invalid(format!("a file of {length} bytes cannot be cut to {bytes}")));
+        }
+        self.file.set_len(bytes)
+    }
+}
+
+struct OsReader {
+    file: File,
+}
+
+impl FileReader for OsReader {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+}
+
+/// The system's clock.
+#[derive(Debug)]
+pub struct OsClock {
+    start: Instant,
+}
+
+impl Default for OsClock {
+    fn default() -> Self {
+        Self { start: Instant::now() }
+    }
+}
+
+impl Clock for OsClock {
+    fn now_ms(&self) -> i64 {
+        let milliseconds = |duration: std::time::Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => milliseconds(since),
+            Err(before) => -milliseconds(before.duration()),
+        }
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Chance, seeded by the system.
+#[derive(Debug)]
+pub struct OsRng {
+    state: AtomicU64,
+}
+
+impl Default for OsRng {
+    fn default() -> Self {
+        // The standard library keys its hash maps with the system's randomness, which saves a system call of our own.
+        let seed = RandomState::new().hash_one(std::process::id());
+        Self { state: AtomicU64::new(seed) }
+    }
+}
+
+impl Rng for OsRng {
+    fn next_u64(&self) -> u64 {
+        split_mix(&self.state)
+    }
+}
+
+/// The next number of a `SplitMix64` generator, which has one word of state and so needs no lock.
+pub(super) fn split_mix(state: &AtomicU64) -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut word = state.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// The system's threads.
+#[derive(Clone, Copy, Debug)]
+pub struct OsThreads;
+
+impl Threads for OsThreads {
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Option<Box<dyn JoinHandle>>> {
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
+        Ok(Some(Box::new(OsJoinHandle(thread))))
+    }
+}
+
+struct OsJoinHandle(std::thread::JoinHandle<()>);
+
+impl JoinHandle for OsJoinHandle {
+    fn join(self: Box<Self>) {
+        // A panic of the thread was reported by its own hook; here only its end matters.
+        let _ = self.0.join();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env() -> (tempfile::TempDir, Env) {
+        let directory = tempfile::tempdir().unwrap();
+        let env = Env::os(directory.path().join("a/b")).unwrap();
+        (directory, env)
+    }
+
+    fn read(env: &Env, path: &str) -> Vec<u8> {
+        let file = env.fs.open(path).unwrap();
+        let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_cut_file_goes_on_at_its_new_end() {
+        let (_directory, env) = env();
+        let mut writer = env.fs.create("f").unwrap();
+        writer.write_all(b"hello world").unwrap();
+        writer.truncate(5).unwrap();
+        writer.write_all(b"!").unwrap();
+        writer.sync().unwrap();
+        assert_eq!(writer.truncate(100).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        env.fs.append("f").unwrap().write_all(b"?").unwrap();
+        assert_eq!(read(&env, "f"), b"hello!?");
+        assert_eq!(env.fs.create("f").err().unwrap().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(env.fs.append("g").err().unwrap().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_read_past_the_end_is_an_error() {
+        let (_directory, env) = env();
+        env.fs.create("f").unwrap().write_all(b"abc").unwrap();
+        let file = env.fs.open("f").unwrap();
+        assert_eq!(file.read_exact_at(&mut [0; 4], 0).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        let mut two = [0; 2];
+        file.read_exact_at(&mut two, 1).unwrap();
+        assert_eq!(&two, b"bc");
+    }
+
+    #[test]
+    fn a_directory_is_listed_by_name() {
+        let (_directory, env) = env();
+        env.fs.create_dir_all("d/c").unwrap();
+        env.fs.create_dir_all("d/c").unwrap();
+        env.fs.create("d/b").unwrap().write_all(b"xy").unwrap();
+        env.fs.create("d/t").unwrap();
+        env.fs.rename("d/t", "d/a").unwrap();
+        env.fs.sync_dir("d").unwrap();
+        let entry = |name: &str, is_dir, bytes| DirEntry { name: name.to_owned(), is_dir, bytes };
+        assert_eq!(env.fs.list("d").unwrap(), [entry("a", false, 0), entry("b", false, 2), entry("c", true, 0)]);
+        env.fs.remove_file("d/a").unwrap();
+        env.fs.remove_dir("d/c").unwrap();
+        assert!(env.fs.exists("d/b").unwrap() && !env.fs.exists("d/a").unwrap() && !env.fs.exists("d/c").unwrap());
+        assert_eq!(env.fs.list("").unwrap(), [entry("d", true, 0)]);
+    }
+
+    #[test]
+    fn the_second_taker_of_a_lock_can_read_who_holds_it() {
+        let (_directory, env) = env();
+        let held = env.fs.lock("LOCK", "process 17").unwrap();
+        assert!(held.is_some());
+        assert!(env.fs.lock("LOCK", "process 4").unwrap().is_none());
+        assert_eq!(read(&env, "LOCK"), b"process 17");
+        drop(held);
+        assert!(env.fs.lock("LOCK", "4").unwrap().is_some());
+        assert_eq!(read(&env, "LOCK"), b"4");
+    }
+
+    #[test]
+    fn paths_stay_below_the_root() {
+        let (_directory, env) = env();
+        for path in ["/etc/passwd", "../x", "a/../../x"] {
+            assert_eq!(env.fs.open(path).err().unwrap().kind(), io::ErrorKind::InvalidInput, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_root_that_is_a_file_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        fs::write(&path, b"").unwrap();
+        let error = Env::os(&path).err().unwrap();
+        assert_eq!(error.kind(), halite_types::ErrorKind::InvalidRequest);
+        assert!(Env::os(path.join("below")).is_err());
+    }
+
+    #[test]
+    fn a_directory_that_may_not_be_written_says_so() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (directory, env) = env();
+        let root = directory.path().join("a/b");
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o555)).unwrap();
+        let created = env.fs.create("f").map(drop);
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
+        // The superuser may write anywhere; for everybody else the kind and the words must name the mend.
+        if let Err(error) = created {
+            let error = Error::io("file f", error);
+            assert_eq!(error.kind(), halite_types::ErrorKind::ReadOnly);
+            assert!(error.message().contains("write permission"), "{error}");
+        } else {
+            assert!(rustix::process::geteuid().is_root());
+        }
+    }
+
+    #[test]
+    fn threads_run_and_numbers_differ() {
+        let (_directory, env) = env();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let rng = Arc::clone(&env.rng);
+        let handle =
+            env.threads.spawn("worker", Box::new(move || sender.send((std::thread::current().name().map(str::to_owned), rng.next_u64())).unwrap()));
+        handle.unwrap().unwrap().join();
+        let (name, number) = receiver.recv().unwrap();
+        assert_eq!(name.as_deref(), Some("worker"));
+        assert_ne!(number, env.rng.next_u64());
+        let before = env.clock.monotonic_ns();
+        assert!(env.clock.monotonic_ns() >= before && env.clock.now_ms() > 1_700_000_000_000);
+    }
+}

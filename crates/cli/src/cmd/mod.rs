@@ -1,0 +1,21 @@
+//! The subcommands, one file each.
+
+mod shell;
+
+use std::process::ExitCode;
+
+/// What `halite` can do.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    Shell(shell::Shell),
+}
+
+/// Runs a subcommand; the code is the process's own.
+///
+/// # Errors
+/// Whatever stopped it, in words for the person at the terminal.
+pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Shell(shell) => shell.run(),
+    }
+}

@@ -1,0 +1,403 @@
+//! A skip list of cells in an arena: one writer at a time, readers that never wait, nothing ever removed.
+//!
+//! ```text
+//! node   next[height-1] .. next[1] | next[0] prefix sequence lengths height | key | value | tags
+//!                                  ^ the node's address
+//! ```
+//! The tower grows downwards from the address, so what a descent touches (`next[0]`, the prefix and the start of the
+//! key) shares a cache line whatever the height.
+
+use std::marker::PhantomData;
+use std::mem::{align_of, offset_of};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use halite_types::CellRef;
+use halite_types::cell::{compare_keys, key_row};
+
+use super::arena::{ALIGNMENT, Arena};
+
+/// Enough levels for 4^12 cells.
+const HEIGHT_MAX: usize = 12;
+/// How many levels of the last insertion's path the writer tries before it starts from the head.
+const FINGER_LEVELS: usize = 3;
+/// How many steps a reader goes from where it stands before it starts from the head.
+const GALLOP_STEPS: usize = 12;
+/// Bytes of the level above the lowest and so on, each in front of the one below.
+const LINK_BYTES: usize = size_of::<AtomicPtr<Node>>();
+/// Where the key starts, counted from the node's address.
+const PAYLOAD: usize = offset_of!(Node, height) + 1;
+
+// The sum of a key, value and tags whose lengths fit their fields must not overflow.
+const _: () = assert!(usize::BITS >= 64 && align_of::<Node>() <= ALIGNMENT);
+
+/// The fixed part of a node. The payload starts right behind `height`, in what the compiler regards as padding.
+#[repr(C)]
+struct Node {
+    next: AtomicPtr<Node>,
+    prefix: u64,
+    sequence: u64,
+    key_bytes: u32,
+    value_bytes: u32,
+    tags_bytes: u16,
+    height: u8,
+}
+
+/// A node of a list that is borrowed for `'a`.
+///
+/// Invariant: the address is that of a node whose fixed part, tower and payload were written in full before the
+/// pointer was published, are not written again (the links, which are atomic, apart) and live as long as `'a`; and the
+/// pointer may be used for all of them.
+#[derive(Clone, Copy)]
+struct NodeRef<'a> {
+    node: NonNull<Node>,
+    list: PhantomData<&'a SkipList>,
+}
+
+impl<'a> NodeRef<'a> {
+    /// # Safety
+    /// The invariant of [`NodeRef`] must hold.
+    unsafe fn new(node: NonNull<Node>) -> Self {
+        Self { node, list: PhantomData }
+    }
+
+    fn is(self, other: Self) -> bool {
+        self.node == other.node
+    }
+
+    fn height(self) -> usize {
+        // SAFETY: by the invariant; fields are read in place so that no reference narrows the pointer to them.
+        usize::from(unsafe { (*self.node.as_ptr()).height })
+    }
+
+    fn prefix(self) -> u64 {
+        // SAFETY: by the invariant.
+        unsafe { (*self.node.as_ptr()).prefix }
+    }
+
+    fn sequence(self) -> u64 {
+        // SAFETY: by the invariant.
+        unsafe { (*self.node.as_ptr()).sequence }
+    }
+
+    #[inline]
+    fn key(self) -> &'a [u8] {
+        // SAFETY: by the invariant `key_bytes` bytes were written from `PAYLOAD` on.
+        unsafe {
+            let node = self.node.as_ptr();
+            std::slice::from_raw_parts(node.cast::<u8>().add(PAYLOAD), (*node).key_bytes as usize)
+        }
+    }
+
+    #[inline]
+    fn cell(self) -> CellRef<'a> {
+        // SAFETY: by the invariant key, value and tags of the stated lengths lie one behind the other from `PAYLOAD` on.
+        unsafe {
+            let node = self.node.as_ptr();
+            let (key, value) = ((*node).key_bytes as usize, (*node).value_bytes as usize);
+            let payload = node.cast::<u8>().add(PAYLOAD);
+            let slice = |start, bytes| std::slice::from_raw_parts(payload.add(start), bytes);
+            CellRef::new(slice(0, key), slice(key, value), slice(key + value, usize::from((*node).tags_bytes)), (*node).sequence)
+        }
+    }
+
+    #[inline]
+    fn link(self, level: usize) -> &'a AtomicPtr<Node> {
+        debug_assert!(level < self.height());
+        // SAFETY: by the invariant the tower of `height` links ends with the node's first field. Levels are in bounds:
+        // a node is reached on a level only through a link of that level, which nodes of at least that height enter.
+        unsafe { &*self.node.as_ptr().cast::<AtomicPtr<Node>>().sub(level) }
+    }
+
+    /// The node that follows on a level below this node's height.
+    #[inline]
+    fn next(self, level: usize) -> Option<Self> {
+        // Acquire pairs with the Release in `Writer::publish`: whoever sees the address sees the node's bytes.
+        let next = NonNull::new(self.link(level).load(Ordering::Acquire))?;
+        // SAFETY: only finished nodes of the same list are published.
+        Some(unsafe { Self::new(next) })
+    }
+
+    /// Whether this node, which is not the head, sorts before `target`.
+    #[inline]
+    fn precedes(self, target: &Target<'_>) -> bool {
+        let prefix = self.prefix();
+        if prefix != target.prefix {
+            return prefix < target.prefix;
+        }
+        let order = compare_keys(self.key(), target.key);
+        order.then_with(|| target.sequence.cmp(&self.sequence())).is_lt()
+    }
+}
+
+/// A place in the order of cells.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    prefix: u64,
+    key: &'a [u8],
+    sequence: u64,
+}
+
+impl<'a> Target<'a> {
+    /// The place right before the newest cell with `key`.
+    pub(super) fn before(key: &'a [u8]) -> Self {
+        Self::at(key, u64::MAX)
+    }
+
+    fn at(key: &'a [u8], sequence: u64) -> Self {
+        Self { prefix: row_prefix(key), key, sequence }
+    }
+}
+
+/// The first eight bytes of the row as a number, a shorter row filled up with zeros. Rows whose prefixes differ are in
+/// the order of the prefixes: where the first difference is a filled-up byte, the shorter row is a prefix of the other.
+#[inline]
+fn row_prefix(key: &[u8]) -> u64 {
+    let row = key_row(key);
+    match row.first_chunk::<8>() {
+        Some(prefix) => u64::from_be_bytes(*prefix),
+        None => row.iter().enumerate().fold(0, |prefix, (at, byte)| prefix | u64::from(*byte) << (56 - 8 * at)),
+    }
+}
+
+/// Cells in the order of `compare_cells`; among equals the last one inserted comes first.
+pub(super) struct SkipList {
+    head: NonNull<Node>,
+    /// Levels in use. A stale value only makes a descent longer.
+    height: AtomicUsize,
+    writer: Mutex<WriterState>,
+}
+
+/// What only the holder of the lock touches.
+struct WriterState {
+    arena: Arena,
+    /// On each level the last node before or at the last insertion. These are in order: none is behind the one below.
+    path: [NonNull<Node>; HEIGHT_MAX],
+    random: u64,
+}
+
+// SAFETY: the pointers lead to memory of the list's own arena. Nodes are shared as the invariant of `NodeRef` allows;
+// the rest is reached only under the lock.
+unsafe impl Send for SkipList {}
+// SAFETY: as above.
+unsafe impl Sync for SkipList {}
+
+impl SkipList {
+    pub(super) fn new(chunk_bytes_max: usize) -> Self {
+        let mut arena = Arena::new(chunk_bytes_max);
+        let head = write_node(&mut arena, CellRef::new(&super::HEAD_KEY, b"", b"", 0), HEIGHT_MAX);
+        let writer = WriterState { arena, path: [head; HEIGHT_MAX], random: 0x9e37_79b9_7f4a_7c15 };
+        Self { head, height: AtomicUsize::new(1), writer: Mutex::new(writer) }
+    }
+
+    /// The right to insert, for one thread at a time.
+    pub(super) fn writer(&self) -> Writer<'_> {
+        // A panic can only come before the links are set, so what it leaves behind is a list without the cell.
+        Writer { list: self, state: self.writer.lock().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    fn head(&self) -> NodeRef<'_> {
+        // SAFETY: the head is a finished node that lives as long as the list's arena.
+        unsafe { NodeRef::new(self.head) }
+    }
+
+    /// The last node before `target` (the head if there is none) and the one behind it.
+    fn search(&self, target: &Target<'_>) -> (NodeRef<'_>, Option<NodeRef<'_>>) {
+        let top = self.height.load(Ordering::Relaxed) - 1;
+        descend(self.head(), top, target, |_, _| ())
+    }
+
+    /// The first node not before `target`, sought from a node that is before it.
+    fn gallop<'a>(&'a self, from: NodeRef<'a>, target: &Target<'_>) -> Option<NodeRef<'a>> {
+        let mut node = from;
+        for _ in 0..GALLOP_STEPS {
+            // A node's highest link leads to a node at least as high, so the strides get longer.
+            let top = node.height() - 1;
+            match node.next(top) {
+                Some(next) if next.precedes(target) => node = next,
+                _ => return descend(node, top, target, |_, _| ()).1,
+            }
+        }
+        self.search(target).1
+    }
+}
+
+/// From `node`, which is the head or before `target`, to the last node before `target`; returns it with the one behind
+/// it. `visit` learns the last node before `target` of each level from `top` down.
+#[inline]
+fn descend<'a>(
+    mut node: NodeRef<'a>,
+    top: usize,
+    target: &Target<'_>,
+    mut visit: impl FnMut(usize, NodeRef<'a>),
+) -> (NodeRef<'a>, Option<NodeRef<'a>>) {
+    let mut behind: Option<NodeRef<'a>> = None;
+    for level in (0..=top).rev() {
+        loop {
+            match node.next(level) {
+                // What stopped the level above often stops this one too.
+                Some(next) if behind.is_none_or(|behind| !next.is(behind)) && next.precedes(target) => node = next,
+                next => {
+                    behind = next;
+                    break;
+                }
+            }
+        }
+        visit(level, node);
+    }
+    (node, behind)
+}
+
+/// The right to insert into a list.
+pub(super) struct Writer<'a> {
+    list: &'a SkipList,
+    state: MutexGuard<'a, WriterState>,
+}
+
+impl<'a> Writer<'a> {
+    /// Inserts a copy of `cell` before all cells that are equal to it.
+    pub(super) fn insert(&mut self, cell: CellRef<'_>) {
+        self.find_path(&Target::at(cell.key(), cell.sequence()));
+        let height = self.random_height();
+        let node = write_node(&mut self.state.arena, cell, height);
+        self.publish(node, height);
+    }
+
+    /// Bytes of the arena in use.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.state.arena.used_bytes()
+    }
+
+    /// Moves the path to `target`: on each level the last node before it.
+    fn find_path(&mut self, target: &Target<'_>) {
+        let list = self.list;
+        let top = list.height.load(Ordering::Relaxed) - 1;
+        let (level, node) = (0..FINGER_LEVELS.min(top)).find_map(|level| self.path_holds(level, target)).unwrap_or((top, list.head()));
+        descend(node, level, target, |level, node| self.state.path[level] = node.node);
+    }
+
+    /// The node of the path on `level`, if `target` belongs right behind it; then the path holds above as well.
+    fn path_holds(&self, level: usize, target: &Target<'_>) -> Option<(usize, NodeRef<'a>)> {
+        // SAFETY: the path leads over finished nodes of this list.
+        let node = unsafe { NodeRef::new(self.state.path[level]) };
+        let before = node.is(self.list.head()) || node.precedes(target);
+        (before && node.next(level).is_none_or(|next| !next.precedes(target))).then_some((level, node))
+    }
+
+    /// One level more with a chance of one in four.
+    fn random_height(&mut self) -> usize {
+        let mut bits = self.state.random;
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        self.state.random = bits;
+        (1 + (bits.trailing_ones() / 2) as usize).min(HEIGHT_MAX)
+    }
+
+    /// Links a finished node behind the path.
+    fn publish(&mut self, node: NonNull<Node>, height: usize) {
+        // SAFETY: `write_node` returned it from this list's arena.
+        let new = unsafe { NodeRef::new(node) };
+        // SAFETY: the path leads over finished nodes of this list, each as high as its level asks.
+        let before = |path: &[NonNull<Node>; HEIGHT_MAX], level: usize| unsafe { NodeRef::new(path[level]) };
+        // All links of the node are set before the first link to it, so a reader on any level can go on from it.
+        for level in 0..height {
+            let next = before(&self.state.path, level).link(level).load(Ordering::Relaxed);
+            new.link(level).store(next, Ordering::Relaxed);
+        }
+        for level in 0..height {
+            before(&self.state.path, level).link(level).store(node.as_ptr(), Ordering::Release);
+            self.state.path[level] = node;
+        }
+        if height > self.list.height.load(Ordering::Relaxed) {
+            self.list.height.store(height, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Copies a cell into the arena as a node that leads nowhere yet. This is the only place that writes a node's bytes.
+fn write_node(arena: &mut Arena, cell: CellRef<'_>, height: usize) -> NonNull<Node> {
+    let (key, value, tags) = (cell.key(), cell.value(), cell.tags());
+    let fixed = Node {
+        next: AtomicPtr::new(ptr::null_mut()),
+        prefix: row_prefix(key),
+        sequence: cell.sequence(),
+        key_bytes: u32::try_from(key.len()).expect("cell size is limited by the caller"),
+        value_bytes: u32::try_from(value.len()).expect("cell size is limited by the caller"),
+        tags_bytes: u16::try_from(tags.len()).expect("tags are limited to 64 KiB"),
+        height: u8::try_from(height).expect("at most HEIGHT_MAX"),
+    };
+    let above = (height - 1) * LINK_BYTES;
+    let bytes = above + (PAYLOAD + key.len() + value.len() + tags.len()).max(size_of::<Node>());
+    let start = arena.allocate(bytes);
+    // SAFETY: the run has room for the links above, the fixed part and the payload, and nobody else has it. Links and
+    // fixed part are aligned: the run is, and links are as long as the alignment. The payload is written last because
+    // it begins in the fixed part's padding.
+    unsafe {
+        let node = start.add(above).cast::<Node>();
+        for level in 1..height {
+            node.cast::<AtomicPtr<Node>>().sub(level).write(AtomicPtr::new(ptr::null_mut()));
+        }
+        node.write(fixed);
+        let mut at = node.cast::<u8>().add(PAYLOAD);
+        for part in [key, value, tags] {
+            ptr::copy_nonoverlapping(part.as_ptr(), at.as_ptr(), part.len());
+            at = at.add(part.len());
+        }
+        node
+    }
+}
+
+/// A place in a list that it keeps alive: at a cell, or behind the last one.
+pub(super) struct Position {
+    list: Arc<SkipList>,
+    /// A published node of `list`.
+    node: Option<NonNull<Node>>,
+}
+
+// SAFETY: a position reads nodes of a list that it owns a share of, and `SkipList` is `Send` and `Sync`.
+unsafe impl Send for Position {}
+// SAFETY: as above; `&Position` only reads.
+unsafe impl Sync for Position {}
+
+impl Position {
+    /// The place behind the last cell.
+    pub(super) fn new(list: Arc<SkipList>) -> Self {
+        Self { list, node: None }
+    }
+
+    fn node(&self) -> Option<NodeRef<'_>> {
+        // SAFETY: `node` is published in `list`, which lives as long as `self`.
+        self.node.map(|node| unsafe { NodeRef::new(node) })
+    }
+
+    #[inline]
+    pub(super) fn cell(&self) -> Option<CellRef<'_>> {
+        self.node().map(NodeRef::cell)
+    }
+
+    #[inline]
+    pub(super) fn step(&mut self) {
+        self.node = self.node().and_then(|node| node.next(0)).map(|next| next.node);
+    }
+
+    pub(super) fn seek_to_first(&mut self) {
+        self.node = self.list.head().next(0).map(|first| first.node);
+    }
+
+    /// To the first cell not before `target`.
+    pub(super) fn seek(&mut self, target: &Target<'_>) {
+        let found = match self.node() {
+            Some(node) if node.precedes(target) => self.list.gallop(node, target),
+            _ => self.list.search(target).1,
+        };
+        self.node = found.map(|found| found.node);
+    }
+
+    /// To the last cell before `target`, or behind the last one if there is none.
+    pub(super) fn seek_last_before(&mut self, target: &Target<'_>) {
+        let (last, _) = self.list.search(target);
+        self.node = (!last.is(self.list.head())).then_some(last.node);
+    }
+}

@@ -1,0 +1,305 @@
+//! The memstore against a sorted map, and its readers beside its writer.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use halite_types::cell::{CellType, compare_cells, compare_keys, first_on_row, key_row, make_key, write_tag};
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OwnedCell {
+    key: Vec<u8>,
+    value: Vec<u8>,
+    tags: Vec<u8>,
+    sequence: u64,
+}
+
+impl OwnedCell {
+    fn of(cell: CellRef<'_>) -> Self {
+        Self { key: cell.key().to_vec(), value: cell.value().to_vec(), tags: cell.tags().to_vec(), sequence: cell.sequence() }
+    }
+
+    fn view(&self) -> CellRef<'_> {
+        CellRef::new(&self.key, &self.value, &self.tags, self.sequence)
+    }
+}
+
+/// A flat key in the order of keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OrderedKey(Vec<u8>);
+
+impl Ord for OrderedKey {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        compare_keys(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for OrderedKey {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The specification: key, then higher sequence id, then the later insertion.
+#[derive(Default)]
+struct Model(BTreeMap<(OrderedKey, Reverse<u64>, Reverse<usize>), OwnedCell>);
+
+impl Model {
+    fn insert(&mut self, cell: &OwnedCell) {
+        let at = (OrderedKey(cell.key.clone()), Reverse(cell.sequence), Reverse(self.0.len()));
+        self.0.insert(at, cell.clone());
+    }
+
+    fn since(&self, key: &[u8]) -> Vec<OwnedCell> {
+        self.0.values().filter(|cell| compare_keys(&cell.key, key).is_ge()).cloned().collect()
+    }
+
+    fn before(&self, key: &[u8]) -> Option<&OwnedCell> {
+        self.0.values().rfind(|cell| compare_keys(&cell.key, key).is_lt())
+    }
+
+    fn of_row_before(&self, row: &[u8]) -> Vec<OwnedCell> {
+        self.before(&first_on_row(row)).map_or(Vec::new(), |cell| self.since(&first_on_row(key_row(&cell.key))))
+    }
+}
+
+fn rest(cursor: &mut Cursor) -> Vec<OwnedCell> {
+    let mut cells = Vec::new();
+    while let Some(cell) = cursor.peek() {
+        cells.push(OwnedCell::of(cell));
+        cursor.next();
+    }
+    cells
+}
+
+/// Rows around the eight bytes of the prefix, with the zero bytes that fill it up.
+fn row() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![Just(0_u8), Just(1), Just(b'a'), Just(255)];
+    prop_oneof![prop::collection::vec(byte.clone(), 1..4), prop::collection::vec(byte, 6..11), "row-0000[0-3]{1,3}".prop_map(String::into_bytes)]
+}
+
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    let code = prop::sample::select(vec![4_u8, 8, 10, 12, 14]);
+    (row(), "[fg]", "[ab]{0,2}", 0..4_i64, code)
+        .prop_map(|(row, family, qualifier, timestamp, code)| make_key(&row, family.as_bytes(), qualifier.as_bytes(), timestamp, code))
+}
+
+fn cell() -> impl Strategy<Value = OwnedCell> {
+    let bytes = |most| prop::collection::vec(any::<u8>(), 0..most);
+    (key(), bytes(40), bytes(3), 0..3_u64).prop_map(|(key, value, tag, sequence)| {
+        let mut tags = Vec::new();
+        if !tag.is_empty() {
+            write_tag(&mut tags, 1, &tag);
+        }
+        OwnedCell { key, value, tags, sequence }
+    })
+}
+
+fn fill(cells: &[OwnedCell]) -> (MemTable, Model) {
+    let (table, mut model) = (MemTable::new(8 << 10), Model::default());
+    for cell in cells {
+        table.insert(cell.view());
+        model.insert(cell);
+    }
+    (table, model)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+
+    #[test]
+    fn a_walk_meets_what_was_inserted_in_order(cells in prop::collection::vec(cell(), 0..200)) {
+        let (table, model) = fill(&cells);
+        let mut cursor = table.cursor();
+        prop_assert!(cursor.peek().is_none());
+        cursor.seek_to_first();
+        prop_assert_eq!(rest(&mut cursor), model.0.into_values().collect::<Vec<_>>());
+        prop_assert_eq!(table.len(), cells.len());
+        prop_assert_eq!(table.payload_bytes(), cells.iter().map(|cell| cell.view().payload_len()).sum::<usize>());
+        prop_assert_eq!(table.has_tags(), cells.iter().any(|cell| !cell.tags.is_empty()));
+        prop_assert_eq!(table.max_sequence(), cells.iter().map(|cell| cell.sequence).max().unwrap_or(0));
+    }
+
+    #[test]
+    fn searches_from_anywhere_find_what_the_model_finds(
+        cells in prop::collection::vec(cell(), 0..200),
+        searches in prop::collection::vec((key(), 0..4_u8), 1..40),
+    ) {
+        let (table, model) = fill(&cells);
+        let mut cursor = table.cursor();
+        for (key, kind) in searches {
+            let expected = match kind {
+                0 => { cursor.seek(&key); model.since(&key).first().cloned() }
+                1 => { cursor.seek_before(&key); model.before(&key).cloned() }
+                2 => { cursor.seek_before_row(key_row(&key)); model.of_row_before(key_row(&key)).first().cloned() }
+                _ => { cursor.seek(&first_on_row(key_row(&key))); model.since(&first_on_row(key_row(&key))).first().cloned() }
+            };
+            prop_assert_eq!(cursor.peek().map(OwnedCell::of), expected);
+        }
+    }
+
+    #[test]
+    fn a_seek_forward_passes_over_nothing(cells in prop::collection::vec(cell(), 0..200), mut keys in prop::collection::vec(key(), 1..20)) {
+        let (table, model) = fill(&cells);
+        keys.sort_by(|a, b| compare_keys(a, b));
+        let mut cursor = table.cursor();
+        cursor.seek_to_first();
+        for key in keys {
+            cursor.seek(&key);
+            prop_assert_eq!(cursor.peek().map(OwnedCell::of), model.since(&key).first().cloned());
+        }
+        let left = cursor.peek().map_or(Vec::new(), |cell| model.since(cell.key()));
+        prop_assert!(left.ends_with(&rest(&mut cursor)));
+    }
+}
+
+fn put(row: u64, timestamp: i64) -> Vec<u8> {
+    make_key(format!("{row:012}").as_bytes(), b"f", b"q", timestamp, CellType::Put.code())
+}
+
+#[test]
+fn the_last_of_equal_cells_comes_first() {
+    let table = MemTable::new(1 << 20);
+    let key = put(1, 1);
+    for value in [b"first", b"again", b"third"] {
+        table.insert(CellRef::new(&key, value, b"", 5));
+    }
+    let mut cursor = table.cursor();
+    cursor.seek(&key);
+    let values: Vec<Vec<u8>> = rest(&mut cursor).into_iter().map(|cell| cell.value).collect();
+    assert_eq!(values, [b"third", b"again", b"first"]);
+}
+
+#[test]
+fn far_and_near_seeks_find_every_cell_of_a_large_table() {
+    let table = MemTable::new(1 << 20);
+    let count: u64 = if cfg!(miri) { 300 } else { 20_000 };
+    // A stride that is prime to the count visits every row once, in an order that is neither up nor down.
+    (0..count).for_each(|n| table.insert(CellRef::new(&put(n * 7_919 % count, 1), b"value", b"", n)));
+    let mut cursor = table.cursor();
+    for stride in [1, 2, 3, 5, 17, 100, 1_999] {
+        cursor.seek_to_first();
+        for row in (0..count).step_by(stride) {
+            cursor.seek(&put(row, 1));
+            assert_eq!(cursor.peek().map(|cell| cell.row().to_vec()), Some(format!("{row:012}").into_bytes()));
+        }
+    }
+}
+
+#[test]
+fn a_reverse_walk_over_rows_stops_before_the_first() {
+    let table = MemTable::new(1 << 20);
+    for row in [3, 1, 2] {
+        table.insert(CellRef::new(&put(row, 1), b"old", b"", 1));
+        table.insert(CellRef::new(&put(row, 2), b"new", b"", 2));
+    }
+    let mut cursor = table.cursor();
+    let mut row = b"9".to_vec();
+    let mut seen = Vec::new();
+    loop {
+        cursor.seek_before_row(&row);
+        let Some(cell) = cursor.peek() else { break };
+        assert_eq!(cell.value(), b"new");
+        row = cell.row().to_vec();
+        seen.push(String::from_utf8(row.clone()).unwrap());
+    }
+    assert_eq!(seen, ["000000000003", "000000000002", "000000000001"]);
+}
+
+#[test]
+fn a_marker_that_deletes_older_cells_widens_the_time_range_to_zero() {
+    let table = MemTable::new(1 << 20);
+    assert_eq!(table.time_range(), None);
+    let marker = |timestamp, kind: CellType| make_key(b"row", b"f", b"", timestamp, kind.code());
+    table.insert(CellRef::new(&marker(20, CellType::Put), b"value", b"", 1));
+    table.insert(CellRef::new(&marker(30, CellType::Delete), b"", b"", 2));
+    table.insert(CellRef::new(&marker(10, CellType::DeleteFamilyVersion), b"", b"", 3));
+    assert_eq!(table.time_range(), Some((10, 30)));
+    table.insert(CellRef::new(&marker(25, CellType::DeleteFamily), b"", b"", 4));
+    assert_eq!(table.time_range(), Some((0, 30)));
+}
+
+#[test]
+fn a_cell_larger_than_a_chunk_is_kept_whole() {
+    let table = MemTable::new(8 << 10);
+    let value: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+    table.insert(CellRef::new(&put(1, 1), &value, b"", 1));
+    table.insert(CellRef::new(&put(2, 1), b"small", b"", 2));
+    let mut cursor = table.cursor();
+    cursor.seek_to_first();
+    assert_eq!(cursor.peek().map(|cell| cell.value().to_vec()), Some(value));
+    cursor.next();
+    assert_eq!(cursor.peek().map(|cell| cell.value().to_vec()), Some(b"small".to_vec()));
+    assert!((100_000..101_000).contains(&table.bytes()));
+}
+
+#[test]
+fn a_cursor_keeps_the_cells_of_a_dropped_table() {
+    let table = MemTable::new(1 << 20);
+    table.insert(CellRef::new(&put(1, 1), b"value", b"", 1));
+    let mut cursor = table.cursor();
+    drop(table);
+    cursor.seek_to_first();
+    assert_eq!(cursor.peek().map(|cell| cell.value().to_vec()), Some(b"value".to_vec()));
+}
+
+#[test]
+#[should_panic(expected = "not a flat key")]
+fn a_key_that_contradicts_itself_is_refused() {
+    // A debug build refuses it in the view already, a release build only here.
+    MemTable::new(1 << 20).insert(CellRef::new(&[0, 200, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], b"", b"", 1));
+}
+
+#[test]
+fn readers_beside_the_writer_see_what_was_there_before_they_began_in_order() {
+    let count: usize = if cfg!(miri) { 120 } else { 30_000 };
+    let (table, inserted) = (Arc::new(MemTable::new(1 << 20)), Arc::new(AtomicUsize::new(0)));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            let (table, inserted) = (Arc::clone(&table), Arc::clone(&inserted));
+            scope.spawn(move || {
+                loop {
+                    let before = inserted.load(Ordering::Acquire);
+                    walk_and_check(&table, before);
+                    if before == count {
+                        return;
+                    }
+                }
+            });
+        }
+        for n in 0..count {
+            // Bytes of the value repeat the number, so a cell seen before it was written would show.
+            let row = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let value = [n.to_string(), n.to_string()].join("=");
+            table.insert(CellRef::new(&put(row, 1), value.as_bytes(), b"", n as u64));
+            inserted.store(n + 1, Ordering::Release);
+        }
+    });
+    assert_eq!(table.len(), count);
+}
+
+/// Walks all cells: ascending, whole, and with every cell whose sequence id is below `before`.
+fn walk_and_check(table: &MemTable, before: usize) {
+    let mut cursor = table.cursor();
+    cursor.seek_to_first();
+    let (mut last, mut old): (Option<OwnedCell>, usize) = (None, 0);
+    while let Some(cell) = cursor.peek() {
+        let owned = OwnedCell::of(cell);
+        assert!(last.is_none_or(|last| compare_cells(&last.view(), &owned.view()).is_lt()));
+        let text = std::str::from_utf8(&owned.value).unwrap();
+        assert_eq!(text, [owned.sequence.to_string(), owned.sequence.to_string()].join("="));
+        old += usize::from(owned.sequence < before as u64);
+        last = Some(owned);
+        cursor.next();
+    }
+    assert_eq!(old, before);
+    let mut seeker = table.cursor();
+    if let Some(last) = last {
+        seeker.seek(&last.key);
+        assert_eq!(seeker.peek().map(|cell| cell.key().to_vec()), Some(last.key));
+    }
+}
