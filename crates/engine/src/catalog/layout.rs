@@ -48,7 +48,8 @@ pub(crate) fn family_directory(table: &TableName, encoded_name: &str, family: &[
     format!("{}/{}", region_directory(table, encoded_name), family_directory_name(family))
 }
 
-fn family_directory_name(family: &[u8]) -> String {
+/// What the directory of a family is called.
+pub(crate) fn family_directory_name(family: &[u8]) -> String {
     match std::str::from_utf8(family) {
         Ok(text) => text.to_owned(),
         Err(_) => family.iter().map(|byte| if byte.is_ascii_alphanumeric() { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect(),

@@ -49,4 +49,10 @@ impl Mvcc {
     pub(crate) fn complete(&self, sequence: u64) {
         self.read_point.fetch_max(sequence, Ordering::AcqRel);
     }
+
+    /// A write read back from the log at opening: it was durable before.
+    pub(crate) fn recover(&self, sequence: u64) {
+        self.applied.store(sequence, Ordering::Release);
+        self.complete(sequence);
+    }
 }

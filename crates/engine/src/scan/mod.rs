@@ -19,8 +19,8 @@ mod trace;
 
 pub(crate) use matcher::{MatchCode, Matcher, Retention, UserQuery};
 pub(crate) use merge::Merge;
-pub use region_scanner::RegionScanner;
+pub use region_scanner::{RegionScanner, ScanBatch, ScanBudget};
 pub(crate) use region_scanner::{ScanPlan, StorePlan};
 pub(crate) use source::Source;
-pub(crate) use store_scanner::StoreScanner;
+pub(crate) use store_scanner::{StoreLimits, StoreScanner};
 pub use trace::ReadTrace;
