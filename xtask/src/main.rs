@@ -1,2 +1,60 @@
-//! Tasks of the repository.
-fn main() {}
+//! Tasks of the repository: `cargo xtask NAME`.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person at the terminal")]
+
+mod bench;
+mod checks;
+mod command;
+mod steps;
+mod tidy;
+
+use std::process::ExitCode;
+
+/// What a task returns: nothing, or a sentence for the person who ran it.
+pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
+
+const HELP: &str = "\
+Tasks of the Halite repository.
+
+    cargo xtask test                everything a change must pass: format, tidy, clippy, tests, documentation,
+                                    a short simulation
+    cargo xtask ci                  the same
+    cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
+    cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it
+    cargo xtask golden --update     rewrite the golden files; read the difference as a document before committing it
+    cargo xtask bench NAME [ARGS]   measure; without NAME it lists what there is
+
+With CI=true in the environment, `test` goes on after a failed step, so that one run shows all of them.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let Some((task, rest)) = arguments.split_first() else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    match (task.as_str(), rest) {
+        ("help" | "--help" | "-h", _) => {
+            print!("{HELP}");
+            Ok(())
+        }
+        ("test" | "ci", []) => checks::everything(),
+        ("tidy", []) => tidy::run(),
+        ("sim", rest) => checks::simulation(rest),
+        ("golden", [update]) if update == "--update" => checks::update_golden(),
+        ("golden", _) => Err("golden files are checked by `cargo xtask test`; to rewrite them: cargo xtask golden --update".to_string()),
+        ("bench", rest) => bench::run_or_list(rest),
+        ("test" | "ci" | "tidy", [extra, ..]) => Err(format!("`{task}` takes no arguments, but got {extra:?}; see cargo xtask --help")),
+        _ => Err(format!("there is no task {task:?}; see cargo xtask --help")),
+    }
+}

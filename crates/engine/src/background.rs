@@ -85,7 +85,8 @@ impl Background {
         }
         let mut list = self.list();
         let open = || list.regions.iter().filter_map(Weak::upgrade);
-        let chosen = if this { open().find(|other| std::ptr::eq(&raw const **other, region)) } else { open().max_by_key(|other| other.memstore_bytes()) };
+        let chosen =
+            if this { open().find(|other| std::ptr::eq(&raw const **other, region)) } else { open().max_by_key(|other| other.memstore_bytes()) };
         if let Some(chosen) = chosen
             && !chosen.flush_requested.swap(true, Ordering::AcqRel)
         {

@@ -10,6 +10,7 @@ use quick_cache::{OptionsBuilder, Weighter};
 
 use crate::hfile::{Block, BlockKind, BlockPointer, BlockSource, Reader};
 use crate::scan::ReadTrace;
+use crate::store::StoreFile;
 
 /// Memory an entry takes beside its block.
 const ENTRY_BYTES: u64 = 128;
@@ -70,7 +71,11 @@ impl BlockCache {
         // The number of items is only a hint for the size of tables.
         let items = usize::try_from(bytes / 65_536).unwrap_or(usize::MAX).max(16);
         let options = OptionsBuilder::new().estimated_items_capacity(items).weight_capacity(bytes).build().expect("both capacities are set");
-        Self { blocks: Cache::with_options(options, BlockWeight, KeyHash, DefaultLifecycle::default()), hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
+        Self {
+            blocks: Cache::with_options(options, BlockWeight, KeyHash, DefaultLifecycle::default()),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
     }
 
     /// Bytes of the blocks in it.
@@ -87,33 +92,53 @@ impl BlockCache {
     }
 }
 
-/// The blocks of files as one read may get at them.
+/// How one read may get at blocks.
 pub(crate) struct ReadBlocks {
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) tier: Tier,
-    /// Whether blocks read from the disk go into the cache.
+    /// Whether data blocks read from the disk go into the cache.
     pub(crate) fill: bool,
     pub(crate) trace: Arc<ReadTrace>,
 }
 
-impl BlockSource for ReadBlocks {
+impl ReadBlocks {
+    /// For flushes, compactions and splits, which read everything once.
+    pub(crate) fn for_maintenance(cache: &Arc<BlockCache>) -> Arc<Self> {
+        Arc::new(Self { cache: Arc::clone(cache), tier: Tier::Disk, fill: false, trace: Arc::new(ReadTrace::default()) })
+    }
+
+    /// The blocks of one file.
+    pub(crate) fn of(self: &Arc<Self>, file: &StoreFile) -> FileBlocks {
+        FileBlocks { read: Arc::clone(self), file: file.physical.id }
+    }
+}
+
+/// The blocks of one file as a read may get at them.
+#[derive(Clone)]
+pub(crate) struct FileBlocks {
+    read: Arc<ReadBlocks>,
+    file: u64,
+}
+
+impl BlockSource for FileBlocks {
     fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
-        let key = (reader.id(), pointer.offset);
-        if let Some(block) = self.cache.blocks.get(&key) {
-            self.cache.hits.fetch_add(1, Ordering::Relaxed);
-            self.trace.add_blocks_cached(1);
+        let ReadBlocks { cache, tier, fill, trace } = &*self.read;
+        let key = (self.file, pointer.offset);
+        if let Some(block) = cache.blocks.get(&key) {
+            cache.hits.fetch_add(1, Ordering::Relaxed);
+            trace.add_blocks_cached(1);
             return Ok(block);
         }
-        if self.tier == Tier::Memory {
+        if *tier == Tier::Memory {
             return Err(Error::new(ErrorKind::NeedsIo, "the block is not in the cache; read with the disk allowed"));
         }
-        self.cache.misses.fetch_add(1, Ordering::Relaxed);
-        self.trace.add_blocks_read(1);
-        self.trace.add_block_bytes_read(u64::from(pointer.on_disk_bytes));
-        let block = reader.read_block(pointer, kind)?;
+        cache.misses.fetch_add(1, Ordering::Relaxed);
+        trace.add_blocks_read(1);
+        trace.add_block_bytes_read(u64::from(pointer.on_disk_bytes));
+        let block = Arc::new(reader.read_block(pointer, kind)?);
         // Index and bloom blocks serve every read of their file: they are kept even when the data is not.
-        if self.fill || !kind.is_data() {
-            self.cache.blocks.insert(key, Arc::clone(&block));
+        if *fill || kind != BlockKind::Data {
+            cache.blocks.insert(key, Arc::clone(&block));
         }
         Ok(block)
     }

@@ -1,9 +1,9 @@
 //! What all regions of an engine share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use halite_types::Result;
+use halite_types::{Result, TableName};
 
 use crate::background::Background;
 use crate::cache::BlockCache;
@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) files: StoreFiles,
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) background: Background,
+    /// Table, region and family directories of regions that were split or merged away.
+    pub(crate) retired_regions: Mutex<Vec<(TableName, String, Vec<String>)>>,
     /// Bytes written by flushes and by compactions.
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) compacted_bytes: AtomicU64,
@@ -45,7 +47,8 @@ impl Shared {
     /// `Busy` when flushing failed: the text says why.
     pub(crate) fn admit(&self, region: &Region) -> Result<()> {
         let most = self.flush_bytes(region).saturating_mul(self.options.memstore_block_multiplier);
-        let is_full = || region.memstore_bytes() as u64 >= most || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes / 2 * 3;
+        let is_full =
+            || region.memstore_bytes() as u64 >= most || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes / 2 * 3;
         if !is_full() {
             return Ok(());
         }

@@ -542,6 +542,15 @@ impl<'a> IntoIterator for &'a Cells {
     }
 }
 
+impl<'a> IntoIterator for &'a CellsBuilder {
+    type Item = CellRef<'a>;
+    type IntoIter = CellIter<'a>;
+
+    fn into_iter(self) -> CellIter<'a> {
+        self.iter()
+    }
+}
+
 /// Walks the cells of a [`Cells`] or [`CellsBuilder`].
 #[derive(Clone, Debug)]
 pub struct CellIter<'a> {

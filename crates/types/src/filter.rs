@@ -4,6 +4,8 @@
 
 use bytes::Bytes;
 
+use crate::key::RowRange;
+
 /// How two values compare: `stored op given`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompareOp {
@@ -38,23 +40,81 @@ impl CompareOp {
     }
 }
 
-/// What to compare bytes with.
+/// How [`Comparator::Bit`] combines the stored bytes with the given ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BitOp {
+    /// Both bits.
+    And,
+    /// Either bit.
+    Or,
+    /// Exactly one of the bits.
+    Xor,
+}
+
+/// A regular expression in Java's syntax with what Java needs to know about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegexString {
+    /// The expression; it is searched for, not matched against the whole.
+    pub pattern: String,
+    /// Flags of `java.util.regex.Pattern`, such as [`RegexString::DOTALL`].
+    pub flags: u32,
+    /// Name of the character set that turns the stored bytes into text.
+    pub charset: String,
+}
+
+impl RegexString {
+    /// `.` does not stop at line ends; HBase's default.
+    pub const DOTALL: u32 = 32;
+    /// Letters match whatever their case.
+    pub const CASE_INSENSITIVE: u32 = 2;
+
+    /// An expression over UTF-8 whose `.` matches line ends too, as HBase makes it.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self { pattern: pattern.into(), flags: Self::DOTALL, charset: "UTF-8".into() }
+    }
+}
+
+/// What to compare bytes with. Comparators that only know "equal" put everything else before the given value, as in HBase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Comparator {
     /// Unsigned bytewise order (`BinaryComparator`).
     Binary(Bytes),
     /// Unsigned bytewise order of the first bytes, as many as given (`BinaryPrefixComparator`).
     BinaryPrefix(Bytes),
+    /// Unsigned bytewise order of as many bytes as given, from an offset on (`BinaryComponentComparator`).
+    BinaryComponent {
+        /// What to compare with.
+        value: Bytes,
+        /// Bytes of the stored value to pass over.
+        offset: u32,
+    },
+    /// Equal if both have one length and the combined bits are not all zero (`BitComparator`).
+    Bit(BitOp, Bytes),
     /// Equal if the given text occurs, ignoring case (`SubstringComparator`).
     Substring(String),
-    /// An 8-byte big-endian number (`LongComparator`).
+    /// Equal if the expression matches somewhere (`RegexStringComparator`).
+    Regex(RegexString),
+    /// An 8-byte big-endian number (`LongComparator`). Stored bytes of another length satisfy no operator.
     Long(i64),
-    /// Equal if there is no value (`NullComparator`).
+    /// A decimal number as `Bytes.toBytes(BigDecimal)` writes it: scale as 4 bytes, then the digits as a big-endian
+    /// two's complement number (`BigDecimalComparator`). Stored bytes that are none satisfy no operator.
+    BigDecimal(Bytes),
+    /// Equal if there is no value, which no stored cell is (`NullComparator`).
     Null,
 }
 
-/// Which cells and rows a read returns.
+/// One pattern of a `FuzzyRowFilter`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FuzzyKey {
+    /// The bytes of the row key, position by position.
+    pub key: Bytes,
+    /// For each position 0 (or -1) if the byte must match, 1 (or 2) if it may be any.
+    pub mask: Bytes,
+}
+
+/// Which cells and rows a read returns.
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Filter {
     /// `RowFilter`
@@ -82,6 +142,28 @@ pub enum Filter {
         /// Whether the tested column itself is left out.
         exclude: bool,
     },
+    /// `ColumnValueFilter`: only the cells of one column that satisfy
+    ColumnValue {
+        /// Family of the column.
+        family: Bytes,
+        /// Qualifier of the column.
+        qualifier: Bytes,
+        /// How to compare.
+        op: CompareOp,
+        /// What to compare with.
+        comparator: Comparator,
+    },
+    /// `DependentColumnFilter`: only cells with the timestamp of a cell of the given column
+    DependentColumn {
+        /// Family of the column.
+        family: Bytes,
+        /// Qualifier of the column.
+        qualifier: Bytes,
+        /// Whether the column itself is left out.
+        drop_column: bool,
+        /// What the value of the column must satisfy to count.
+        check: Option<(CompareOp, Comparator)>,
+    },
     /// `PrefixFilter`: rows that begin with these bytes
     Prefix(Bytes),
     /// `ColumnPrefixFilter`
@@ -101,6 +183,8 @@ pub enum Filter {
     },
     /// `FirstKeyOnlyFilter`
     FirstKeyOnly,
+    /// `FirstKeyValueMatchingQualifiersFilter`: the cells up to the first with one of these qualifiers
+    FirstKeyValueMatchingQualifiers(Vec<Bytes>),
     /// `KeyOnlyFilter`; with `true` the value becomes its length as a 4-byte number
     KeyOnly(bool),
     /// `PageFilter`: rows per region
@@ -118,8 +202,19 @@ pub enum Filter {
         /// The first column to return, instead of a number.
         column_offset: Option<Bytes>,
     },
-    /// `TimestampsFilter`, ascending
-    Timestamps(Vec<i64>),
+    /// `TimestampsFilter`
+    Timestamps {
+        /// The timestamps to return.
+        timestamps: Vec<i64>,
+        /// Whether cells between them may be jumped over, delete markers too.
+        can_hint: bool,
+    },
+    /// `FuzzyRowFilter`: rows that match one of the patterns
+    FuzzyRow(Vec<FuzzyKey>),
+    /// `MultiRowRangeFilter`: rows in one of the ranges
+    MultiRowRange(Vec<RowRange>),
+    /// `RandomRowFilter`: each row with this probability
+    RandomRow(f32),
     /// `WhileMatchFilter`
     WhileMatch(Box<Filter>),
     /// `SkipFilter`

@@ -19,7 +19,7 @@ pub mod table;
 pub use bytes::Bytes;
 pub use cell::{CellRef, CellType, Cells, CellsBuilder, LATEST_TIMESTAMP};
 pub use error::{Error, ErrorKind, Result};
-pub use filter::{Comparator, CompareOp, Filter};
+pub use filter::{BitOp, Comparator, CompareOp, Filter, FuzzyKey, RegexString};
 pub use key::RowRange;
 pub use op::{Append, CheckAndMutate, Condition, Delete, Durability, Increment, OpResult, Put, RowMutations, RowOp};
 pub use query::{Get, Scan, Selection, Tier, TimeRange};

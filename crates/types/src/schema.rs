@@ -156,6 +156,7 @@ impl FamilyDescriptor {
 
     /// Sets an attribute by its HBase name.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings as they come")]
     pub fn set(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.attributes.insert(name.into(), value.to_string());
         self
@@ -361,6 +362,7 @@ impl TableDescriptor {
 
     /// Sets an attribute by its HBase name.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings as they come")]
     pub fn set(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.attributes.insert(name.into(), value.to_string());
         self

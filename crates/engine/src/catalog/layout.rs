@@ -52,7 +52,9 @@ pub(crate) fn family_directory(table: &TableName, encoded_name: &str, family: &[
 pub(crate) fn family_directory_name(family: &[u8]) -> String {
     match std::str::from_utf8(family) {
         Ok(text) => text.to_owned(),
-        Err(_) => family.iter().map(|byte| if byte.is_ascii_alphanumeric() { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect(),
+        Err(_) => {
+            family.iter().map(|byte| if byte.is_ascii_alphanumeric() { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
+        }
     }
 }
 

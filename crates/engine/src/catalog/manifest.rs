@@ -89,7 +89,10 @@ impl Catalog {
     /// The region of that number.
     pub(crate) fn region_mut(&mut self, table: &TableName, number: u64) -> Result<&mut RegionEntry> {
         let regions = &mut self.table_mut(table)?.regions;
-        regions.iter_mut().find(|region| region.number == number).ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, format!("table {table} has no such region any more")))
+        regions
+            .iter_mut()
+            .find(|region| region.number == number)
+            .ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, format!("table {table} has no such region any more")))
     }
 
     /// A number for a new region.
@@ -363,7 +366,12 @@ mod tests {
         };
         let descriptor = Arc::new(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")));
         let table = TableEntry { descriptor, enabled: true, version: 2, regions: vec![region] };
-        Catalog { store_id: [5; 16], next_region: 3, namespaces: BTreeMap::from([("ns".into(), NamespaceEntry::default())]), tables: BTreeMap::from([(name, table)]) }
+        Catalog {
+            store_id: [5; 16],
+            next_region: 3,
+            namespaces: BTreeMap::from([("ns".into(), NamespaceEntry::default())]),
+            tables: BTreeMap::from([(name, table)]),
+        }
     }
 
     #[test]

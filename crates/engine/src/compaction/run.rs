@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use halite_types::{CompactionKind, Result, Tier};
+use halite_types::{CompactionKind, Result};
 
 use super::{FileFacts, Plan, Policy, select};
 use crate::cache::ReadBlocks;
-use crate::hfile::BlockSource;
 use crate::region::Region;
-use crate::scan::{Matcher, Merge, ReadTrace, Source, StoreLimits, StoreScanner};
+use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner};
 use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
 
 impl Region {
@@ -77,11 +76,10 @@ impl Region {
         }
         let family = &snapshot.families[index];
         let retention = family.retention(self.shared.env.clock.now_ms());
-        let earliest_put = inputs.iter().filter_map(|file| file.reader().earliest_put_ts()).min().unwrap_or(i64::MAX);
+        let earliest_put = inputs.iter().filter_map(|file| file.reader().earliest_put_timestamp()).min().unwrap_or(i64::MAX);
         let matcher = if keep_deletes { Matcher::for_minor_compaction(retention) } else { Matcher::for_major_compaction(retention, earliest_put) };
-        let blocks: Arc<dyn BlockSource> =
-            Arc::new(ReadBlocks { cache: Arc::clone(&self.shared.cache), tier: Tier::Disk, fill: false, trace: Arc::new(ReadTrace::default()) });
-        let sources = inputs.iter().rev().map(|file| Source::file(file, Arc::clone(&blocks))).collect();
+        let blocks = ReadBlocks::for_maintenance(&self.shared.cache);
+        let sources = inputs.iter().rev().map(|file| Source::file(file, &blocks)).collect();
         let mut scanner = StoreScanner::new(Merge::new(sources), matcher, StoreLimits::default(), false);
         scanner.seek(&halite_types::cell::first_on_row(b""))?;
         let new = NewFile {
@@ -140,9 +138,9 @@ fn facts(file: &StoreFile) -> FileFacts {
     FileFacts {
         bytes: file.bytes(),
         is_reference: file.is_reference(),
-        is_major: reader.is_major_compaction(),
-        newest: reader.time_range().map(|(_, newest)| newest),
-        has_deletes: reader.delete_family_count() > 0,
+        is_major: reader.is_major(),
+        newest: reader.time_range().map(|range| *range.end()),
+        has_deletes: reader.delete_family_count().unwrap_or(0) > 0,
         created_ms: reader.created_ms().unwrap_or(0),
     }
 }

@@ -267,7 +267,8 @@ impl Engine {
         // By what is there rather than by the manifest: parents of a split may still lie beside their daughters.
         for region in env.fs.list(&directory).unwrap_or_default().into_iter().filter(|region| region.is_dir && !region.name.starts_with('.')) {
             let region_directory = format!("{directory}/{}", region.name);
-            let families: Vec<String> = env.fs.list(&region_directory).unwrap_or_default().into_iter().filter(|entry| entry.is_dir).map(|entry| entry.name).collect();
+            let families: Vec<String> =
+                env.fs.list(&region_directory).unwrap_or_default().into_iter().filter(|entry| entry.is_dir).map(|entry| entry.name).collect();
             for family in &families {
                 let family_directory = format!("{region_directory}/{family}");
                 for file in env.fs.list(&family_directory).unwrap_or_default() {

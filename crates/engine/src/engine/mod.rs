@@ -138,6 +138,11 @@ impl Engine {
         }
     }
 
+    /// Why the last flush in the background failed; `None` when it did not. Writers are told when memory runs full.
+    pub fn flush_failure(&self) -> Option<Error> {
+        self.shared.background.failure()
+    }
+
     /// Does one piece of background work on this thread; whether there was any. Where the environment has threads they
     /// do this.
     ///
@@ -170,7 +175,7 @@ impl Engine {
         self.shared.background.close();
         self.shared.wal.stop();
         let threads = std::mem::take(&mut *self.threads.lock().expect("nothing panics while it holds the threads"));
-        threads.into_iter().for_each(|thread| thread.join());
+        threads.into_iter().for_each(JoinHandle::join);
     }
 
     /// Starts the threads of the engine, where the environment has any.

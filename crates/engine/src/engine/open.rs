@@ -45,22 +45,20 @@ impl Engine {
         make_directory(&env, layout::HALITE)?;
         let lock = take_lock(&env)?;
         let mut report = OpenReport::default();
-        let manifest = match Manifest::load(&env)? {
-            Some(manifest) => manifest,
-            None => {
-                report.created = true;
-                create_store(&env)?
-            }
-        };
+        let manifest = Manifest::load(&env)?;
+        report.created = manifest.is_none();
+        let manifest = manifest.map_or_else(|| create_store(&env), Ok)?;
         let catalog = manifest.current();
         let store_id = catalog.store_id;
-        let wal_options = WalOptions { fsync: options.wal_sync == WalSync::Fsync, segment_bytes: options.wal_segment_bytes, buffer_bytes_max: 16 << 20 };
+        let wal_options =
+            WalOptions { fsync: options.wal_sync == WalSync::Fsync, segment_bytes: options.wal_segment_bytes, buffer_bytes_max: 16 << 20 };
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id));
         let shared = Arc::new(Shared {
             files: StoreFiles::new(env.clone()),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
+            retired_regions: Mutex::new(Vec::new()),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             wal,
@@ -108,7 +106,9 @@ fn create_store(env: &Env) -> Result<Manifest> {
         let text = format!("{root} is not a store and not empty (it holds {}); give an empty or new directory", other.name);
         return Err(Error::invalid(text));
     }
-    let tables = |entry: &crate::env::DirEntry| entry.name == "data" && env.fs.list("data").is_ok_and(|list| list.iter().any(|e| e.name != "default" && e.name != "hbase"));
+    let tables = |entry: &crate::env::DirEntry| {
+        entry.name == "data" && env.fs.list("data").is_ok_and(|list| list.iter().any(|e| e.name != "default" && e.name != "hbase"))
+    };
     if entries.iter().any(tables) {
         let text = format!("{root} holds tables but no manifest ({}); restore the manifest from a copy", layout::MANIFEST);
         return Err(Error::corrupt(text));
@@ -152,7 +152,8 @@ fn open_tables(shared: &Arc<Shared>, catalog: &Catalog) -> Result<BTreeMap<halit
 
 /// Reads the log back into the memstores, flushing a region on the way when they grow too large.
 fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<Table>>, report: &mut OpenReport) -> Result<()> {
-    let regions: BTreeMap<u64, Arc<Region>> = tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
+    let regions: BTreeMap<u64, Arc<Region>> =
+        tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
     let store_id = shared.manifest.current().store_id;
     let recovered = wal::recover(&shared.env, store_id, |write| {
         // A region that is gone was flushed, split or dropped: its writes have no place any more.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::cell::{TYPE_MAXIMUM, make_key};
+use halite_types::cell::{TYPE_MAXIMUM, key_row, make_key};
 use halite_types::key::print_bytes;
 use halite_types::{CompactionKind, Error, ErrorKind, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
 
@@ -57,11 +57,9 @@ impl Engine {
         };
         let info = region.info();
         let id = self.new_region_id(&info.table);
-        let daughters = [
-            layout::new_region(&info.table, info.start.clone(), at.clone(), id),
-            layout::new_region(&info.table, at, info.end.clone(), id),
-        ];
-        self.replace_regions(&table, &[region.clone()], daughters.to_vec())
+        let daughters =
+            [layout::new_region(&info.table, info.start.clone(), at.clone(), id), layout::new_region(&info.table, at, info.end.clone(), id)];
+        self.replace_regions(&table, std::slice::from_ref(&region), &daughters)
     }
 
     /// Merges two regions of a table; they must be neighbours unless `forcible`, which takes those between them along.
@@ -80,8 +78,12 @@ impl Engine {
             return Err(Error::invalid(text));
         }
         let (low, high) = if a.info().start <= b.info().start { (a, b) } else { (b, a) };
-        let between: Vec<Arc<Region>> =
-            table.regions().iter().filter(|region| region.info().start >= low.info().start && region.info().start <= high.info().start).cloned().collect();
+        let between: Vec<Arc<Region>> = table
+            .regions()
+            .iter()
+            .filter(|region| region.info().start >= low.info().start && region.info().start <= high.info().start)
+            .cloned()
+            .collect();
         if between.len() > 2 && !forcible {
             let text = format!("regions {first} and {second} are not neighbours; merge neighbours, or force it to take those between along");
             return Err(Error::invalid(text));
@@ -95,24 +97,24 @@ impl Engine {
         }
         let id = self.new_region_id(&low.info().table);
         let merged = layout::new_region(&low.info().table, low.info().start.clone(), high.info().end.clone(), id);
-        let result = self.replace_regions(&table, &between, vec![merged]);
+        let result = self.replace_regions(&table, &between, &[merged]);
         drop(locks);
         result
     }
 
     /// Puts `new` regions in the place of `old` ones, whose compaction locks the caller holds.
-    fn replace_regions(&self, table: &Arc<Table>, old: &[Arc<Region>], new: Vec<RegionInfo>) -> Result<()> {
+    fn replace_regions(&self, table: &Arc<Table>, old: &[Arc<Region>], new: &[RegionInfo]) -> Result<()> {
         let descriptor = table.descriptor();
         let name = descriptor.name().clone();
         let maintenance: Vec<_> = old.iter().map(|region| region.lock_maintenance()).collect();
-        for info in &new {
+        for info in new {
             self.make_region_directory(info, &descriptor)?;
         }
         // From here to the change of the table writers are told to look again; it is a few small files long.
         for region in old {
             region.close();
         }
-        let replaced = self.write_replacement(&descriptor, old, &new);
+        let replaced = self.write_replacement(&descriptor, old, new);
         let entries = match replaced {
             Ok(entries) => entries,
             Err(error) => {
@@ -146,7 +148,11 @@ impl Engine {
             self.shared.wal.release(region.number, u64::MAX);
             self.shared.background.note_memstore(region, 0);
             let families = descriptor.families().map(|family| layout::family_directory_name(family.name())).collect();
-            self.shared.retired_regions.lock().expect("nothing panics while it holds the list").push((name.clone(), region.info().encoded_name.clone(), families));
+            self.shared.retired_regions.lock().expect("nothing panics while it holds the list").push((
+                name.clone(),
+                region.info().encoded_name.clone(),
+                families,
+            ));
         }
         drop(maintenance);
         self.remove_unused_directories();
@@ -174,7 +180,11 @@ impl Engine {
             }
             entries.push(entry);
         }
-        self.shared.env.fs.sync_dir(&layout::table_directory(descriptor.name())).map_err(|error| Error::io("syncing the table's directory", error))?;
+        self.shared
+            .env
+            .fs
+            .sync_dir(&layout::table_directory(descriptor.name()))
+            .map_err(|error| Error::io("syncing the table's directory", error))?;
         Ok(entries)
     }
 
@@ -186,7 +196,8 @@ impl Engine {
             let directory = layout::family_directory(&info.table, &info.encoded_name, &family.name);
             for file in &store.files {
                 let reader = file.reader();
-                let outside = reader.first_row().is_some_and(|first| !info.end.is_empty() && first >= &info.end[..]) || reader.last_row().is_some_and(|last| last < &info.start[..]);
+                let outside = reader.first_key().map(key_row).is_some_and(|first| !info.end.is_empty() && first >= &info.end[..])
+                    || reader.last_key().map(key_row).is_some_and(|last| last < &info.start[..]);
                 if outside {
                     continue;
                 }
@@ -199,7 +210,11 @@ impl Engine {
                 };
                 let key = make_key(row, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM);
                 let name = format!("{}.{parent}", file.entry.name);
-                write_small(&self.shared.env, &format!("{directory}/{name}"), &pbuf(&Reference { splitkey: key, range: if is_bottom { BOTTOM } else { TOP } }))?;
+                write_small(
+                    &self.shared.env,
+                    &format!("{directory}/{name}"),
+                    &pbuf(&Reference { splitkey: key, range: if is_bottom { BOTTOM } else { TOP } }),
+                )?;
                 let target = Some((parent.clone(), file.entry.name.clone()));
                 entry.families.entry(family.name.clone()).or_default().push(FileEntry { name, target });
             }
@@ -211,7 +226,13 @@ impl Engine {
 fn check_split_row(info: &RegionInfo, at: &[u8]) -> Result<()> {
     halite_types::op::check_row(at)?;
     if !info.contains(at) {
-        let text = format!("split key {} lies outside region {} (from '{}' to '{}')", print_bytes(at), info.display_name(), print_bytes(&info.start), print_bytes(&info.end));
+        let text = format!(
+            "split key {} lies outside region {} (from '{}' to '{}')",
+            print_bytes(at),
+            info.display_name(),
+            print_bytes(&info.start),
+            print_bytes(&info.end)
+        );
         return Err(Error::invalid(text));
     }
     if at == &info.start[..] {

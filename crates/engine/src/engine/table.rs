@@ -58,7 +58,8 @@ impl Table {
     }
 
     pub(super) fn replace_regions(&self, old: &[Arc<Region>], new: Vec<Arc<Region>>) {
-        let mut regions: Vec<Arc<Region>> = self.regions.load().iter().filter(|region| !old.iter().any(|other| Arc::ptr_eq(region, other))).cloned().collect();
+        let mut regions: Vec<Arc<Region>> =
+            self.regions.load().iter().filter(|region| !old.iter().any(|other| Arc::ptr_eq(region, other))).cloned().collect();
         regions.extend(new);
         regions.sort_by(|a, b| a.info().start.cmp(&b.info().start));
         self.regions.store(Arc::new(regions));
@@ -123,25 +124,17 @@ impl Table {
         let mut results: Vec<Option<Result<OpResult>>> = ops.iter().map(|_| None).collect();
         let mut ticket = CommitTicket::ready();
         let mut waiting: Vec<(usize, RowOp)> = ops.into_iter().enumerate().collect();
-        for attempt in 1..=LOOKUPS_MAX {
+        for _ in 0..LOOKUPS_MAX {
             for (region, group) in self.by_region(std::mem::take(&mut waiting), &mut results) {
                 let (places, ops): (Vec<usize>, Vec<RowOp>) = group.into_iter().unzip();
-                // Kept only for the rare case that the region goes away under the batch.
-                let again = (attempt < LOOKUPS_MAX && region.check_open().is_err()).then(|| ops.clone());
-                if let Some(again) = again {
-                    waiting.extend(places.into_iter().zip(again));
-                    continue;
-                }
-                let retry = if ops.len() == 1 || self.may_move() { Some(ops.clone()) } else { None };
                 let applied = region.apply(ops);
                 ticket = ticket.later(applied.ticket);
-                let mut retry = retry.map(Vec::into_iter);
-                for (place, result) in places.into_iter().zip(applied.results) {
-                    let op = retry.as_mut().and_then(Iterator::next);
-                    match (result, op) {
-                        (Err(error), Some(op)) if is_elsewhere(&error) && attempt < LOOKUPS_MAX => waiting.push((place, op)),
-                        (result, _) => results[place] = Some(result),
-                    }
+                for (place, result) in places.iter().zip(applied.results) {
+                    results[*place] = Some(result);
+                }
+                for (at, op) in applied.returned {
+                    results[places[at]] = None;
+                    waiting.push((places[at], op));
                 }
             }
             if waiting.is_empty() {
@@ -149,11 +142,7 @@ impl Table {
             }
             self.pause();
         }
-        Applied { results: results.into_iter().map(|result| result.unwrap_or_else(|| Err(self.disabled()))).collect(), ticket }
-    }
-
-    fn may_move(&self) -> bool {
-        true
+        Applied { results: results.into_iter().map(|result| result.unwrap_or_else(|| Err(self.disabled()))).collect(), ticket, returned: Vec::new() }
     }
 
     /// Operations by region, in the order given; those without a region get their error.

@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
+pub mod chance;
 pub mod os;
 pub mod sim;
 
@@ -22,7 +23,7 @@ pub struct Env {
     pub threads: Arc<dyn Threads>,
 }
 
-/// A directory tree. Nothing is durable until it is synced: a file's bytes by [`File::sync`], its name by
+/// A directory tree. Nothing is durable until it is synced: a file's bytes by [`FileWriter::sync`], its name by
 /// [`Fs::sync_dir`] on its directory.
 pub trait Fs: Send + Sync {
     /// What to call the root in messages: its path on a real disk.

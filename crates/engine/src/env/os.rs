@@ -9,14 +9,14 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use halite_types::{Error, Result};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::{Clock, DirEntry, Env, FileReader, FileWriter, Fs, JoinHandle, Rng, Threads};
+use super::chance::SeededRng;
+use super::{Clock, DirEntry, Env, FileReader, FileWriter, Fs, JoinHandle, Threads};
 
 impl Env {
     /// The operating system, with files below `root`. The directory is made, durably, if it is not there.
@@ -30,7 +30,7 @@ impl Env {
             return Err(Error::invalid(format!("store directory {}: this is not a directory; give the path of one", root.display())));
         }
         let fs = OsFs::new(root).map_err(|error| Error::io(format!("store directory {}: cannot be opened", root.display()), error))?;
-        Ok(Self { fs: Arc::new(fs), clock: Arc::new(OsClock::default()), rng: Arc::new(OsRng::default()), threads: Arc::new(OsThreads) })
+        Ok(Self { fs: Arc::new(fs), clock: Arc::new(OsClock::default()), rng: Arc::new(system_rng()), threads: Arc::new(OsThreads) })
     }
 }
 
@@ -213,32 +213,9 @@ impl Clock for OsClock {
 }
 
 /// Chance, seeded by the system.
-#[derive(Debug)]
-pub struct OsRng {
-    state: AtomicU64,
-}
-
-impl Default for OsRng {
-    fn default() -> Self {
-        // The standard library keys its hash maps with the system's randomness, which saves a system call of our own.
-        let seed = RandomState::new().hash_one(std::process::id());
-        Self { state: AtomicU64::new(seed) }
-    }
-}
-
-impl Rng for OsRng {
-    fn next_u64(&self) -> u64 {
-        split_mix(&self.state)
-    }
-}
-
-/// The next number of a `SplitMix64` generator, which has one word of state and so needs no lock.
-pub(super) fn split_mix(state: &AtomicU64) -> u64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut word = state.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
+fn system_rng() -> SeededRng {
+    // The standard library keys its hash maps with the system's randomness, which saves a system call of our own.
+    SeededRng::new(RandomState::new().hash_one(std::process::id()))
 }
 
 /// The system's threads.

@@ -43,7 +43,7 @@ impl Region {
         }
         let snapshot = self.state.load();
         for cells in writes {
-            for cell in cells.iter() {
+            for cell in *cells {
                 snapshot.family_index(cell.family())?;
             }
         }

@@ -22,6 +22,7 @@ pub(crate) struct Counters {
 }
 
 /// What a region holds, found by looking rather than counting.
+#[derive(Clone, Copy)]
 pub(crate) struct Sizes {
     pub(crate) store_files: u64,
     pub(crate) store_file_bytes: u64,

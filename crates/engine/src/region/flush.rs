@@ -49,7 +49,8 @@ impl Region {
                 }
             }
         }
-        let entries = files.iter().zip(frozen.snapshot.families.iter()).filter_map(|(file, family)| Some((family.name.clone(), file.as_ref()?.entry.clone())));
+        let entries =
+            files.iter().zip(frozen.snapshot.families.iter()).filter_map(|(file, family)| Some((family.name.clone(), file.as_ref()?.entry.clone())));
         let changed = self.shared.manifest.change(|catalog| {
             let region = catalog.region_mut(&self.info.table, self.number)?;
             region.flushed_sequence = frozen.sequence;

@@ -5,6 +5,7 @@
 //! commit.rs     sequence id, log, memstore: one short step under a lock
 //! read.rs       gets and scans as of a snapshot                        snapshot.rs  what a reader holds
 //! flush.rs      memstores to store files                               counters.rs  exact figures
+//! maintain.rs   what the region wants done
 //! ```
 //!
 //! The state readers see is one immutable [`snapshot::RegionSnapshot`], swapped whole. A reader takes the snapshot first
@@ -14,6 +15,7 @@
 mod commit;
 mod counters;
 mod flush;
+mod maintain;
 mod read;
 mod row_lock;
 mod snapshot;
@@ -30,10 +32,12 @@ use crate::commit::Mvcc;
 use crate::shared::Shared;
 use crate::store::{StoreFile, StoreSnapshot};
 
-pub(crate) use commit::CommitState;
+use commit::CommitState;
 use counters::Counters;
+pub use read::explain_empty;
 use row_lock::RowLocks;
 pub(crate) use snapshot::{Family, RegionSnapshot};
+pub use write::Applied;
 
 /// A region that is open.
 pub struct Region {
@@ -156,7 +160,10 @@ impl Region {
     }
 
     fn gone(&self) -> Error {
-        Error::new(ErrorKind::NoSuchRegion, format!("region {} is not served here any more; look up the region of the row again", self.info.display_name()))
+        Error::new(
+            ErrorKind::NoSuchRegion,
+            format!("region {} is not served here any more; look up the region of the row again", self.info.display_name()),
+        )
     }
 
     /// The error for a row of another region, if it is one.
@@ -164,7 +171,11 @@ impl Region {
         if self.info.contains(row) {
             return Ok(());
         }
-        let text = format!("row {} lies outside region {}; look up the region of the row again", halite_types::key::print_bytes(row), self.info.display_name());
+        let text = format!(
+            "row {} lies outside region {}; look up the region of the row again",
+            halite_types::key::print_bytes(row),
+            self.info.display_name()
+        );
         Err(Error::new(ErrorKind::WrongRegion, text))
     }
 

@@ -4,14 +4,13 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::cell::first_on_row;
+use halite_types::cell::{first_on_row, key_row};
 use halite_types::key::print_bytes;
 use halite_types::{CellsBuilder, Error, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
 
 use super::Region;
 use super::snapshot::{Family, RegionSnapshot};
 use crate::cache::ReadBlocks;
-use crate::hfile;
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
 use crate::scan::{Matcher, Merge, ReadTrace, RegionScanner, ScanPlan, Source, StoreLimits, StorePlan, StoreScanner, UserQuery};
@@ -171,7 +170,7 @@ impl Region {
                 read.trace.add_files_without_key(1);
             } else {
                 read.trace.add_files_read(1);
-                sources.push(Source::file(file, Arc::clone(blocks) as Arc<dyn hfile::BlockSource>));
+                sources.push(Source::file(file, blocks));
             }
         }
         let query = UserQuery {
@@ -223,7 +222,7 @@ fn file_overlaps(file: &StoreFile, range: &RowRange, time_range: TimeRange) -> b
     if reader.entry_count() == 0 {
         return false;
     }
-    if let Some(last) = reader.last_row() {
+    if let Some(last) = reader.last_key().map(key_row) {
         let behind = match &range.start {
             Bound::Unbounded => false,
             Bound::Included(start) => last < &start[..],
@@ -233,24 +232,24 @@ fn file_overlaps(file: &StoreFile, range: &RowRange, time_range: TimeRange) -> b
             return false;
         }
     }
-    if let Some(first) = reader.first_row()
+    if let Some(first) = reader.first_key().map(key_row)
         && range.is_past_end(first)
     {
         return false;
     }
-    time_range.is_all() || reader.time_range().is_none_or(|(oldest, newest)| overlaps(time_range, oldest, newest))
+    time_range.is_all() || reader.time_range().is_none_or(|range| overlaps(time_range, *range.start(), *range.end()))
 }
 
 /// Whether the bloom filter of a file leaves it in the race for the row of a get.
 fn may_hold(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) -> Result<bool> {
     let Some(row) = read.row else { return Ok(true) };
-    let reader = file.reader();
-    if !reader.may_contain_row(row, &**blocks)? {
+    let (reader, blocks) = (file.reader(), blocks.of(file));
+    if !reader.may_contain_row(&blocks, row)? {
         return Ok(false);
     }
     let Some(columns) = &read.columns else { return Ok(true) };
     for column in columns {
-        if reader.may_contain_column(row, column, &**blocks)? {
+        if reader.may_contain_column(&blocks, row, column)? {
             return Ok(true);
         }
     }

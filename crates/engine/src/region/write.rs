@@ -6,7 +6,7 @@ use bytes::Bytes;
 use halite_types::cell::{CellParts, TAG_TTL, tags};
 use halite_types::key::print_bytes;
 use halite_types::{
-    CellRef, CellType, Cells, CellsBuilder, CompareOp, Condition, Durability, Error, ErrorKind, Get, LATEST_TIMESTAMP, OpResult, Result, Row,
+    CellRef, CellType, Cells, CellsBuilder, CompareOp, Condition, Durability, Error, ErrorKind, Get, LATEST_TIMESTAMP, OpResult, Put, Result, Row,
     RowOp, Tier, TimeRange,
 };
 use halite_types::{CheckAndMutate, Delete, RowMutations};
@@ -21,6 +21,14 @@ pub struct Applied {
     pub results: Vec<Result<OpResult>>,
     /// Fulfilled when all of them are durable and visible.
     pub ticket: CommitTicket,
+    /// Operations that were not tried because the region has gone: their places, and what to give to its successor.
+    pub returned: Vec<(usize, RowOp)>,
+}
+
+impl Applied {
+    fn wait_for(&mut self, ticket: CommitTicket) {
+        self.ticket = std::mem::replace(&mut self.ticket, CommitTicket::ready()).later(ticket);
+    }
 }
 
 /// Bytes of cells that are committed as one at the most; a larger batch is cut between operations.
@@ -46,7 +54,11 @@ struct Pending {
 impl Region {
     /// Applies operations in order. Each row changes as a whole; nothing is promised between rows.
     pub fn apply(&self, ops: Vec<RowOp>) -> Applied {
-        let mut applied = Applied { results: ops.iter().map(|_| Ok(OpResult { row: Row::default(), processed: true })).collect(), ticket: CommitTicket::ready() };
+        let mut applied = Applied {
+            results: ops.iter().map(|_| Ok(OpResult { row: Row::default(), processed: true })).collect(),
+            ticket: CommitTicket::ready(),
+            returned: Vec::new(),
+        };
         if let Err(error) = self.shared.admit(self) {
             applied.results.iter_mut().for_each(|result| *result = Err(error.clone()));
             return applied;
@@ -67,10 +79,14 @@ impl Region {
                 Plain::No(op) => {
                     self.commit_group(std::mem::take(&mut group), &mut applied);
                     group_bytes = 0;
-                    applied.results[at] = self.read_modify_write(op).map(|(result, ticket)| {
-                        applied.ticket = std::mem::replace(&mut applied.ticket, CommitTicket::ready()).later(ticket);
-                        result
-                    });
+                    match self.read_modify_write(&op) {
+                        Ok((result, ticket)) => {
+                            applied.wait_for(ticket);
+                            applied.results[at] = Ok(result);
+                        }
+                        Err(error) if error.kind() == ErrorKind::NoSuchRegion => applied.returned.push((at, op)),
+                        Err(error) => applied.results[at] = Err(error),
+                    }
                 }
             }
         }
@@ -117,7 +133,7 @@ impl Region {
     /// Families exist and no cell is too large.
     fn check_cells(&self, cells: &CellsBuilder) -> Result<()> {
         let snapshot = self.state.load();
-        for cell in cells.iter() {
+        for cell in cells {
             snapshot.family_index(cell.family())?;
             self.check_size(cell.row(), cell.family(), cell.qualifier(), cell.encoded_len())?;
         }
@@ -171,35 +187,40 @@ impl Region {
         let result = self.commit(&writes, level, group.len() as u64);
         drop(locks);
         match result {
-            Ok(ticket) => applied.ticket = std::mem::replace(&mut applied.ticket, CommitTicket::ready()).later(ticket),
+            Ok(ticket) => applied.wait_for(ticket),
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
+                let again = |write: Prepared| (write.at, RowOp::Put(Put::from_cells(write.row, write.cells, write.durability)));
+                applied.returned.extend(group.into_iter().map(again));
+            }
             Err(error) => group.iter().for_each(|write| applied.results[write.at] = Err(error.clone())),
         }
     }
 
     /// An operation that reads its row first. It holds the row for itself and reads what has been applied, durable or
     /// not: the log keeps the order, so when its own write is durable then so is what it read.
-    fn read_modify_write(&self, op: RowOp) -> Result<(OpResult, CommitTicket)> {
-        self.check_whole(&op)?;
+    fn read_modify_write(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
+        self.check_whole(op)?;
         let _row = self.row_locks.exclusive(op.row());
         self.modify_locked(op)
     }
 
-    fn modify_locked(&self, op: RowOp) -> Result<(OpResult, CommitTicket)> {
+    fn modify_locked(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
         let op = match op {
             RowOp::CheckAndMutate(check) => {
-                if !self.holds(&check)? {
+                if !self.holds(check)? {
                     return Ok((OpResult { row: Row::default(), processed: false }, self.ticket_for_applied()));
                 }
-                *check.then
+                &check.then
             }
             op => op,
         };
         let now = self.shared.env.clock.now_ms();
         let mut pending = Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now };
-        self.gather(&op, &mut pending)?;
+        self.gather(op, &mut pending)?;
         pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
         let row = sorted_row(&pending.result);
-        let ticket = if pending.cells.is_empty() { self.ticket_for_applied() } else { self.commit(&[&pending.cells], self.level(pending.durability), 1)? };
+        let ticket =
+            if pending.cells.is_empty() { self.ticket_for_applied() } else { self.commit(&[&pending.cells], self.level(pending.durability), 1)? };
         Ok((OpResult { row, processed: true }, ticket))
     }
 
@@ -227,7 +248,10 @@ impl Region {
         for part in &op.ops {
             same_row(op.row(), part.row())?;
             if matches!(part, RowOp::Mutate(_) | RowOp::CheckAndMutate(_)) {
-                return Err(Error::invalid(format!("row {}: mutations of a row are puts, deletes, increments and appends; apply others by themselves", print_bytes(op.row()))));
+                return Err(Error::invalid(format!(
+                    "row {}: mutations of a row are puts, deletes, increments and appends; apply others by themselves",
+                    print_bytes(op.row())
+                )));
             }
             self.check_whole(part)?;
         }
@@ -283,7 +307,7 @@ impl Region {
             RowOp::Increment(increment) => {
                 pending.durability = pending.durability.max(increment.mutation().durability);
                 let current = self.current_values(increment.row(), increment.mutation().cells(), increment.time_range)?;
-                for delta in increment.mutation().cells().iter() {
+                for delta in increment.mutation().cells() {
                     let old = find_column(&current, delta);
                     let value = add(old, delta)?;
                     push_new_value(pending, delta, old, &value, increment.return_results);
@@ -292,7 +316,7 @@ impl Region {
             RowOp::Append(append) => {
                 pending.durability = pending.durability.max(append.mutation().durability);
                 let current = self.current_values(append.row(), append.mutation().cells(), append.time_range)?;
-                for more in append.mutation().cells().iter() {
+                for more in append.mutation().cells() {
                     let old = find_column(&current, more);
                     let value = [old.map_or(&[][..], |cell| cell.value()), more.value()].concat();
                     self.check_size(more.row(), more.family(), more.qualifier(), more.encoded_len() + value.len())?;
@@ -310,9 +334,9 @@ impl Region {
     }
 
     fn current_values(&self, row: &Bytes, columns: &CellsBuilder, time_range: TimeRange) -> Result<Row> {
-        let get = columns.iter().fold(Get::new(row.clone()), |get, cell| {
-            get.column(Bytes::copy_from_slice(cell.family()), Bytes::copy_from_slice(cell.qualifier()))
-        });
+        let get = columns
+            .iter()
+            .fold(Get::new(row.clone()), |get, cell| get.column(Bytes::copy_from_slice(cell.family()), Bytes::copy_from_slice(cell.qualifier())));
         self.read_applied(&get.time_range(time_range))
     }
 
@@ -320,7 +344,7 @@ impl Region {
     /// column is for its n-th newest version. Where there is none the marker gets the time of now, as in HBase.
     fn stamp_newest(&self, row: &Bytes, markers: &CellsBuilder, pending: &mut Pending) -> Result<()> {
         let mut earlier: Vec<CellRef<'_>> = Vec::new();
-        for marker in markers.iter() {
+        for marker in markers {
             if !is_newest_marker(marker) {
                 pending.cells.push(marker);
                 continue;
@@ -368,7 +392,8 @@ fn same_row(outer: &Bytes, inner: &Bytes) -> Result<()> {
     if outer == inner {
         return Ok(());
     }
-    let text = format!("the operation is for row {} and what it applies for row {}; name the same row in both", print_bytes(outer), print_bytes(inner));
+    let text =
+        format!("the operation is for row {} and what it applies for row {}; name the same row in both", print_bytes(outer), print_bytes(inner));
     Err(Error::invalid(text))
 }
 
@@ -412,7 +437,15 @@ fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRe
         (timestamp, None) => timestamp,
     };
     let tags = carried_tags(change, old);
-    let parts = CellParts { row: change.row(), family: change.family(), qualifier: change.qualifier(), timestamp, cell_type: CellType::Put, value, tags: &tags };
+    let parts = CellParts {
+        row: change.row(),
+        family: change.family(),
+        qualifier: change.qualifier(),
+        timestamp,
+        cell_type: CellType::Put,
+        value,
+        tags: &tags,
+    };
     pending.cells.push_parts(parts);
     if wanted {
         pending.result.push_parts(CellParts { tags: b"", ..parts });

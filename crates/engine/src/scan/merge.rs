@@ -27,11 +27,6 @@ impl Merge {
         self.active.first().and_then(Source::peek)
     }
 
-    /// Whether there is no source at all.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.active.is_empty() && self.ended.is_empty()
-    }
-
     /// On to the next cell.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {

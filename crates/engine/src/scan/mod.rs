@@ -17,7 +17,7 @@ mod source;
 mod store_scanner;
 mod trace;
 
-pub(crate) use matcher::{MatchCode, Matcher, Retention, UserQuery};
+pub(crate) use matcher::{Matcher, Retention, UserQuery};
 pub(crate) use merge::Merge;
 pub use region_scanner::{RegionScanner, ScanBatch, ScanBudget};
 pub(crate) use region_scanner::{ScanPlan, StorePlan};

@@ -197,7 +197,7 @@ impl RegionScanner {
                 }
             }
             out.truncate(start.0, start.1);
-            for cell in kept.iter() {
+            for cell in &kept {
                 out.push(cell);
             }
         }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use halite_types::cell::{MAX_ROW_BYTES, compare_keys, write_key};
+use halite_types::cell::{MAX_ROW_BYTES, compare_keys, first_on_row, key_row, write_key};
 use halite_types::{CellRef, LATEST_TIMESTAMP, Result};
 
+use crate::cache::{FileBlocks, ReadBlocks};
 use crate::hfile;
 use crate::memstore;
 use crate::store::{Clip, StoreFile};
@@ -19,14 +20,14 @@ pub(crate) enum Source {
 
 /// A cursor over a store file. It keeps the file from being removed.
 pub(crate) struct FileSource {
-    cursor: hfile::Cursor,
+    cursor: hfile::Cursor<FileBlocks>,
     file: Arc<StoreFile>,
     /// Whether the cursor stands behind the clip.
     past_clip: bool,
 }
 
 impl FileSource {
-    pub(crate) fn new(file: Arc<StoreFile>, cursor: hfile::Cursor) -> Self {
+    pub(crate) fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>) -> Self {
         Self { cursor, file, past_clip: false }
     }
 
@@ -65,10 +66,11 @@ impl FileSource {
             (None, Some(end)) => Some(end.to_vec()),
             (row, None) => row.map(<[u8]>::to_vec),
         };
-        let found = match bound {
-            Some(bound) => self.cursor.row_before(&bound)?,
-            None => self.cursor.last_row()?,
-        };
+        match bound {
+            Some(bound) => self.cursor.seek_before(&first_on_row(&bound))?,
+            None => self.cursor.seek_to_last()?,
+        }
+        let found = self.cursor.key().map(|key| key_row(key).to_vec());
         Ok(found.filter(|row| self.clip().is_none_or(|clip| row[..] >= clip.start[..])))
     }
 }
@@ -80,8 +82,8 @@ impl Source {
     }
 
     /// The cells of a store file, through `blocks`.
-    pub(crate) fn file(file: &Arc<StoreFile>, blocks: Arc<dyn hfile::BlockSource>) -> Self {
-        let cursor = hfile::Cursor::new(Arc::clone(file.reader()), blocks);
+    pub(crate) fn file(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>) -> Self {
+        let cursor = hfile::Cursor::new(Arc::clone(file.reader()), blocks.of(file));
         Self::File(FileSource::new(Arc::clone(file), cursor))
     }
 
@@ -104,7 +106,7 @@ impl Source {
                 skip_unseen(cursor, *read_point);
             }
             Self::File(file) => {
-                file.cursor.next()?;
+                file.cursor.advance()?;
                 file.check_clip();
             }
         }

@@ -177,7 +177,7 @@ impl StoreScanner {
                 any = true;
                 row.clear();
                 row.extend_from_slice(cell.row());
-                self.start_row();
+                self.matcher.start_row();
             }
             self.cells_examined += 1;
             let code = self.matcher.check(cell, None);

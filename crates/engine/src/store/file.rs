@@ -67,7 +67,7 @@ impl StoreFile {
 
     /// Size on disk. A reference counts half of its file, as in HBase.
     pub(crate) fn bytes(&self) -> u64 {
-        if self.is_reference() { self.reader().file_bytes() / 2 } else { self.reader().file_bytes() }
+        if self.is_reference() { self.reader().bytes() / 2 } else { self.reader().bytes() }
     }
 
     pub(crate) fn is_reference(&self) -> bool {

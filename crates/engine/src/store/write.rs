@@ -53,7 +53,10 @@ pub(crate) fn write_file(
         return Ok(None);
     }
     fs.rename(&temporary, &path).map_err(failed)?;
-    let opened = fs.sync_dir(&directory).map_err(failed).and_then(|()| shared.files.open(table, region, &new.family.name, FileEntry { name, target: None }, None));
+    let opened = fs
+        .sync_dir(&directory)
+        .map_err(failed)
+        .and_then(|()| shared.files.open(table, region, &new.family.name, FileEntry { name, target: None }, None));
     if opened.is_err() {
         let _ = fs.remove_file(&path);
     }
@@ -85,6 +88,6 @@ fn fill_file(
         writer.append(cell)
     })?;
     writer.set_info(STORE_ID_KEY, shared.manifest.current().store_id.to_vec());
-    writer.finish(StoreFileInfo { max_sequence_id: new.max_sequence, major_compaction: new.major, compacted_from: new.compacted_from.clone(), ..StoreFileInfo::default() })?;
+    writer.finish(StoreFileInfo::compacted(new.max_sequence, new.major, new.compacted_from.clone()))?;
     Ok(cells)
 }

@@ -56,7 +56,7 @@ pub(crate) enum Level {
 }
 
 /// The log of a store.
-pub struct Wal {
+pub(crate) struct Wal {
     env: Env,
     options: WalOptions,
     store_id: [u8; 16],
@@ -125,8 +125,8 @@ pub(crate) struct Segment {
 }
 
 impl Wal {
-    /// A log that goes on behind what was recovered.
-    pub(crate) fn new(env: Env, options: WalOptions, store_id: [u8; 16], recovered: Recovered) -> Self {
+    /// A log that has not looked at the segments there are; [`Wal::resume`] tells it before the first write.
+    pub(crate) fn new(env: Env, options: WalOptions, store_id: [u8; 16]) -> Self {
         Self {
             env,
             options,
@@ -144,9 +144,9 @@ impl Wal {
             work: Condvar::new(),
             io: Mutex::new(Io {
                 segment: None,
-                next_number: recovered.next_number,
-                previous_bytes: recovered.last_bytes,
-                closed: recovered.segments.into(),
+                next_number: 1,
+                previous_bytes: 0,
+                closed: VecDeque::new(),
                 flushed: HashMap::new(),
                 spare: vec![0; MARK_BYTES],
             }),
@@ -155,6 +155,14 @@ impl Wal {
             bytes_written: AtomicU64::new(0),
             failure: OnceLock::new(),
         }
+    }
+
+    /// Goes on behind the segments that were read back.
+    pub(crate) fn resume(&self, recovered: Recovered) {
+        let mut io = self.io();
+        io.next_number = recovered.next_number;
+        io.previous_bytes = recovered.last_bytes;
+        io.closed = recovered.segments.into();
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
@@ -368,7 +376,8 @@ impl Wal {
         self.env.fs.sync_dir(DIRECTORY).map_err(failed)?;
         io.next_number += 1;
         let segment = Segment { number, regions: HashMap::new() };
-        io.segment = Some(OpenSegment { file, bytes: header.len() as u64, durable_bytes: header.len() as u64, marked_bytes: header.len() as u64, segment });
+        io.segment =
+            Some(OpenSegment { file, bytes: header.len() as u64, durable_bytes: header.len() as u64, marked_bytes: header.len() as u64, segment });
         Ok(())
     }
 
@@ -413,12 +422,6 @@ impl Wal {
         let Some(oldest) = io.closed.front() else { return Vec::new() };
         let needed = |(region, sequence): (&u64, &u64)| io.flushed.get(region).is_none_or(|flushed| flushed < sequence).then_some(*region);
         oldest.regions.iter().filter_map(needed).collect()
-    }
-
-    /// Bytes of the segment being written and number of closed ones.
-    pub(crate) fn segments(&self) -> usize {
-        let io = self.io();
-        io.closed.len() + usize::from(io.segment.is_some())
     }
 
     /// After everything has been flushed: takes all segments away.
@@ -474,5 +477,6 @@ impl Buffer {
 fn stopped(what: &str, error: std::io::Error) -> Error {
     let error = Error::io(what, error);
     let kind = if error.kind() == ErrorKind::DiskFull { ErrorKind::DiskFull } else { ErrorKind::Stopped };
-    Error::new(kind, format!("{}; writing has stopped, reads go on; close the store, mend the cause and open it again", error.message())).with_source(error)
+    Error::new(kind, format!("{}; writing has stopped, reads go on; close the store, mend the cause and open it again", error.message()))
+        .with_source(error)
 }

@@ -47,7 +47,10 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
                 break;
             }
             Err(HeaderError::Version(version)) => {
-                let text = format!("log segment {name} has format version {version}; this program reads version {}; open the store with a newer one", super::format::VERSION);
+                let text = format!(
+                    "log segment {name} has format version {version}; this program reads version {}; open the store with a newer one",
+                    super::format::VERSION
+                );
                 return Err(Error::new(ErrorKind::NewerFormat, text));
             }
             Err(_) => return Err(damaged(&name, 0, "its header is damaged")),

@@ -1,0 +1,175 @@
+//! The file system as one simulated process sees it: every call is counted, may fail, and is dead after its life.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rustix::io::Errno;
+
+use super::disk::{Disk, SharedFile, locked};
+use super::fault::Call;
+use crate::env::{DirEntry, FileReader, FileWriter, Fs};
+
+/// The disk in one process life.
+#[derive(Clone)]
+pub(super) struct ProcessFs {
+    disk: Arc<Mutex<Disk>>,
+    life: u64,
+}
+
+impl ProcessFs {
+    pub(super) fn new(disk: Arc<Mutex<Disk>>) -> Self {
+        let life = locked(&disk).life;
+        Self { disk, life }
+    }
+
+    fn enter(&self, call: Call, path: &str) -> io::Result<MutexGuard<'_, Disk>> {
+        let mut disk = locked(&self.disk);
+        disk.enter(self.life, call, path)?;
+        Ok(disk)
+    }
+
+    fn handle(&self, path: &str, file: SharedFile) -> Handle {
+        Handle { process: self.clone(), path: path.to_owned(), file }
+    }
+}
+
+impl Fs for ProcessFs {
+    fn root(&self) -> String {
+        "simulated disk".to_owned()
+    }
+
+    fn create(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
+        let file = self.enter(Call::Create, path)?.create(path)?;
+        Ok(Box::new(self.handle(path, file)))
+    }
+
+    fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
+        let file = self.enter(Call::Append, path)?.file(path)?;
+        Ok(Box::new(self.handle(path, file)))
+    }
+
+    fn open(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
+        let file = self.enter(Call::Open, path)?.file(path)?;
+        Ok(Arc::new(self.handle(path, file)))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.enter(Call::Rename, to)?.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &str) -> io::Result<()> {
+        self.enter(Call::RemoveFile, path)?.remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &str) -> io::Result<()> {
+        self.enter(Call::RemoveDir, path)?.remove_dir(path)
+    }
+
+    fn create_dir_all(&self, path: &str) -> io::Result<()> {
+        self.enter(Call::CreateDir, path)?.create_dir_all(path)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
+        self.enter(Call::List, path)?.list(path)
+    }
+
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        self.enter(Call::Exists, path)?.exists(path)
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.enter(Call::SyncDir, path)?.sync_dir(path)
+    }
+
+    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        let mut disk = self.enter(Call::Lock, path)?;
+        let file = if disk.exists(path)? { disk.file(path)? } else { disk.create(path)? };
+        if !disk.locks.insert(path.to_owned()) {
+            return Ok(None);
+        }
+        let mut data = locked(&file);
+        data.truncate(0);
+        data.append(owner.as_bytes());
+        Ok(Some(Box::new(Lock { process: self.clone(), path: path.to_owned() })))
+    }
+}
+
+struct Lock {
+    process: ProcessFs,
+    path: String,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let mut disk = locked(&self.process.disk);
+        // The lock of a life that is over was given back when it ended, and may be another's now.
+        if disk.life == self.process.life {
+            disk.locks.remove(&self.path);
+        }
+    }
+}
+
+/// An open file.
+struct Handle {
+    process: ProcessFs,
+    path: String,
+    file: SharedFile,
+}
+
+impl FileWriter for Handle {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut disk = locked(&self.process.disk);
+        let alive = disk.is_alive(self.process.life);
+        let (written, result) = match disk.enter(self.process.life, Call::Write, &self.path) {
+            Ok(()) => match usize::try_from(disk.free_bytes()) {
+                Ok(free) if free < bytes.len() => (free, Err(Errno::NOSPC.into())),
+                _ => (bytes.len(), Ok(())),
+            },
+            // A write that fails half-way has done a part of its work.
+            Err(error) if alive && !disk.read_only => (disk.rng.up_to(bytes.len()), Err(error)),
+            Err(error) => (0, Err(error)),
+        };
+        locked(&self.file).append(&bytes[..written]);
+        result
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut disk = locked(&self.process.disk);
+        let result = disk.enter(self.process.life, Call::Sync, &self.path);
+        let mut file = locked(&self.file);
+        match &result {
+            Ok(()) => file.sync(),
+            Err(_) if disk.is_alive(self.process.life) => file.fail_sync(),
+            Err(_) => {}
+        }
+        result
+    }
+
+    fn truncate(&mut self, bytes: u64) -> io::Result<()> {
+        let _disk = self.process.enter(Call::Truncate, &self.path)?;
+        let mut file = locked(&self.file);
+        match usize::try_from(bytes) {
+            Ok(length) if length <= file.bytes().len() => file.truncate(length),
+            _ => return Err(Errno::INVAL.into()),
+        }
+        Ok(())
+    }
+}
+
+impl FileReader for Handle {
+    fn len(&self) -> io::Result<u64> {
+        let _disk = self.process.enter(Call::Length, &self.path)?;
+        Ok(locked(&self.file).bytes().len() as u64)
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let _disk = self.process.enter(Call::Read, &self.path)?;
+        let file = locked(&self.file);
+        let rest = usize::try_from(offset).ok().and_then(|offset| file.bytes().get(offset..));
+        match rest.and_then(|rest| rest.get(..buffer.len())) {
+            Some(bytes) => buffer.copy_from_slice(bytes),
+            None => return Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+        Ok(())
+    }
+}

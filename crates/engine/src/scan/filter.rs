@@ -1,0 +1,259 @@
+//! The evaluation of filters: the calls a scanner makes, answered as HBase 2.6 answers them.
+//!
+//! ```text
+//! each row:   filter_all_remaining -> reset -> filter_row_key
+//! each cell:    filter_cell -> code [-> next_cell_hint] [-> transform_value]
+//! its end:    keep_cell for each cell -> filter_row
+//! ```
+//! The order of the calls is part of the meaning: several filters keep what an earlier call told them, and a filter
+//! that was never asked about a row key leaves out every cell of that row.
+//!
+//! Checked call by call against HBase's classes (`testdata/filter`). It differs on purpose where they lose rows:
+//! `SkipFilter` and `WhileMatchFilter` pass the direction of the scan on, reverse hints behind `7f` and `ff` bytes are
+//! exact, ranges without an end work in reverse, and limits and offsets near 2^31 do not wrap around. Values that a
+//! comparator cannot read are left out instead of failing the scan.
+
+mod column;
+mod comparator;
+mod compare;
+mod decimal;
+mod fuzzy;
+mod java_regex;
+mod list;
+mod range;
+mod row;
+#[cfg(test)]
+mod tests;
+mod wrap;
+
+use halite_types::cell::CellRef;
+use halite_types::{Error, Filter, Result};
+
+/// Filters in filters; deeper ones are refused, for each level costs stack.
+const MAX_DEPTH: usize = 100;
+
+/// What to do with a cell and where to go from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReturnCode {
+    /// Take it, go to the next cell.
+    Include,
+    /// Take it, go to the next column.
+    IncludeAndNextCol,
+    /// Take it, leave the rest of the family in this row.
+    IncludeAndSeekNextRow,
+    /// Leave it, go to the next cell.
+    Skip,
+    /// Leave it, go to the next column.
+    NextCol,
+    /// Leave it and the rest of the family in this row.
+    NextRow,
+    /// Leave it, go to [`FilterState::next_cell_hint`].
+    SeekNextUsingHint,
+}
+
+impl ReturnCode {
+    /// Whether the cell is taken.
+    pub fn includes(self) -> bool {
+        matches!(self, Self::Include | Self::IncludeAndNextCol | Self::IncludeAndSeekNextRow)
+    }
+}
+
+/// A value as a filter gives it back: filters can only take it away or put its length in its place.
+#[derive(Clone, Copy)]
+enum ValueForm {
+    /// As stored, with its length in bytes.
+    Stored(usize),
+    Empty,
+    Length(u32),
+}
+
+impl ValueForm {
+    fn len(self) -> u32 {
+        match self {
+            Self::Stored(length) => u32::try_from(length).unwrap_or(u32::MAX),
+            Self::Empty => 0,
+            Self::Length(_) => 4,
+        }
+    }
+}
+
+/// One filter at work; the defaults are those of HBase's `FilterBase`.
+trait Evaluate: Send {
+    fn set_reversed(&mut self, _reversed: bool) {}
+    fn set_seed(&mut self, _seed: u64) {}
+    fn reset(&mut self) {}
+    fn filter_all_remaining(&self) -> bool {
+        false
+    }
+    fn filter_row_key(&mut self, _row: &[u8]) -> bool {
+        self.filter_all_remaining()
+    }
+    fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode;
+    fn next_cell_hint(&mut self, _cell: CellRef<'_>) -> Option<Vec<u8>> {
+        None
+    }
+    /// Whether an "all" list goes on asking this filter after another one left the cell out (HBase: `HintingFilter`).
+    fn is_hinting(&self) -> bool {
+        false
+    }
+    fn transforms(&self) -> bool {
+        false
+    }
+    fn transform(&self, value: ValueForm) -> ValueForm {
+        value
+    }
+    fn has_filter_row(&self) -> bool {
+        false
+    }
+    fn drops_cells(&self) -> bool {
+        false
+    }
+    fn keep_cell(&mut self, _cell: CellRef<'_>) -> bool {
+        true
+    }
+    fn filter_row(&mut self) -> bool {
+        false
+    }
+}
+
+/// A filter with what it has to remember between calls. One serves one scan or get of one region.
+pub struct FilterState {
+    root: Box<dyn Evaluate>,
+}
+
+impl FilterState {
+    /// Makes a filter ready for a forward scan.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if it cannot be evaluated: a regular expression that does not parse, an operator or a range
+    /// that makes no sense, lists nested too deep.
+    pub fn new(filter: &Filter) -> Result<Self> {
+        Ok(Self { root: evaluator(filter, 0)? })
+    }
+
+    /// Says that rows come in descending order. To be called before the first row.
+    pub fn set_reversed(&mut self, reversed: bool) {
+        self.root.set_reversed(reversed);
+    }
+
+    /// Seeds the choice of a `RandomRowFilter`, which is the same for each state otherwise.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.root.set_seed(seed);
+    }
+
+    /// Forgets the row before; to be called before each row.
+    pub fn reset(&mut self) {
+        self.root.reset();
+    }
+
+    /// Whether no later row can pass: the scan of this region ends.
+    pub fn filter_all_remaining(&self) -> bool {
+        self.root.filter_all_remaining()
+    }
+
+    /// Tells the row key, once for each row; true leaves the row out.
+    pub fn filter_row_key(&mut self, row: &[u8]) -> bool {
+        self.root.filter_row_key(row)
+    }
+
+    /// Decides on a cell.
+    pub fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
+        self.root.filter_cell(cell)
+    }
+
+    /// Where to go after [`ReturnCode::SeekNextUsingHint`], as a flat search key; `None` means the next cell.
+    ///
+    /// A key of another row is the first of that row. In a reverse scan the next candidate is the greatest row not
+    /// above it; a row that is already at hand does not count. A key that is not ahead means the next cell.
+    pub fn next_cell_hint(&mut self, cell: CellRef<'_>) -> Option<Vec<u8>> {
+        self.root.next_cell_hint(cell)
+    }
+
+    /// Whether taken cells get another value, from [`Self::transform_value`].
+    pub fn transforms(&self) -> bool {
+        self.root.transforms()
+    }
+
+    /// The value of the cell that [`Self::filter_cell`] took last; `scratch` holds it where it is not the stored one.
+    pub fn transform_value<'a>(&self, cell: &CellRef<'a>, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+        match self.root.transform(ValueForm::Stored(cell.value().len())) {
+            ValueForm::Stored(_) => cell.value(),
+            ValueForm::Empty => &[],
+            ValueForm::Length(length) => {
+                scratch.clear();
+                scratch.extend_from_slice(&length.to_be_bytes());
+                scratch
+            }
+        }
+    }
+
+    /// Whether [`Self::filter_row`] decides on whole rows, so that a row cannot be given out in pieces.
+    pub fn has_filter_row(&self) -> bool {
+        self.root.has_filter_row()
+    }
+
+    /// Whether [`Self::keep_cell`] is to be asked at the end of a row.
+    pub fn drops_cells(&self) -> bool {
+        self.root.drops_cells()
+    }
+
+    /// Whether a cell of the finished row stays (HBase: `filterRowCells`).
+    pub fn keep_cell(&mut self, cell: CellRef<'_>) -> bool {
+        self.root.keep_cell(cell)
+    }
+
+    /// Decides on the row at its end, once, if cells of it are left; true leaves it out.
+    pub fn filter_row(&mut self) -> bool {
+        self.root.filter_row()
+    }
+}
+
+fn evaluator(filter: &Filter, depth: usize) -> Result<Box<dyn Evaluate>> {
+    if depth > MAX_DEPTH {
+        return Err(Error::invalid(format!("filter: more than {MAX_DEPTH} filters inside one another; make the lists flat")));
+    }
+    Ok(match filter {
+        Filter::Row(op, comparator) => Box::new(compare::RowCompare::new(*op, comparator)?),
+        Filter::Family(op, comparator) => Box::new(compare::PartCompare::family(*op, comparator)?),
+        Filter::Qualifier(op, comparator) => Box::new(compare::PartCompare::qualifier(*op, comparator)?),
+        Filter::Value(op, comparator) => Box::new(compare::PartCompare::value(*op, comparator)?),
+        Filter::SingleColumnValue { family, qualifier, op, comparator, filter_if_missing, latest_version_only, exclude } => {
+            let column = compare::Column::new(family, qualifier);
+            let test = compare::Test::new(*op, comparator)?;
+            Box::new(compare::SingleColumnValue::new(column, test, *filter_if_missing, *latest_version_only, *exclude)?)
+        }
+        Filter::ColumnValue { family, qualifier, op, comparator } => {
+            Box::new(compare::ColumnValue::new(compare::Column::new(family, qualifier), compare::Test::new(*op, comparator)?))
+        }
+        Filter::DependentColumn { family, qualifier, drop_column, check } => {
+            let check = check.as_ref().map(|(op, comparator)| compare::Test::new(*op, comparator)).transpose()?;
+            Box::new(compare::DependentColumn::new(compare::Column::new(family, qualifier), *drop_column, check))
+        }
+        Filter::Prefix(prefix) => Box::new(row::Prefix::new(prefix)),
+        Filter::Page(rows) => Box::new(row::Page::new(*rows)),
+        Filter::InclusiveStop(stop) => Box::new(row::InclusiveStop::new(stop)),
+        Filter::RandomRow(chance) => Box::new(row::RandomRow::new(*chance)),
+        Filter::FuzzyRow(keys) => Box::new(fuzzy::FuzzyRow::new(keys)?),
+        Filter::MultiRowRange(ranges) => Box::new(range::MultiRowRange::new(ranges)?),
+        Filter::ColumnPrefix(prefix) => Box::new(column::ColumnPrefix::new(prefix)),
+        Filter::MultipleColumnPrefix(prefixes) => Box::new(column::MultipleColumnPrefix::new(prefixes)?),
+        Filter::ColumnRange { min, min_inclusive, max, max_inclusive } => {
+            Box::new(column::ColumnRange::new(min.as_ref(), *min_inclusive, max.as_ref(), *max_inclusive))
+        }
+        Filter::FirstKeyOnly => Box::new(column::FirstKeyOnly::new(None)),
+        Filter::FirstKeyValueMatchingQualifiers(qualifiers) => Box::new(column::FirstKeyOnly::new(Some(qualifiers))),
+        Filter::KeyOnly(length_as_value) => Box::new(column::KeyOnly::new(*length_as_value)),
+        Filter::ColumnCountGet(limit) => Box::new(column::ColumnCountGet::new(*limit)),
+        Filter::ColumnPagination { limit, offset, column_offset } => Box::new(column::ColumnPagination::new(*limit, *offset, column_offset.as_ref())),
+        Filter::Timestamps { timestamps, can_hint } => Box::new(column::Timestamps::new(timestamps, *can_hint)?),
+        Filter::WhileMatch(inner) => Box::new(wrap::WhileMatch::new(evaluator(inner, depth + 1)?)),
+        Filter::Skip(inner) => Box::new(wrap::Skip::new(evaluator(inner, depth + 1)?)),
+        Filter::All(filters) => Box::new(list::All::new(evaluators(filters, depth + 1)?)),
+        Filter::One(filters) => Box::new(list::One::new(evaluators(filters, depth + 1)?)),
+        other => return Err(Error::new(halite_types::ErrorKind::Unsupported, format!("filter {other:?} is not evaluated here"))),
+    })
+}
+
+fn evaluators(filters: &[Filter], depth: usize) -> Result<Vec<Box<dyn Evaluate>>> {
+    filters.iter().map(|filter| evaluator(filter, depth)).collect()
+}

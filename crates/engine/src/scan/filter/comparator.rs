@@ -1,0 +1,163 @@
+//! Comparing the bytes of a cell with what a filter gives.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use bytes::Bytes;
+use halite_types::{BitOp, Comparator, CompareOp, Error, RegexString, Result};
+use regex::Regex;
+
+use super::decimal::Decimal;
+use super::java_regex;
+
+/// A comparator ready for use.
+pub(super) enum Compiled {
+    Binary(Bytes),
+    BinaryPrefix(Bytes),
+    BinaryComponent(Bytes, usize),
+    Bit(BitOp, Bytes),
+    Substring(Substring),
+    Regex(Regex, Charset),
+    Long(i64),
+    BigDecimal(Decimal),
+    Null,
+}
+
+impl Compiled {
+    pub(super) fn new(comparator: &Comparator) -> Result<Self> {
+        Ok(match comparator {
+            Comparator::Binary(value) => Self::Binary(value.clone()),
+            Comparator::BinaryPrefix(value) => Self::BinaryPrefix(value.clone()),
+            Comparator::BinaryComponent { value, offset } => Self::BinaryComponent(value.clone(), usize::try_from(*offset).unwrap_or(usize::MAX)),
+            Comparator::Bit(op, value) => Self::Bit(*op, value.clone()),
+            Comparator::Substring(text) => Self::Substring(Substring::new(text)),
+            Comparator::Regex(expression) => Self::Regex(compile(expression)?, Charset::named(&expression.charset)?),
+            Comparator::Long(value) => Self::Long(*value),
+            Comparator::BigDecimal(bytes) => Self::BigDecimal(Decimal::parse(bytes).ok_or_else(|| {
+                Error::invalid("filter: a BigDecimalComparator holds no decimal; give a scale of 4 bytes and at least one byte of digits")
+            })?),
+            Comparator::Null => Self::Null,
+            other => return Err(Error::invalid(format!("filter: comparator {other:?} is not known here"))),
+        })
+    }
+
+    /// The order of the stored bytes against the given ones; `None` if the stored ones cannot be read as such a value.
+    pub(super) fn order_of(&self, stored: &[u8]) -> Option<Ordering> {
+        Some(match self {
+            Self::Binary(given) => stored.cmp(given),
+            Self::BinaryPrefix(given) => stored[..stored.len().min(given.len())].cmp(given),
+            Self::BinaryComponent(given, offset) => {
+                let rest = stored.get(*offset..).unwrap_or_default();
+                rest[..rest.len().min(given.len())].cmp(given)
+            }
+            Self::Bit(op, given) => equal_or_less(bits_meet(*op, stored, given)),
+            Self::Substring(substring) => equal_or_less(substring.occurs_in(stored)),
+            Self::Regex(regex, charset) => equal_or_less(regex.is_match(&charset.decode(stored))),
+            Self::Long(given) => i64::from_be_bytes(stored.try_into().ok()?).cmp(given),
+            Self::BigDecimal(given) => Decimal::parse(stored)?.compare(given),
+            Self::Null => Ordering::Less,
+        })
+    }
+}
+
+/// An operator with its comparator.
+pub(super) struct Test {
+    op: CompareOp,
+    comparator: Compiled,
+}
+
+impl Test {
+    pub(super) fn new(op: CompareOp, comparator: &Comparator) -> Result<Self> {
+        Ok(Self { op, comparator: Compiled::new(comparator)? })
+    }
+
+    pub(super) fn is_no_op(&self) -> bool {
+        self.op == CompareOp::NoOp
+    }
+
+    pub(super) fn accepts(&self, stored: &[u8]) -> bool {
+        !self.is_no_op() && self.comparator.order_of(stored).is_some_and(|order| self.op.accepts(order))
+    }
+}
+
+fn equal_or_less(equal: bool) -> Ordering {
+    if equal { Ordering::Equal } else { Ordering::Less }
+}
+
+fn bits_meet(op: BitOp, stored: &[u8], given: &[u8]) -> bool {
+    stored.len() == given.len()
+        && stored.iter().zip(given).any(|(stored, given)| {
+            0 != match op {
+                BitOp::And => stored & given,
+                BitOp::Or => stored | given,
+                BitOp::Xor => stored ^ given,
+            }
+        })
+}
+
+/// A text to be found whatever the case of its letters.
+pub(super) struct Substring {
+    lower: String,
+}
+
+impl Substring {
+    fn new(text: &str) -> Self {
+        Self { lower: text.to_lowercase() }
+    }
+
+    fn occurs_in(&self, stored: &[u8]) -> bool {
+        if self.lower.is_empty() {
+            return true;
+        }
+        if stored.is_ascii() {
+            let lower = self.lower.as_bytes();
+            return stored.windows(lower.len()).any(|window| window.eq_ignore_ascii_case(lower));
+        }
+        String::from_utf8_lossy(stored).to_lowercase().contains(&self.lower)
+    }
+}
+
+fn compile(expression: &RegexString) -> Result<Regex> {
+    let text = &expression.pattern;
+    let translated =
+        java_regex::translate(text, expression.flags).map_err(|reason| Error::invalid(format!("filter: regular expression {text:?}: {reason}")))?;
+    Regex::new(&translated).map_err(|error| {
+        Error::invalid(format!(
+            "filter: regular expression {text:?} cannot be used: {error}; back-references and looking around are not offered, \
+             because they take unbounded time"
+        ))
+        .with_source(error)
+    })
+}
+
+/// How bytes become text for a regular expression.
+#[derive(Clone, Copy)]
+pub(super) enum Charset {
+    Utf8,
+    Latin1,
+    Ascii,
+}
+
+impl Charset {
+    fn named(name: &str) -> Result<Self> {
+        Ok(match name.to_ascii_uppercase().as_str() {
+            "" | "UTF-8" | "UTF8" => Self::Utf8,
+            "ISO-8859-1" | "ISO8859_1" | "LATIN1" => Self::Latin1,
+            "US-ASCII" | "ASCII" => Self::Ascii,
+            _ => {
+                return Err(Error::invalid(format!(
+                    "filter: character set {name:?} of a regular expression is not offered; use UTF-8, ISO-8859-1 or US-ASCII"
+                )));
+            }
+        })
+    }
+
+    fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
+        match self {
+            Self::Utf8 => String::from_utf8_lossy(bytes),
+            _ if bytes.is_ascii() => String::from_utf8_lossy(bytes),
+            Self::Latin1 => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),
+            Self::Ascii => Cow::Owned(bytes.iter().map(|&byte| if byte.is_ascii() { char::from(byte) } else { '\u{fffd}' }).collect()),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Filters that compare a part of a cell with a given value.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use halite_types::cell::CellRef;
+use halite_types::{Comparator, CompareOp, Error, Result};
+
+pub(super) use super::comparator::Test;
+use super::{Evaluate, ReturnCode};
+
+/// `RowFilter`.
+pub(super) struct RowCompare {
+    test: Test,
+    filter_row: bool,
+}
+
+impl RowCompare {
+    pub(super) fn new(op: CompareOp, comparator: &Comparator) -> Result<Self> {
+        Ok(Self { test: Test::new(op, comparator)?, filter_row: false })
+    }
+}
+
+impl Evaluate for RowCompare {
+    fn reset(&mut self) {
+        self.filter_row = false;
+    }
+
+    fn filter_row_key(&mut self, row: &[u8]) -> bool {
+        self.filter_row |= !self.test.accepts(row);
+        self.filter_row
+    }
+
+    fn filter_cell(&mut self, _cell: CellRef<'_>) -> ReturnCode {
+        if self.filter_row { ReturnCode::NextRow } else { ReturnCode::Include }
+    }
+
+    fn filter_row(&mut self) -> bool {
+        self.filter_row
+    }
+}
+
+/// `FamilyFilter`, `QualifierFilter` and `ValueFilter`.
+pub(super) struct PartCompare {
+    test: Test,
+    part: for<'a> fn(&CellRef<'a>) -> &'a [u8],
+    otherwise: ReturnCode,
+}
+
+impl PartCompare {
+    pub(super) fn family(op: CompareOp, comparator: &Comparator) -> Result<Self> {
+        Ok(Self { test: Test::new(op, comparator)?, part: |cell| cell.family(), otherwise: ReturnCode::NextRow })
+    }
+
+    pub(super) fn qualifier(op: CompareOp, comparator: &Comparator) -> Result<Self> {
+        Ok(Self { test: Test::new(op, comparator)?, part: |cell| cell.qualifier(), otherwise: ReturnCode::Skip })
+    }
+
+    pub(super) fn value(op: CompareOp, comparator: &Comparator) -> Result<Self> {
+        Ok(Self { test: Test::new(op, comparator)?, part: |cell| cell.value(), otherwise: ReturnCode::Skip })
+    }
+}
+
+impl Evaluate for PartCompare {
+    fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
+        if self.test.accepts((self.part)(&cell)) { ReturnCode::Include } else { self.otherwise }
+    }
+}
+
+/// Family and qualifier.
+pub(super) struct Column {
+    family: Bytes,
+    qualifier: Bytes,
+}
+
+impl Column {
+    pub(super) fn new(family: &Bytes, qualifier: &Bytes) -> Self {
+        Self { family: family.clone(), qualifier: qualifier.clone() }
+    }
+
+    fn holds(&self, cell: &CellRef<'_>) -> bool {
+        cell.qualifier() == self.qualifier && cell.family() == self.family
+    }
+}
+
+/// `SingleColumnValueFilter` and `SingleColumnValueExcludeFilter`.
+pub(super) struct SingleColumnValue {
+    column: Column,
+    test: Test,
+    filter_if_missing: bool,
+    latest_version_only: bool,
+    exclude: bool,
+    found: bool,
+    matched: bool,
+}
+
+impl SingleColumnValue {
+    pub(super) fn new(column: Column, test: Test, filter_if_missing: bool, latest_version_only: bool, exclude: bool) -> Result<Self> {
+        if test.is_no_op() {
+            return Err(Error::invalid("filter: a SingleColumnValueFilter cannot have NO_OP as its operator; choose a comparison"));
+        }
+        Ok(Self { column, test, filter_if_missing, latest_version_only, exclude, found: false, matched: false })
+    }
+}
+
+impl Evaluate for SingleColumnValue {
+    fn reset(&mut self) {
+        self.found = false;
+        self.matched = false;
+    }
+
+    fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
+        if self.matched {
+            return ReturnCode::Include;
+        }
+        if self.latest_version_only && self.found {
+            return ReturnCode::NextRow;
+        }
+        if !self.column.holds(&cell) {
+            return ReturnCode::Include;
+        }
+        self.found = true;
+        self.matched = self.test.accepts(cell.value());
+        if self.matched || !self.latest_version_only { ReturnCode::Include } else { ReturnCode::NextRow }
+    }
+
+    fn has_filter_row(&self) -> bool {
+        true
+    }
+
+    fn drops_cells(&self) -> bool {
+        self.exclude
+    }
+
+    fn keep_cell(&mut self, cell: CellRef<'_>) -> bool {
+        !(self.exclude && self.column.holds(&cell))
+    }
+
+    fn filter_row(&mut self) -> bool {
+        if self.found { !self.matched } else { self.filter_if_missing }
+    }
+}
+
+/// `ColumnValueFilter`.
+pub(super) struct ColumnValue {
+    column: Column,
+    test: Test,
+    found: bool,
+}
+
+impl ColumnValue {
+    pub(super) fn new(column: Column, test: Test) -> Self {
+        Self { column, test, found: false }
+    }
+}
+
+impl Evaluate for ColumnValue {
+    fn reset(&mut self) {
+        self.found = false;
+    }
+
+    fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
+        if !self.column.holds(&cell) {
+            return if self.found { ReturnCode::NextRow } else { ReturnCode::NextCol };
+        }
+        self.found = true;
+        if self.test.accepts(cell.value()) { ReturnCode::Include } else { ReturnCode::Skip }
+    }
+}
+
+/// `DependentColumnFilter`.
+pub(super) struct DependentColumn {
+    column: Column,
+    drop_column: bool,
+    check: Option<Test>,
+    timestamps: BTreeSet<i64>,
+}
+
+impl DependentColumn {
+    pub(super) fn new(column: Column, drop_column: bool, check: Option<Test>) -> Self {
+        Self { column, drop_column, check, timestamps: BTreeSet::new() }
+    }
+}
+
+impl Evaluate for DependentColumn {
+    fn reset(&mut self) {
+        self.timestamps.clear();
+    }
+
+    fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
+        if !self.column.holds(&cell) {
+            return ReturnCode::Include;
+        }
+        if self.check.as_ref().is_some_and(|check| !check.accepts(cell.value())) {
+            return ReturnCode::Skip;
+        }
+        self.timestamps.insert(cell.timestamp());
+        if self.drop_column { ReturnCode::Skip } else { ReturnCode::Include }
+    }
+
+    fn has_filter_row(&self) -> bool {
+        true
+    }
+
+    fn drops_cells(&self) -> bool {
+        true
+    }
+
+    fn keep_cell(&mut self, cell: CellRef<'_>) -> bool {
+        self.timestamps.contains(&cell.timestamp())
+    }
+}

@@ -1,0 +1,372 @@
+//! Java's regular expressions in the syntax of the `regex` crate, as far as both mean the same.
+//!
+//! The crate answers in time linear to the text, which a server needs that takes expressions from anyone. What it cannot
+//! do for that reason (back-references, looking around, possessive quantifiers, atomic groups) is refused with a text that
+//! says so. What Java means differently is rewritten: `\d`, `\w` and `\s` are ASCII, `.` and `$` know Java's line ends,
+//! `\Q..\E` quotes. Ignoring case covers all letters here, in Java without `UNICODE_CASE` only those of ASCII.
+
+const UNIX_LINES: u32 = 1;
+const CASE_INSENSITIVE: u32 = 2;
+const COMMENTS: u32 = 4;
+const MULTILINE: u32 = 8;
+const LITERAL: u32 = 16;
+const DOTALL: u32 = 32;
+const UNICODE_CASE: u32 = 64;
+const UNICODE_CHARACTER_CLASS: u32 = 256;
+const KNOWN: u32 = UNIX_LINES | CASE_INSENSITIVE | COMMENTS | MULTILINE | LITERAL | DOTALL | UNICODE_CASE | UNICODE_CHARACTER_CLASS;
+
+const LINE_END: &str = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])";
+/// Classes in classes; each costs stack here and in the parser behind.
+const MAX_CLASS_DEPTH: usize = 50;
+
+type Translated<T = ()> = Result<T, String>;
+
+fn escape(text: &str) -> String {
+    regex::escape(text)
+}
+
+/// The expression in the other syntax, or what stands in the way.
+pub(super) fn translate(pattern: &str, flags: u32) -> Translated<String> {
+    if flags & !KNOWN != 0 {
+        return Err(format!("the flags {flags:#x} are not offered; use those of {KNOWN:#x}"));
+    }
+    if flags & LITERAL != 0 {
+        let ignore_case = if flags & CASE_INSENSITIVE != 0 { "(?i)" } else { "" };
+        return Ok(format!("{ignore_case}{}", escape(pattern)));
+    }
+    let mut translator = Translator { rest: pattern.chars().collect::<Vec<_>>(), at: 0, out: String::new(), flags, groups: Vec::new() };
+    translator.out.push_str(&flag_group(flags & (CASE_INSENSITIVE | COMMENTS), 0, ')'));
+    translator.run()?;
+    Ok(translator.out)
+}
+
+/// `(?ix-..)` of the flags that the other syntax knows by the same letter and meaning, empty if there are none.
+fn flag_group(on: u32, off: u32, end: char) -> String {
+    let letters = |flags: u32| {
+        [(CASE_INSENSITIVE, 'i'), (COMMENTS, 'x')].iter().filter(|(flag, _)| flags & flag != 0).map(|(_, letter)| *letter).collect::<String>()
+    };
+    let (on, off) = (letters(on), letters(off));
+    match (on.is_empty() && off.is_empty(), end) {
+        (true, ')') => String::new(),
+        (_, end) if off.is_empty() => format!("(?{on}{end}"),
+        (_, end) => format!("(?{on}-{off}{end}"),
+    }
+}
+
+struct Translator {
+    rest: Vec<char>,
+    at: usize,
+    out: String,
+    flags: u32,
+    /// The flags outside of each open group.
+    groups: Vec<u32>,
+}
+
+impl Translator {
+    fn peek(&self) -> Option<char> {
+        self.rest.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.peek();
+        self.at += usize::from(next.is_some());
+        next
+    }
+
+    fn takes(&mut self, text: &str) -> bool {
+        let found = text.chars().enumerate().all(|(offset, wanted)| self.rest.get(self.at + offset) == Some(&wanted));
+        self.at += if found { text.chars().count() } else { 0 };
+        found
+    }
+
+    fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn run(&mut self) -> Translated {
+        while let Some(next) = self.next() {
+            match next {
+                '\\' => self.escape()?,
+                '[' => self.class(0)?,
+                '(' => self.group()?,
+                ')' => {
+                    self.flags = self.groups.pop().ok_or("a ) has no (")?;
+                    self.out.push(')');
+                }
+                '.' => self.out.push_str(match (self.has(DOTALL), self.has(UNIX_LINES)) {
+                    (true, _) => "(?s:.)",
+                    (false, true) => r"[^\n]",
+                    (false, false) => r"[^\n\r\x{85}\x{2028}\x{2029}]",
+                }),
+                '^' => self.out.push_str(if self.has(MULTILINE) { "(?m:^)" } else { "^" }),
+                '$' if self.has(MULTILINE) => self.out.push_str("(?m:$)"),
+                '$' => self.end_of_text(),
+                '*' | '+' | '?' => self.quantifier(next)?,
+                '{' => self.counted()?,
+                '#' if self.has(COMMENTS) => self.comment(),
+                other => self.out.push(other),
+            }
+        }
+        if self.groups.is_empty() { Ok(()) } else { Err("a ( has no )".into()) }
+    }
+
+    /// The end, or before a line end that is the last thing there is.
+    fn end_of_text(&mut self) {
+        let line_end = if self.has(UNIX_LINES) { r"\n" } else { LINE_END };
+        self.out.push_str(&format!(r"(?:{line_end}?\z)"));
+    }
+
+    fn comment(&mut self) {
+        while self.next().is_some_and(|next| next != '\n') {}
+    }
+
+    fn counted(&mut self) -> Translated {
+        self.out.push('{');
+        loop {
+            match self.next() {
+                Some('}') => return self.quantifier('}'),
+                Some(other) => self.out.push(other),
+                None => return Err("a { has no }".into()),
+            }
+        }
+    }
+
+    fn quantifier(&mut self, sign: char) -> Translated {
+        self.out.push(sign);
+        match self.peek() {
+            Some('+') => Err("possessive quantifiers such as a++ are not offered; leave the second + away".into()),
+            Some('?') => {
+                self.at += 1;
+                self.out.push('?');
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn group(&mut self) -> Translated {
+        let outside = self.flags;
+        if !self.takes("?") {
+            self.out.push('(');
+            self.groups.push(outside);
+            return Ok(());
+        }
+        if ["=", "!", "<=", "<!"].iter().any(|sign| self.takes(sign)) {
+            return Err("looking ahead or behind with (?= (?! (?<= (?<! is not offered, because it takes unbounded time".into());
+        }
+        if self.takes(">") {
+            return Err("atomic groups (?> are not offered; use (?:".into());
+        }
+        if self.takes("<") {
+            self.out.push_str("(?<");
+            self.groups.push(outside);
+            return Ok(());
+        }
+        let (mut on, mut off, mut negated) = (0, 0, false);
+        loop {
+            let flag = match self.next() {
+                Some('-') => {
+                    negated = true;
+                    continue;
+                }
+                Some(':') => {
+                    self.groups.push(outside);
+                    self.out.push_str(&flag_group(on, off, ':'));
+                    break;
+                }
+                Some(')') => {
+                    self.out.push_str(&flag_group(on, off, ')'));
+                    break;
+                }
+                Some('i') => CASE_INSENSITIVE,
+                Some('d') => UNIX_LINES,
+                Some('m') => MULTILINE,
+                Some('s') => DOTALL,
+                Some('u') => UNICODE_CASE,
+                Some('x') => COMMENTS,
+                Some('U') => UNICODE_CHARACTER_CLASS | UNICODE_CASE,
+                _ => return Err("a group begins with (? and something that is not known".into()),
+            };
+            *(if negated { &mut off } else { &mut on }) |= flag;
+        }
+        self.flags = (self.flags | on) & !off;
+        Ok(())
+    }
+
+    fn class(&mut self, depth: usize) -> Translated {
+        if depth > MAX_CLASS_DEPTH {
+            return Err(format!("more than {MAX_CLASS_DEPTH} character classes inside one another"));
+        }
+        self.out.push('[');
+        if self.takes("^") {
+            self.out.push('^');
+        }
+        let mut is_first = true;
+        while let Some(next) = self.next() {
+            match next {
+                ']' if !is_first => {
+                    self.out.push(']');
+                    return Ok(());
+                }
+                '[' => self.class(depth + 1)?,
+                '\\' => self.class_escape()?,
+                '&' if self.takes("&") => self.out.push_str("&&"),
+                '-' if self.takes("-") => self.out.push_str(r"-\-"),
+                ']' | '&' | '~' => self.out.extend(['\\', next]),
+                other => self.out.push(other),
+            }
+            is_first = false;
+        }
+        Err("a [ has no ]".into())
+    }
+
+    /// What may only stand outside of a class.
+    fn escape(&mut self) -> Translated {
+        match self.peek() {
+            Some('b' | 'B') if self.rest.get(self.at + 1) == Some(&'{') => Err(r"\b{g} is not offered".into()),
+            Some(letter @ ('b' | 'B' | 'A' | 'z')) => {
+                self.at += 1;
+                self.out.extend(['\\', letter]);
+                Ok(())
+            }
+            Some('Z') => {
+                self.at += 1;
+                self.end_of_text();
+                Ok(())
+            }
+            Some('R') => {
+                self.at += 1;
+                self.out.push_str(r"(?:\r\n|[\n\x0B\f\r\x{85}\x{2028}\x{2029}])");
+                Ok(())
+            }
+            Some('1'..='9' | 'k') => Err(r"back-references such as \1 are not offered, because they take unbounded time".into()),
+            _ => self.class_escape(),
+        }
+    }
+
+    /// What may stand inside of a class too.
+    fn class_escape(&mut self) -> Translated {
+        let unicode = self.has(UNICODE_CHARACTER_CLASS);
+        let Some(letter) = self.next() else { return Err(r"a \ stands at the end".into()) };
+        match letter {
+            'd' | 'D' | 'w' | 'W' | 's' | 'S' if unicode => self.out.extend(['\\', letter]),
+            'd' => self.out.push_str("[0-9]"),
+            'D' => self.out.push_str("[^0-9]"),
+            'w' => self.out.push_str("[0-9A-Za-z_]"),
+            'W' => self.out.push_str("[^0-9A-Za-z_]"),
+            's' => self.out.push_str(r"[ \t\n\x0B\f\r]"),
+            'S' => self.out.push_str(r"[^ \t\n\x0B\f\r]"),
+            'h' => self.out.push_str(r"[\x20\t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]"),
+            'H' => self.out.push_str(r"[^\x20\t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]"),
+            'v' => self.out.push_str(r"[\n\x0B\f\r\x{85}\x{2028}\x{2029}]"),
+            'V' => self.out.push_str(r"[^\n\x0B\f\r\x{85}\x{2028}\x{2029}]"),
+            't' | 'n' | 'r' | 'f' | 'a' => self.out.extend(['\\', letter]),
+            'e' => self.code_point(0x1b)?,
+            'c' => {
+                let control = self.next().ok_or(r"a \c has no letter")?;
+                self.code_point(u32::from(control) ^ 64)?;
+            }
+            '0' => self.octal()?,
+            'x' => self.hexadecimal()?,
+            'u' => self.utf16()?,
+            'p' | 'P' => self.property(letter == 'P')?,
+            'Q' => self.quoted(),
+            '<' | '>' => self.out.push(letter),
+            punctuation if punctuation.is_ascii() && !punctuation.is_ascii_alphanumeric() => self.out.extend(['\\', punctuation]),
+            other if !other.is_ascii() => self.out.push(other),
+            other => return Err(format!(r"\{other} is not known")),
+        }
+        Ok(())
+    }
+
+    fn quoted(&mut self) {
+        let mut text = String::new();
+        while !self.takes(r"\E") {
+            match self.next() {
+                Some(next) => text.push(next),
+                None => break,
+            }
+        }
+        self.out.push_str(&escape(&text));
+    }
+
+    fn code_point(&mut self, code: u32) -> Translated {
+        if char::from_u32(code).is_none() {
+            return Err(format!("U+{code:04X} is no character"));
+        }
+        self.out.push_str(&format!(r"\x{{{code:X}}}"));
+        Ok(())
+    }
+
+    fn digits(&mut self, radix: u32, max: usize) -> Option<u32> {
+        let mut value = None;
+        for _ in 0..max {
+            let Some(digit) = self.peek().and_then(|next| next.to_digit(radix)) else { break };
+            self.at += 1;
+            value = Some(value.unwrap_or(0) * radix + digit);
+        }
+        value
+    }
+
+    fn octal(&mut self) -> Translated {
+        let max = if self.peek().is_some_and(|first| first <= '3') { 3 } else { 2 };
+        let code = self.digits(8, max).ok_or(r"a \0 has no octal digits")?;
+        self.code_point(code)
+    }
+
+    fn hexadecimal(&mut self) -> Translated {
+        let start = self.at;
+        let code = if self.takes("{") {
+            let code = self.digits(16, 6);
+            code.filter(|_| self.takes("}"))
+        } else {
+            self.digits(16, 2).filter(|_| self.at == start + 2)
+        };
+        self.code_point(code.ok_or(r"a \x needs two hexadecimal digits, or some in braces")?)
+    }
+
+    fn utf16(&mut self) -> Translated {
+        let unit = self.utf16_unit()?;
+        if !(0xd800..0xdc00).contains(&unit) {
+            return self.code_point(unit);
+        }
+        let low = if self.takes(r"\u") { self.utf16_unit()? } else { 0 };
+        match low.checked_sub(0xdc00) {
+            Some(low) if low < 0x400 => self.code_point(0x1_0000 + ((unit - 0xd800) << 10) + low),
+            _ => Err("half of a surrogate pair stands alone".into()),
+        }
+    }
+
+    fn utf16_unit(&mut self) -> Translated<u32> {
+        let end = self.at + 4;
+        self.digits(16, 4).filter(|_| self.at == end).ok_or_else(|| r"a \u needs four hexadecimal digits".into())
+    }
+
+    fn property(&mut self, negated: bool) -> Translated {
+        let mut name = String::new();
+        if self.takes("{") {
+            while !self.takes("}") {
+                name.push(self.next().ok_or(r"a \p{ has no }")?);
+            }
+        } else {
+            name.extend(self.next());
+        }
+        let ascii = ["Lower", "Upper", "ASCII", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print", "Blank", "Cntrl", "XDigit", "Space"];
+        if ascii.contains(&name.as_str()) && !self.has(UNICODE_CHARACTER_CLASS) {
+            let not = if negated { "^" } else { "" };
+            self.out.push_str(&format!("[[:{not}{}:]]", name.to_ascii_lowercase()));
+            return Ok(());
+        }
+        if name.starts_with("In") || name.starts_with("blk=") || name.starts_with("block=") {
+            return Err(format!(r"\p{{{name}}}: blocks are not offered; use a script such as \p{{IsGreek}}"));
+        }
+        let name = match name.as_str() {
+            "javaLowerCase" => "Lowercase",
+            "javaUpperCase" => "Uppercase",
+            "javaAlphabetic" => "Alphabetic",
+            other => other.strip_prefix("Is").unwrap_or(other),
+        };
+        self.out.push_str(&format!(r"\{}{{{name}}}", if negated { 'P' } else { 'p' }));
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! Filters that decide by the row key or by counting rows.
+
+use bytes::Bytes;
+use halite_types::cell::{self, CellRef};
+use halite_types::key::successor_of_prefix;
+
+use super::{Evaluate, ReturnCode};
+
+/// `PrefixFilter`.
+pub(super) struct Prefix {
+    prefix: Bytes,
+    reversed: bool,
+    passed: bool,
+    filter_row: bool,
+    before: bool,
+}
+
+impl Prefix {
+    pub(super) fn new(prefix: &Bytes) -> Self {
+        Self { prefix: prefix.clone(), reversed: false, passed: false, filter_row: true, before: false }
+    }
+}
+
+impl Evaluate for Prefix {
+    fn set_reversed(&mut self, reversed: bool) {
+        self.reversed = reversed;
+    }
+
+    fn reset(&mut self) {
+        self.filter_row = true;
+    }
+
+    fn filter_all_remaining(&self) -> bool {
+        self.passed
+    }
+
+    fn filter_row_key(&mut self, row: &[u8]) -> bool {
+        if self.passed {
+            return true;
+        }
+        let order = row[..row.len().min(self.prefix.len())].cmp(&self.prefix);
+        let order = if self.reversed { order.reverse() } else { order };
+        self.passed = order.is_gt();
+        self.before = order.is_lt();
+        self.filter_row = order.is_ne();
+        self.passed
+    }
+
+    fn filter_cell(&mut self, _cell: CellRef<'_>) -> ReturnCode {
+        if self.before {
+            ReturnCode::SeekNextUsingHint
+        } else if self.filter_row {
+            ReturnCode::NextRow
+        } else {
+            ReturnCode::Include
+        }
+    }
+
+    fn next_cell_hint(&mut self, _cell: CellRef<'_>) -> Option<Vec<u8>> {
+        if self.reversed { successor_of_prefix(&self.prefix).map(|end| cell::first_on_row(&end)) } else { Some(cell::first_on_row(&self.prefix)) }
+    }
+
+    fn is_hinting(&self) -> bool {
+        true
+    }
+
+    fn filter_row(&mut self) -> bool {
+        self.filter_row
+    }
+}
+
+/// `PageFilter`: rows that came to their end, counted in one region.
+pub(super) struct Page {
+    rows: u64,
+    taken: u64,
+}
+
+impl Page {
+    pub(super) fn new(rows: u64) -> Self {
+        Self { rows, taken: 0 }
+    }
+}
+
+impl Evaluate for Page {
+    fn filter_all_remaining(&self) -> bool {
+        self.taken >= self.rows
+    }
+
+    fn filter_cell(&mut self, _cell: CellRef<'_>) -> ReturnCode {
+        ReturnCode::Include
+    }
+
+    fn has_filter_row(&self) -> bool {
+        true
+    }
+
+    fn filter_row(&mut self) -> bool {
+        self.taken = self.taken.saturating_add(1);
+        self.taken > self.rows
+    }
+}
+
+/// `InclusiveStopFilter`.
+pub(super) struct InclusiveStop {
+    stop: Bytes,
+    reversed: bool,
+    passed: bool,
+}
+
+impl InclusiveStop {
+    pub(super) fn new(stop: &Bytes) -> Self {
+        Self { stop: stop.clone(), reversed: false, passed: false }
+    }
+}
+
+impl Evaluate for InclusiveStop {
+    fn set_reversed(&mut self, reversed: bool) {
+        self.reversed = reversed;
+    }
+
+    fn filter_all_remaining(&self) -> bool {
+        self.passed
+    }
+
+    fn filter_row_key(&mut self, row: &[u8]) -> bool {
+        self.passed |= if self.reversed { row < &self.stop[..] } else { row > &self.stop[..] };
+        self.passed
+    }
+
+    fn filter_cell(&mut self, _cell: CellRef<'_>) -> ReturnCode {
+        if self.passed { ReturnCode::NextRow } else { ReturnCode::Include }
+    }
+}
+
+/// `RandomRowFilter`.
+pub(super) struct RandomRow {
+    chance: f32,
+    state: u64,
+    filter_row: bool,
+}
+
+impl RandomRow {
+    pub(super) fn new(chance: f32) -> Self {
+        Self { chance, state: 0, filter_row: false }
+    }
+
+    /// A number from 0 to before 1 in steps of 2^-24 (splitmix64, whose upper bits are the good ones).
+    fn draw(&mut self) -> f32 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        #[expect(clippy::cast_precision_loss, reason = "24 bits fit the mantissa")]
+        let upper = (bits >> 40) as f32;
+        upper / 16_777_216.0
+    }
+}
+
+impl Evaluate for RandomRow {
+    fn set_seed(&mut self, seed: u64) {
+        self.state = seed;
+    }
+
+    fn reset(&mut self) {
+        self.filter_row = false;
+    }
+
+    fn filter_row_key(&mut self, _row: &[u8]) -> bool {
+        self.filter_row = self.chance < 0.0 || (self.chance <= 1.0 && self.draw() >= self.chance);
+        self.filter_row
+    }
+
+    fn filter_cell(&mut self, _cell: CellRef<'_>) -> ReturnCode {
+        if self.filter_row { ReturnCode::NextRow } else { ReturnCode::Include }
+    }
+
+    fn has_filter_row(&self) -> bool {
+        true
+    }
+
+    fn filter_row(&mut self) -> bool {
+        self.filter_row
+    }
+}

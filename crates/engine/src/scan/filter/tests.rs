@@ -1,0 +1,1 @@
+//! Filters against the recorded answers of HBase's classes.

@@ -1,0 +1,58 @@
+//! `cargo xtask bench NAME`: builds a benchmark for speed and runs it.
+
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+use crate::command::{cargo, run};
+
+const LIST: &str = "\
+Benchmarks; arguments after the name are the benchmark's own, --help among them.
+
+    cargo xtask bench rivals      Halite beside fjall and RocksDB, the same data in one run
+    cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store (`halite bench`)
+";
+
+/// Where the library of RocksDB is looked for by its crate.
+const ROCKSDB_LIB_DIR: &str = "ROCKSDB_LIB_DIR";
+
+/// Runs the benchmark that the first argument names.
+pub(crate) fn run_named(name: &str, arguments: &[String]) -> Result<()> {
+    match name {
+        "rivals" => rivals(arguments),
+        "embedded" => run(cargo(["run", "--release", "--quiet", "--package", "halite-cli", "--", "bench"]).args(arguments)),
+        _ => Err(format!("there is no benchmark {name:?}; `cargo xtask bench` lists them")),
+    }
+}
+
+/// `cargo xtask bench`.
+pub(crate) fn run_or_list(arguments: &[String]) -> Result<()> {
+    if let Some((name, rest)) = arguments.split_first() {
+        return run_named(name, rest);
+    }
+    print!("{LIST}");
+    Ok(())
+}
+
+fn rivals(arguments: &[String]) -> Result<()> {
+    let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", "bench/Cargo.toml"]);
+    if let Some(folder) = rocksdb_library() {
+        command.env(ROCKSDB_LIB_DIR, folder);
+    } else {
+        println!("RocksDB is left out: its library is not here. On Debian: apt install librocksdb-dev clang; elsewhere set {ROCKSDB_LIB_DIR}.");
+        command.arg("--no-default-features");
+    }
+    run(command.arg("--").args(arguments))
+}
+
+/// The folder of librocksdb: the one the environment names, or the distribution's.
+fn rocksdb_library() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os(ROCKSDB_LIB_DIR) {
+        return Some(folder.into());
+    }
+    let folders = ["/usr/lib".to_string(), "/usr/local/lib".to_string(), format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH)];
+    folders.into_iter().map(PathBuf::from).find(|folder| has_rocksdb(folder))
+}
+
+fn has_rocksdb(folder: &Path) -> bool {
+    folder.join("librocksdb.so").exists() || folder.join("librocksdb.a").exists()
+}

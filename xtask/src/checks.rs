@@ -1,0 +1,134 @@
+//! What a change must pass, in the order in which it is cheapest to learn of a mistake.
+
+use crate::command::{cargo, root, run, run_and_watch};
+use crate::steps::{Outcome, Steps};
+use crate::{Result, tidy};
+
+/// Set for tests that compare with a golden file: they write it instead.
+const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
+
+/// The whole of `cargo xtask test`.
+pub(crate) fn everything() -> Result<()> {
+    let mut runners = Runners::default();
+    let mut steps = Steps::new(is_ci());
+    steps.step("format: cargo fmt --check", || {
+        run(&mut cargo(["fmt", "--all", "--check"]))?;
+        done(run(&mut cargo(["fmt", "--manifest-path", "bench/Cargo.toml", "--check"])))
+    });
+    steps.step("tidy", || done(tidy::run()));
+    steps.step("clippy, warnings denied", || {
+        let mut command = cargo(["clippy", "--workspace", "--all-targets", "--quiet"]);
+        done(run(command.args(["--", "--deny", "warnings"])))
+    });
+    steps.step("tests: cargo test --workspace", || {
+        done(run_and_watch(&mut cargo(["test", "--workspace", "--no-fail-fast"]), |line| runners.note(line)))
+    });
+    // Without RocksDB, whose library few machines have; its file is small.
+    steps.step("the workspace of bench/: clippy and tests", || {
+        let bench = ["--manifest-path", "bench/Cargo.toml", "--no-default-features"];
+        run(cargo(["clippy", "--quiet", "--all-targets"]).args(bench).args(["--", "--deny", "warnings"]))?;
+        done(run_and_watch(cargo(["test"]).args(bench), |line| runners.note(line)))
+    });
+    steps.step("documentation, warnings denied", || {
+        // Libraries only: the program and the library share the name `halite`, and so would their pages.
+        let mut command = cargo(["doc", "--workspace", "--no-deps", "--lib", "--quiet"]);
+        done(run(command.env("RUSTDOCFLAGS", "--deny warnings")))
+    });
+    steps.step("simulation, short", short_simulation);
+    runners.print();
+    steps.finish()
+}
+
+/// Whether this run is the one that decides: nothing may be skipped then.
+pub(crate) fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+/// `cargo xtask sim`: the arguments are the simulation's own.
+pub(crate) fn simulation(arguments: &[String]) -> Result<()> {
+    if !has_simulation() {
+        return Err("the simulation has no program yet; its tests run with cargo test -p halite-sim".to_string());
+    }
+    let mut command = cargo(["run", "--quiet", "--package", "halite-sim", "--"]);
+    run(command.args(arguments))
+}
+
+/// `cargo xtask golden --update`.
+pub(crate) fn update_golden() -> Result<()> {
+    run(cargo(["test", "--workspace", "--quiet"]).env(UPDATE_GOLDEN, "1"))?;
+    println!("golden files are rewritten; read `git diff` as a document before committing it");
+    Ok(())
+}
+
+fn short_simulation() -> Result<Outcome> {
+    if !has_simulation() {
+        return Ok(Outcome::Skipped("halite-sim has no program yet; its tests ran with the others".to_string()));
+    }
+    done(simulation(&[]))
+}
+
+fn has_simulation() -> bool {
+    root().join("sim/src/main.rs").exists()
+}
+
+fn done(result: Result<()>) -> Result<Outcome> {
+    result.map(|()| Outcome::Done)
+}
+
+/// The last line of each test runner, for the end of the log.
+#[derive(Default)]
+struct Runners {
+    current: String,
+    results: Vec<(String, String)>,
+}
+
+impl Runners {
+    fn note(&mut self, line: &str) {
+        let line = line.trim();
+        if let Some(name) = line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests ")) {
+            self.current = runner_name(name);
+        } else if line.starts_with("test result: ") {
+            self.results.push((std::mem::take(&mut self.current), line.to_string()));
+        }
+    }
+
+    fn print(&self) {
+        println!("\n==== test runners");
+        for (name, result) in &self.results {
+            println!("{result} [{name}]");
+        }
+    }
+}
+
+/// `unittests src/lib.rs (target/debug/deps/halite_engine-0123)` is `halite_engine src/lib.rs`.
+fn runner_name(text: &str) -> String {
+    let Some((source, binary)) = text.split_once(" (") else {
+        return format!("{text} doc-tests");
+    };
+    let file = binary.trim_end_matches(')').rsplit('/').next().unwrap_or_default();
+    let package = file.rsplit_once('-').map_or(file, |(name, _)| name);
+    format!("{package} {}", source.trim_start_matches("unittests "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_result_is_told_with_the_runner_it_came_from() {
+        let mut runners = Runners::default();
+        for line in [
+            "     Running unittests src/lib.rs (target/debug/deps/halite_engine-5c3a)",
+            "test result: ok. 3 passed; 0 failed",
+            "     Running tests/it/main.rs (target/debug/deps/it-77aa)",
+            "test result: FAILED. 1 passed; 1 failed",
+            "   Doc-tests halite",
+            "test result: ok. 2 passed; 0 failed",
+        ] {
+            runners.note(line);
+        }
+        let names: Vec<_> = runners.results.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["halite_engine src/lib.rs", "it tests/it/main.rs", "halite doc-tests"]);
+        assert_eq!(runners.results[1].1, "test result: FAILED. 1 passed; 1 failed");
+    }
+}

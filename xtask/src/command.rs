@@ -1,0 +1,102 @@
+//! Runs other programs and says in words what went wrong with them.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Result;
+
+/// The top folder of the repository.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map_or_else(|| here.to_path_buf(), Path::to_path_buf)
+}
+
+/// A cargo command in the repository, with the toolchain that runs this task.
+pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs a command with this process's input and output.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().map_err(|error| cannot_start(command, &error))?;
+    if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", shown(command))) }
+}
+
+/// Runs a command, prints each line of its output and its errors as it comes, and hands it to `line` without colours.
+pub(crate) fn run_and_watch(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
+    let failed = |what: &str, error: std::io::Error| format!("`{what}`: its output cannot be read: {error}");
+    let name = shown(command);
+    let (reader, writer) = std::io::pipe().map_err(|error| failed(&name, error))?;
+    let errors = writer.try_clone().map_err(|error| failed(&name, error))?;
+    if std::io::stdout().is_terminal() {
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    let mut child = command.stdin(Stdio::null()).stdout(writer).stderr(errors).spawn().map_err(|error| cannot_start(command, &error))?;
+    // The pipe ends when the last writer is gone, and the command holds two of them.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    for bytes in BufReader::new(reader).split(b'\n') {
+        let bytes = bytes.map_err(|error| failed(&name, error))?;
+        let text = String::from_utf8_lossy(&bytes);
+        println!("{text}");
+        line(&without_colours(&text));
+    }
+    let status = child.wait().map_err(|error| failed(&name, error))?;
+    if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
+}
+
+fn cannot_start(command: &Command, error: &std::io::Error) -> String {
+    format!("`{}` cannot be started: {error}; is it installed and in PATH?", shown(command))
+}
+
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let mut text = program.to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, " {}", argument.to_string_lossy());
+    }
+    text
+}
+
+/// A line without the escape sequences that colour it.
+fn without_colours(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, rest)| rest);
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_taken_out_of_a_line() {
+        assert_eq!(without_colours("\u{1b}[1m\u{1b}[32m     Running\u{1b}[0m unittests"), "     Running unittests");
+        assert_eq!(without_colours("plain"), "plain");
+    }
+
+    #[test]
+    fn both_outputs_of_a_command_are_watched_and_its_failure_is_told() {
+        let mut lines = Vec::new();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; echo two >&2; exit 3"]);
+        let error = run_and_watch(&mut command, |line| lines.push(line.to_string())).unwrap_err();
+        assert_eq!(lines, ["one", "two"]);
+        assert!(error.contains("exit status: 3"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error = run(&mut Command::new("no-such-program-anywhere")).unwrap_err();
+        assert!(error.contains("`no-such-program-anywhere` cannot be started"), "{error}");
+    }
+}

@@ -1,0 +1,125 @@
+//! What each source file keeps to: a first line, plain letters, issues for what is left to do, no unsafe code.
+
+use super::Finding;
+use super::tree::Tree;
+
+/// The only files that may hold unsafe code; each block there names its invariant, and Miri runs on them.
+const UNSAFE_ALLOWED: [&str; 2] = ["crates/engine/src/memstore/arena.rs", "crates/engine/src/memstore/skiplist.rs"];
+
+/// Places on one person's machine, and words for how the work was ordered. Each is written in two parts so that this file
+/// does not find itself.
+const NOT_OF_THE_PRODUCT: [&str; 8] = [
+    concat!("/", "home/"),
+    concat!("/", "root/"),
+    concat!("/", "work/"),
+    concat!("/", "Users/"),
+    concat!("my ", "machine"),
+    concat!("the ", "brief"),
+    concat!("as ", "requested"),
+    concat!("as ", "instructed"),
+];
+
+const UNSAFE: &str = concat!("un", "safe");
+const LATER: &str = concat!("TO", "DO");
+const IGNORED: &str = concat!("#[", "ignore");
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.ending(".rs") {
+        if !text.starts_with("//! ") {
+            findings.push(Finding::new(path, 1, "begin the file with a `//!` sentence that says its one duty"));
+        }
+        findings.extend(each_line(path, text, rust_line));
+    }
+    for ending in [".rs", ".toml", ".proto", ".java", ".xml"] {
+        findings.extend(tree.ending(ending).flat_map(|(path, text)| each_line(path, text, source_line)));
+    }
+    for ending in [".rs", ".toml", ".md", ".java", ".xml"] {
+        findings.extend(tree.ending(ending).flat_map(|(path, text)| each_line(path, text, any_line)));
+    }
+    findings
+}
+
+fn each_line(path: &str, text: &str, look: fn(&str, &str) -> Option<String>) -> Vec<Finding> {
+    text.lines().enumerate().filter_map(|(index, line)| Some(Finding::new(path, index + 1, look(path, line)?))).collect()
+}
+
+fn rust_line(path: &str, line: &str) -> Option<String> {
+    let code = line.split("//").next().unwrap_or_default();
+    if has_word(code, UNSAFE) && !UNSAFE_ALLOWED.contains(&path) {
+        return Some(format!("{UNSAFE} code belongs to {} only: find a safe way", UNSAFE_ALLOWED.join(" and ")));
+    }
+    code.contains(IGNORED).then(|| "a test that does not run proves nothing: assert what holds today and say why it is wrong".to_string())
+}
+
+fn source_line(_: &str, line: &str) -> Option<String> {
+    if let Some(letter) = line.chars().find(|letter| !letter.is_ascii()) {
+        return Some(format!("write {letter:?} as an escape or in ASCII: sources are plain text everywhere"));
+    }
+    let at = line.find(LATER)?;
+    let rest = line[at + LATER.len()..].trim_start_matches('(');
+    let has_issue = rest.strip_prefix('#').is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()));
+    (!has_issue).then(|| format!("write {LATER}(#issue) so that it can be found when the issue is closed, or do it now"))
+}
+
+fn any_line(_: &str, line: &str) -> Option<String> {
+    let found = NOT_OF_THE_PRODUCT.iter().find(|text| line.contains(**text))?;
+    Some(format!("{found:?} is not of the product: write for someone who only has the repository"))
+}
+
+/// Whether a keyword stands in code: followed by a blank or a brace, and not as a part of a name or a string.
+fn has_word(code: &str, word: &str) -> bool {
+    code.match_indices(word).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + word.len()..].chars().next();
+        before.is_none_or(|letter| letter == ' ' || letter == '(') && after.is_none_or(|letter| letter == ' ' || letter == '{')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::lines;
+
+    fn found(path: &str, text: &str) -> Vec<String> {
+        lines(&check(&Tree::of(&[(path, text)])))
+    }
+
+    #[test]
+    fn a_file_begins_with_its_duty() {
+        assert_eq!(found("a.rs", "//! Does one thing.\nfn a() {}\n"), Vec::<String>::new());
+        assert_eq!(found("a.rs", "fn a() {}\n"), ["a.rs:1: begin the file with a `//!` sentence that says its one duty"]);
+    }
+
+    #[test]
+    fn what_is_left_to_do_names_an_issue() {
+        assert_eq!(found("a.rs", &format!("//! A.\n// {LATER}(#12): later\n")), Vec::<String>::new());
+        assert!(found("a.rs", &format!("//! A.\n// {LATER}: later\n"))[0].starts_with("a.rs:2: write"));
+        assert!(found("a.toml", &format!("# {LATER}(soon)\n"))[0].starts_with("a.toml:1: write"));
+    }
+
+    #[test]
+    fn letters_beyond_ascii_are_found_in_sources_and_free_in_documents() {
+        assert_eq!(found("a.rs", "//! A \u{2264} b.\n")[0], "a.rs:1: write '\u{2264}' as an escape or in ASCII: sources are plain text everywhere");
+        assert_eq!(found("a.md", "A \u{2264} b.\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn code_that_the_compiler_cannot_check_stays_in_its_files() {
+        let text = format!("//! A.\nfn a() {{ {UNSAFE} {{ }} }}\n");
+        assert!(found("crates/halite/src/lib.rs", &text)[0].starts_with("crates/halite/src/lib.rs:2: "));
+        assert_eq!(found(UNSAFE_ALLOWED[0], &text), Vec::<String>::new());
+        assert_eq!(found("a.rs", &format!("//! A.\n#![forbid({UNSAFE}_code)]\n// not {UNSAFE} here\n")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn tests_that_do_not_run_are_found() {
+        assert!(found("a.rs", &format!("//! A.\n{IGNORED} = \"slow\"]\n"))[0].starts_with("a.rs:2: a test that does not run"));
+    }
+
+    #[test]
+    fn places_of_one_machine_are_found_in_documents_too() {
+        let text = format!("run {}me/x\n", NOT_OF_THE_PRODUCT[0]);
+        assert!(found("README.md", &text)[0].starts_with("README.md:1: "));
+    }
+}
