@@ -11,12 +11,23 @@ const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
 pub(crate) fn everything() -> Result<()> {
     let mut runners = Runners::default();
     let mut steps = Steps::new(is_ci());
-    steps.step("format: cargo fmt --check", || done(run(&mut cargo(["fmt", "--all", "--check"]))));
+    steps.step("format: cargo fmt --check", || {
+        run(&mut cargo(["fmt", "--all", "--check"]))?;
+        done(run(&mut cargo(["fmt", "--manifest-path", "bench/Cargo.toml", "--check"])))
+    });
     steps.step("tidy", || done(tidy::run()));
-    steps
-        .step("clippy, warnings denied", || done(run(&mut cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"]))));
+    steps.step("clippy, warnings denied", || {
+        let mut command = cargo(["clippy", "--workspace", "--all-targets", "--quiet"]);
+        done(run(command.args(["--", "--deny", "warnings"])))
+    });
     steps.step("tests: cargo test --workspace", || {
         done(run_and_watch(&mut cargo(["test", "--workspace", "--no-fail-fast"]), |line| runners.note(line)))
+    });
+    // Without RocksDB, whose library few machines have; its file is small.
+    steps.step("the workspace of bench/: clippy and tests", || {
+        let bench = ["--manifest-path", "bench/Cargo.toml", "--no-default-features"];
+        run(cargo(["clippy", "--quiet", "--all-targets"]).args(bench).args(["--", "--deny", "warnings"]))?;
+        done(run_and_watch(cargo(["test"]).args(bench), |line| runners.note(line)))
     });
     steps.step("documentation, warnings denied", || {
         // Libraries only: the program and the library share the name `halite`, and so would their pages.

@@ -1,0 +1,63 @@
+//! What a store must do to take part, and which stores take part.
+
+mod fjall;
+#[cfg(feature = "rocksdb")]
+mod rocksdb;
+
+use std::path::Path;
+
+use crate::Result;
+
+/// Bytes of cache each store may keep blocks in.
+pub(crate) const CACHE_BYTES: u64 = 512 << 20;
+
+/// What an acknowledged write has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// The operating system: it survives the process, not the machine.
+    Flush,
+    /// The disk.
+    Fsync,
+}
+
+/// One open store with one keyspace.
+pub(crate) trait Engine {
+    /// Writes one row.
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<()>;
+    /// Writes rows as one batch.
+    fn put_batch(&self, rows: &[(&[u8], &[u8])]) -> Result<()>;
+    /// Hands the value of a row to `see`; whether there is one.
+    fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
+    /// Hands every row to `see` in key order.
+    fn scan(&self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
+    /// Moves what is in memory to sorted files.
+    fn flush(&self) -> Result<()>;
+    /// Closes the store properly.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// The names of the stores in this build.
+pub(crate) fn names() -> Vec<&'static str> {
+    let mut names = vec!["fjall"];
+    if cfg!(feature = "rocksdb") {
+        names.push("rocksdb");
+    }
+    names
+}
+
+/// Opens a store in `folder`, with what is in it.
+pub(crate) fn open(name: &str, folder: &Path, durability: Durability) -> Result<Box<dyn Engine>> {
+    match name {
+        "fjall" => Ok(Box::new(fjall::Fjall::open(folder, durability)?)),
+        #[cfg(feature = "rocksdb")]
+        "rocksdb" => Ok(Box::new(rocksdb::RocksDb::open(folder, durability)?)),
+        #[cfg(not(feature = "rocksdb"))]
+        "rocksdb" => Err("RocksDB is not in this build: install librocksdb-dev and clang and build with the feature `rocksdb`, or start with `cargo xtask bench rivals`".to_string()),
+        _ => Err(format!("there is no engine {name:?}; there are {}", names().join(", "))),
+    }
+}
+
+/// Turns a store's error into a sentence that names the store and the call.
+fn failed<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> String {
+    move |error| format!("{what}: {error}")
+}

@@ -1,0 +1,92 @@
+//! Runs the same workloads on Halite, fjall and RocksDB with the same data and prints medians and ratios.
+//!
+//! Each engine runs each workload in a process of its own, because only a process has figures of its own for processor
+//! time, memory and bytes written, and because one engine's leftovers (threads, allocations, a warm heap) would weigh
+//! on the next. The parent starts children one after another, engines taking turns, and only arranges what they print.
+
+mod arguments;
+mod data;
+mod engine;
+mod report;
+mod usage;
+mod workload;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use arguments::{Arguments, Task};
+use report::Report;
+use workload::Workload;
+
+/// Failure in words.
+pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
+
+fn main() -> ExitCode {
+    let done = arguments::read(std::env::args().skip(1)).and_then(|task| match task {
+        Task::Help => {
+            print!("{}", arguments::HELP);
+            Ok(())
+        }
+        Task::Compare(arguments) => compare(&arguments),
+        Task::Child { engine, workload, folder, arguments } => workload::run(&engine, workload, &folder, &arguments),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("bench: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The parent: every run, every workload, every engine.
+fn compare(arguments: &Arguments) -> Result<()> {
+    let mut report = Report::default();
+    println!("{}", arguments.headline());
+    for run in 0..arguments.runs {
+        for &workload in &arguments.workloads {
+            for turn in 0..arguments.engines.len() {
+                let engine = &arguments.engines[(turn + run) % arguments.engines.len()];
+                let folder = arguments.folder.join(format!("{engine}-{}", workload.name()));
+                measure(engine, workload, &folder, arguments, &mut report)?;
+            }
+        }
+        eprintln!("run {} of {} is done", run + 1, arguments.runs);
+    }
+    print!("{report}");
+    Ok(())
+}
+
+/// One workload on one engine, from an empty folder that is gone afterwards.
+fn measure(engine: &str, workload: Workload, folder: &Path, arguments: &Arguments, report: &mut Report) -> Result<()> {
+    remove(folder)?;
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for part in workload.parts() {
+        let output = child(engine, *part, folder, arguments)?;
+        report.take(engine, &output)?;
+    }
+    remove(folder)
+}
+
+fn child(engine: &str, part: Workload, folder: &Path, arguments: &Arguments) -> Result<String> {
+    let program = std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
+    let output = Command::new(program)
+        .arg("--child")
+        .args([engine, part.name()])
+        .arg(folder)
+        .args(arguments.for_children())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| format!("{engine} {}: cannot be started: {error}", part.name()))?;
+    if !output.status.success() {
+        return Err(format!("{engine} {}: {}", part.name(), output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("{engine} {}: {error}", part.name()))
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", folder.display())),
+        _ => Ok(()),
+    }
+}

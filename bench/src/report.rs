@@ -1,0 +1,163 @@
+//! Collects the children's figures and prints medians, ratios and what was aimed at.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::Result;
+
+/// The store whose ratio to the best of the others is told.
+const OURS: &str = "halite";
+
+/// What is aimed at: `OURS` against the best of the others, in the figure's own sense.
+const TARGETS: [(&str, &str, f64); 4] =
+    [("put", "ops/s", 1.0), ("put in batches of 100", "ops/s", 1.0), ("get, cached", "ops/s", 0.8), ("scan", "ops/s", 1.0)];
+
+/// What is aimed at whatever the others do: at most so much.
+const LIMITS: [(&str, &str, f64); 2] = [("open after a clean close", "ms to first read", 200.0), ("idle", "MB resident", 20.0)];
+
+/// Batches of 100 rows are to be so many times as fast as single puts.
+const BATCH_GAIN: f64 = 3.0;
+
+/// The figures so far, in the order in which they first came.
+#[derive(Default)]
+pub(crate) struct Report {
+    order: Vec<Figure>,
+    values: BTreeMap<(Figure, String), Vec<f64>>,
+    engines: Vec<String>,
+}
+
+/// What was measured and in what unit.
+type Figure = (String, String);
+
+impl Report {
+    /// Takes what a child printed: `name|unit|value` lines.
+    pub(crate) fn take(&mut self, engine: &str, output: &str) -> Result<()> {
+        if !self.engines.iter().any(|known| known == engine) {
+            self.engines.push(engine.to_string());
+            self.engines.sort_by_key(|name| (name != OURS, name.clone()));
+        }
+        for line in output.lines() {
+            let mut parts = line.splitn(3, '|');
+            let (Some(name), Some(unit), Some(Ok(value))) = (parts.next(), parts.next(), parts.next().map(str::parse)) else {
+                return Err(format!("{engine}: this is not a figure: {line:?}"));
+            };
+            let figure = (name.to_string(), unit.to_string());
+            if !self.order.contains(&figure) {
+                self.order.push(figure.clone());
+            }
+            self.values.entry((figure, engine.to_string())).or_default().push(value);
+        }
+        Ok(())
+    }
+
+    fn median(&self, figure: &Figure, engine: &str) -> Option<f64> {
+        let mut values = self.values.get(&(figure.clone(), engine.to_string()))?.clone();
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        Some(if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) })
+    }
+
+    fn cell(&self, figure: &Figure, engine: &str) -> String {
+        let Some(values) = self.values.get(&(figure.clone(), engine.to_string())) else {
+            return "-".to_string();
+        };
+        let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        format!("{} ({}-{})", short(self.median(figure, engine).unwrap_or_default()), short(lowest), short(highest))
+    }
+
+    /// Ours divided by the best of the others; of a rate more is better, of everything else less.
+    fn ratio(&self, figure: &Figure) -> Option<f64> {
+        let others = self.engines.iter().filter(|name| *name != OURS).filter_map(|name| self.median(figure, name));
+        let best = others.reduce(|one, other| if is_rate(figure) { one.max(other) } else { one.min(other) })?;
+        Some(self.median(figure, OURS)? / best)
+    }
+
+    fn verdict(&self, figure: &Figure) -> Option<String> {
+        let same = |name: &str, unit: &str| figure.0 == name && figure.1 == unit;
+        if let Some((.., target)) = TARGETS.iter().find(|(name, unit, _)| same(name, unit)) {
+            return Some(word(self.ratio(figure)? >= *target, &format!("at least {target:.1} x")));
+        }
+        let (.., limit) = LIMITS.iter().find(|(name, unit, _)| same(name, unit))?;
+        Some(word(self.median(figure, OURS)? <= *limit, &format!("at most {limit}")))
+    }
+
+    fn batch_gain(&self) -> Option<f64> {
+        let rate = |name: &str| self.median(&(name.to_string(), "ops/s".to_string()), OURS);
+        Some(rate("put in batches of 100")? / rate("put")?)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "\n| what | unit |")?;
+        self.engines.iter().try_for_each(|engine| write!(out, " {engine} |"))?;
+        writeln!(out, " {OURS} : best other | target |")?;
+        writeln!(out, "|---|---|{}---|---|", "---|".repeat(self.engines.len()))?;
+        for figure in &self.order {
+            write!(out, "| {} | {} |", figure.0, figure.1)?;
+            self.engines.iter().try_for_each(|engine| write!(out, " {} |", self.cell(figure, engine)))?;
+            let ratio = self.ratio(figure).map_or(String::new(), |ratio| format!("{ratio:.2}"));
+            writeln!(out, " {ratio} | {} |", self.verdict(figure).unwrap_or_default())?;
+        }
+        if let Some(gain) = self.batch_gain() {
+            let verdict = word(gain >= BATCH_GAIN, &format!("at least {BATCH_GAIN} x"));
+            writeln!(out, "\n{OURS}: batches of 100 are {gain:.1} x as fast as single puts; {verdict}")?;
+        }
+        Ok(())
+    }
+}
+
+fn is_rate(figure: &Figure) -> bool {
+    figure.1.ends_with("/s")
+}
+
+fn word(reached: bool, target: &str) -> String {
+    format!("{target}: {}", if reached { "reached" } else { "MISSED" })
+}
+
+/// Three or more significant digits, thousands as `k`.
+fn short(value: f64) -> String {
+    match value {
+        value if value >= 10_000.0 => format!("{:.0} k", value / 1000.0),
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(ours: &[f64], fast: &[f64], slow: &[f64], unit: &str) -> Report {
+        let mut report = Report::default();
+        for (engine, values) in [("fast", fast), (OURS, ours), ("slow", slow)] {
+            for value in values {
+                report.take(engine, &format!("put|{unit}|{value}\n")).unwrap();
+            }
+        }
+        report
+    }
+
+    #[test]
+    fn our_median_is_compared_with_the_best_median_of_the_others() {
+        let figure = ("put".to_string(), "ops/s".to_string());
+        let rates = report(&[90.0, 300.0, 100.0], &[200.0, 50.0, 200.0], &[10.0], "ops/s");
+        assert_eq!(rates.ratio(&figure), Some(0.5));
+        assert_eq!(rates.verdict(&figure).as_deref(), Some("at least 1.0 x: MISSED"));
+        assert_eq!(rates.engines, [OURS, "fast", "slow"]);
+    }
+
+    #[test]
+    fn of_times_and_bytes_the_smallest_is_the_best() {
+        let figure = ("put".to_string(), "cpu us/op".to_string());
+        assert_eq!(report(&[3.0], &[2.0, 4.0], &[9.0], "cpu us/op").ratio(&figure), Some(1.0));
+    }
+
+    #[test]
+    fn a_line_that_is_no_figure_is_refused() {
+        assert!(Report::default().take("fjall", "panicked at\n").is_err());
+        assert!(Report::default().take("fjall", "put|ops/s|fast\n").is_err());
+    }
+}

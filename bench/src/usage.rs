@@ -1,0 +1,70 @@
+//! What this process has used so far: processor time, bytes written, memory.
+
+use std::time::{Duration, Instant};
+
+use crate::Result;
+
+/// A moment, with what had been used until then.
+#[derive(Clone, Copy)]
+pub(crate) struct Usage {
+    at: Instant,
+    cpu_ns: u64,
+    written_bytes: u64,
+}
+
+/// What was used between two moments.
+pub(crate) struct Spent {
+    pub(crate) seconds: f64,
+    pub(crate) cpu_us: f64,
+    pub(crate) written_bytes: f64,
+}
+
+impl Usage {
+    /// As of now, all threads together.
+    pub(crate) fn now() -> Result<Self> {
+        Ok(Self { cpu_ns: cpu_ns()?, written_bytes: field("/proc/self/io", "wchar:")?, at: Instant::now() })
+    }
+
+    /// What was used from `self` to `end`.
+    pub(crate) fn until(&self, end: &Self) -> Spent {
+        Spent {
+            seconds: end.at.duration_since(self.at).as_secs_f64(),
+            cpu_us: (end.cpu_ns - self.cpu_ns) as f64 / 1e3,
+            written_bytes: (end.written_bytes - self.written_bytes) as f64,
+        }
+    }
+}
+
+/// Bytes of memory this process holds.
+pub(crate) fn resident_bytes() -> Result<u64> {
+    Ok(field("/proc/self/status", "VmRSS:")? * 1024)
+}
+
+/// Waits until the engine's own threads have nothing left to do: until this process is idle for a while.
+pub(crate) fn settle() -> Result<()> {
+    const LOOK: Duration = Duration::from_millis(50);
+    const IDLE_LOOKS: u32 = 8;
+    let mut idle = 0;
+    while idle < IDLE_LOOKS {
+        let before = cpu_ns()?;
+        std::thread::sleep(LOOK);
+        // An idle thread that looks around now and then is still idle.
+        idle = if cpu_ns()? - before < 1_000_000 { idle + 1 } else { 0 };
+    }
+    Ok(())
+}
+
+/// Processor time of all threads, ended ones included, in nanoseconds. The kernel's clock of a process is finer than the
+/// ticks in `/proc/self/stat`, and `clock_gettime` is how a process reads it without special rights.
+fn cpu_ns() -> Result<u64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).map_err(|error| format!("processor time: {error}"))?;
+    let nanoseconds = u64::try_from(time.tv_nsec).map_err(|error| format!("processor time: {error}"))?;
+    Ok(seconds * 1_000_000_000 + nanoseconds)
+}
+
+fn field(path: &str, name: &str) -> Result<u64> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
+    value.and_then(|value| value.parse().ok()).ok_or_else(|| format!("{path}: there is no number behind {name}"))
+}

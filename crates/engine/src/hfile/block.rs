@@ -1,0 +1,258 @@
+//! One block of a file: its header, and its payload once that is verified, decompressed and parsed.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::ops::Range;
+
+use halite_types::{Error, ErrorKind, Result};
+
+use super::cells::{CellLayout, CellMap};
+use super::checksum::{ChecksumType, checksum_bytes};
+use super::compress::Compression;
+use super::damaged;
+use super::index::SubIndex;
+use super::vint::Input;
+
+/// Bytes of a block's header.
+pub(super) const HEADER_BYTES: usize = 33;
+/// Largest payload a block may state; a larger one is taken for damage.
+pub(super) const MAX_PAYLOAD_BYTES: usize = 1 << 30;
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are HBase's; the head of the module shows each in its place")]
+pub enum BlockKind {
+    Data,
+    LeafIndex,
+    BloomChunk,
+    Meta,
+    IntermediateIndex,
+    RootIndex,
+    FileInfo,
+    GeneralBloomMeta,
+    DeleteFamilyBloomMeta,
+}
+
+const ENCODED_DATA_MAGIC: &[u8; 8] = b"DATABLKE";
+
+impl BlockKind {
+    /// The eight bytes a block of this kind starts with.
+    pub fn magic(self) -> &'static [u8; 8] {
+        match self {
+            Self::Data => b"DATABLK*",
+            Self::LeafIndex => b"IDXLEAF2",
+            Self::BloomChunk => b"BLMFBLK2",
+            Self::Meta => b"METABLKc",
+            Self::IntermediateIndex => b"IDXINTE2",
+            Self::RootIndex => b"IDXROOT2",
+            Self::FileInfo => b"FILEINF2",
+            Self::GeneralBloomMeta => b"BLMFMET2",
+            Self::DeleteFamilyBloomMeta => b"DFBLMET2",
+        }
+    }
+
+    /// The kind for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data block",
+            Self::LeafIndex => "leaf index block",
+            Self::BloomChunk => "bloom chunk",
+            Self::Meta => "meta block",
+            Self::IntermediateIndex => "intermediate index block",
+            Self::RootIndex => "root index block",
+            Self::FileInfo => "file info block",
+            Self::GeneralBloomMeta => "bloom meta block",
+            Self::DeleteFamilyBloomMeta => "delete-family bloom meta block",
+        }
+    }
+}
+
+/// Where a block lies in its file, header and checksums included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockPointer {
+    /// Offset of the header's first byte.
+    pub offset: u64,
+    /// Length of the whole block.
+    pub on_disk_bytes: u32,
+}
+
+/// The 33 bytes in front of every block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockHeader {
+    pub(super) magic: [u8; 8],
+    /// Payload on disk and checksums.
+    pub(super) body_bytes: usize,
+    pub(super) uncompressed_bytes: usize,
+    /// Offset of the block of this kind before; -1 for the first.
+    pub(super) previous_offset: i64,
+    pub(super) checksum: ChecksumType,
+    pub(super) bytes_per_checksum: usize,
+    /// Header and payload on disk.
+    pub(super) covered_bytes: usize,
+}
+
+impl BlockHeader {
+    /// Reads a header and checks that its sizes agree with one another.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self> {
+        let mut input = Input::new(bytes);
+        let header = Self::read_fields(&mut input).ok_or_else(|| damaged("its header holds an impossible number"))?;
+        let payload = header.covered_bytes.checked_sub(HEADER_BYTES);
+        let sums = checksum_bytes(header.covered_bytes, header.bytes_per_checksum);
+        if header.bytes_per_checksum == 0 || payload.and_then(|payload| payload.checked_add(sums)) != Some(header.body_bytes) {
+            return Err(damaged("the sizes in its header contradict one another"));
+        }
+        if header.uncompressed_bytes > MAX_PAYLOAD_BYTES {
+            return Err(damaged(format_args!(
+                "its header states {} bytes, more than the {MAX_PAYLOAD_BYTES} a block may have",
+                header.uncompressed_bytes
+            )));
+        }
+        Ok(header)
+    }
+
+    fn read_fields(input: &mut Input<'_>) -> Option<Self> {
+        Some(Self {
+            magic: input.take(8)?.try_into().ok()?,
+            body_bytes: input.length()?,
+            uncompressed_bytes: input.length()?,
+            previous_offset: input.i64()?,
+            checksum: ChecksumType::from_code(input.byte()?)?,
+            bytes_per_checksum: input.length()?,
+            covered_bytes: input.length()?,
+        })
+    }
+
+    /// Length of the whole block.
+    pub(super) fn on_disk_bytes(&self) -> usize {
+        self.body_bytes.saturating_add(HEADER_BYTES)
+    }
+}
+
+/// What a file says about the layout of its blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockFormat {
+    pub(super) compression: Compression,
+    pub(super) cells: CellLayout,
+}
+
+/// A block whose checksums were verified and whose payload is decompressed and, as far as its kind goes, parsed.
+#[derive(Debug)]
+pub struct Block {
+    kind: BlockKind,
+    bytes: Vec<u8>,
+    payload: Range<usize>,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Plain,
+    Index(SubIndex),
+    Cells(CellMap),
+}
+
+impl Block {
+    /// Takes a whole block as read from disk: verifies, decompresses and parses it.
+    ///
+    /// # Errors
+    /// `Corrupt`; `Unsupported` for an encoded data block.
+    pub(super) fn open(bytes: Vec<u8>, kind: BlockKind, format: BlockFormat) -> Result<Self> {
+        let header = BlockHeader::read(&bytes)?;
+        check_magic(header.magic, kind, &bytes)?;
+        if header.on_disk_bytes() != bytes.len() {
+            let stated = header.on_disk_bytes();
+            return Err(damaged(format_args!("its header states {stated} bytes on disk, the index {}", bytes.len())));
+        }
+        let (covered, sums) = bytes.split_at_checked(header.covered_bytes).ok_or_else(|| damaged("it ends inside its payload"))?;
+        header.checksum.verify(covered, sums, header.bytes_per_checksum)?;
+        let (bytes, payload) = match format.compression {
+            Compression::None if header.covered_bytes.checked_sub(HEADER_BYTES) == Some(header.uncompressed_bytes) => {
+                (bytes, HEADER_BYTES..header.covered_bytes)
+            }
+            codec => {
+                let compressed = covered.get(HEADER_BYTES..).unwrap_or_default();
+                let payload = codec.decompress(compressed, header.uncompressed_bytes)?;
+                let whole = 0..payload.len();
+                (payload, whole)
+            }
+        };
+        let content = Content::parse(kind, bytes.get(payload.clone()).unwrap_or_default(), format.cells)?;
+        Ok(Self { kind, bytes, payload, content })
+    }
+
+    /// What it holds.
+    pub fn kind(&self) -> BlockKind {
+        self.kind
+    }
+
+    /// The payload.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        self.bytes.get(self.payload.clone()).unwrap_or_default()
+    }
+
+    /// Roughly the memory it holds, for whoever keeps it.
+    pub fn memory_bytes(&self) -> usize {
+        let restarts = match &self.content {
+            Content::Cells(map) => map.memory_bytes(),
+            _ => 0,
+        };
+        self.bytes.capacity().saturating_add(restarts).saturating_add(size_of::<Self>())
+    }
+
+    /// Number of cells in a data block, 0 for other kinds.
+    pub fn cell_count(&self) -> usize {
+        self.cells().map_or(0, CellMap::len)
+    }
+
+    #[inline]
+    pub(super) fn cells(&self) -> Option<&CellMap> {
+        match &self.content {
+            Content::Cells(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    pub(super) fn index(&self) -> Option<&SubIndex> {
+        match &self.content {
+            Content::Index(index) => Some(index),
+            _ => None,
+        }
+    }
+}
+
+impl Content {
+    fn parse(kind: BlockKind, payload: &[u8], layout: CellLayout) -> Result<Self> {
+        Ok(match kind {
+            BlockKind::Data => Self::Cells(CellMap::parse(payload, layout)?),
+            BlockKind::LeafIndex | BlockKind::IntermediateIndex => Self::Index(SubIndex::parse(payload)?),
+            _ => Self::Plain,
+        })
+    }
+}
+
+fn check_magic(magic: [u8; 8], kind: BlockKind, block: &[u8]) -> Result<()> {
+    if magic == *kind.magic() {
+        return Ok(());
+    }
+    if kind == BlockKind::Data && magic == *ENCODED_DATA_MAGIC {
+        let id = Input::starting_at(block, HEADER_BYTES).u16();
+        let name = match id {
+            Some(2) => "PREFIX",
+            Some(3) => "DIFF",
+            Some(4) => "FAST_DIFF",
+            Some(7) => "ROW_INDEX_V1",
+            _ => "of an unknown kind",
+        };
+        return Err(unsupported_encoding(name));
+    }
+    Err(damaged(format_args!("it starts with \"{}\" instead of \"{}\"", magic.escape_ascii(), kind.magic().escape_ascii())))
+}
+
+/// The error for data blocks that are not plain.
+pub(super) fn unsupported_encoding(name: &str) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "data block encoding {name} cannot be read, only NONE can; set DATA_BLOCK_ENCODING to NONE and let HBase rewrite the file with a major compaction"
+        ),
+    )
+}

@@ -1,0 +1,113 @@
+//! Writing blocks: header, compression, checksums, and who came before whom.
+
+use std::mem;
+
+use halite_types::{Error, Result};
+
+use super::block::{BlockKind, BlockPointer, HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use super::checksum::{ChecksumType, checksum_bytes};
+use super::compress::Compression;
+use crate::env::FileWriter;
+
+/// Writes blocks one behind the other.
+pub(super) struct BlockWriter {
+    file: Box<dyn FileWriter>,
+    path: String,
+    compression: Compression,
+    checksum: ChecksumType,
+    bytes_per_checksum: u32,
+    offset: u64,
+    total_uncompressed_bytes: u64,
+    /// Offset of the last block of each kind written so far.
+    previous: [Option<u64>; 9],
+    buffer: Vec<u8>,
+}
+
+impl BlockWriter {
+    pub(super) fn new(file: Box<dyn FileWriter>, path: &str, compression: Compression, checksum: ChecksumType, bytes_per_checksum: u32) -> Self {
+        Self {
+            file,
+            path: path.to_owned(),
+            compression,
+            checksum,
+            bytes_per_checksum,
+            offset: 0,
+            total_uncompressed_bytes: 0,
+            previous: [None; 9],
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The length of the file so far.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What errors call the file.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// HBase's sum over headers and uncompressed payloads. It leaves the upper levels of the data index out.
+    pub(super) fn total_uncompressed_bytes(&self) -> u64 {
+        self.total_uncompressed_bytes
+    }
+
+    /// Writes a block and returns where it lies.
+    pub(super) fn write(&mut self, kind: BlockKind, payload: &[u8]) -> Result<BlockPointer> {
+        let pointer = self.write_upper_index(kind, payload)?;
+        self.total_uncompressed_bytes += (HEADER_BYTES + payload.len()) as u64;
+        Ok(pointer)
+    }
+
+    /// Writes a block that HBase does not count into the total of uncompressed bytes.
+    pub(super) fn write_upper_index(&mut self, kind: BlockKind, payload: &[u8]) -> Result<BlockPointer> {
+        let mut block = mem::take(&mut self.buffer);
+        block.clear();
+        let written = self.build(&mut block, kind, payload).and_then(|()| self.append(&block));
+        let on_disk_bytes = u32::try_from(block.len()).unwrap_or(u32::MAX);
+        self.buffer = block;
+        let pointer = BlockPointer { offset: self.offset, on_disk_bytes };
+        written?;
+        self.previous[kind as usize] = Some(pointer.offset);
+        self.offset += u64::from(on_disk_bytes);
+        Ok(pointer)
+    }
+
+    fn build(&self, block: &mut Vec<u8>, kind: BlockKind, payload: &[u8]) -> Result<()> {
+        block.resize(HEADER_BYTES, 0);
+        self.compression.compress(payload, block)?;
+        if payload.len().max(block.len()) > MAX_PAYLOAD_BYTES {
+            return Err(Error::invalid(format!(
+                "store file {}: a {} of {} bytes is over the limit of {MAX_PAYLOAD_BYTES}; write smaller cells",
+                self.path,
+                kind.name(),
+                payload.len()
+            )));
+        }
+        let covered = block.len();
+        let body = covered - HEADER_BYTES + checksum_bytes(covered, self.bytes_per_checksum as usize);
+        let number = |value: usize| u32::try_from(value).expect("a block is far below 4 GiB").to_be_bytes();
+        let previous = self.previous[kind as usize].unwrap_or(u64::MAX);
+        block[..8].copy_from_slice(kind.magic());
+        block[8..12].copy_from_slice(&number(body));
+        block[12..16].copy_from_slice(&number(payload.len()));
+        block[16..24].copy_from_slice(&previous.to_be_bytes());
+        block[24] = self.checksum.code();
+        block[25..29].copy_from_slice(&self.bytes_per_checksum.to_be_bytes());
+        block[29..33].copy_from_slice(&number(covered));
+        self.checksum.append(block, self.bytes_per_checksum as usize);
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|error| Error::io(format_args!("store file {}: writing at {}", self.path, self.offset), error))
+    }
+
+    /// Writes the trailer, makes the file durable and returns its length.
+    pub(super) fn finish(mut self, trailer: &[u8]) -> Result<u64> {
+        self.append(trailer)?;
+        self.file.sync().map_err(|error| Error::io(format_args!("store file {}: making it durable", self.path), error))?;
+        Ok(self.offset + trailer.len() as u64)
+    }
+}

@@ -1,0 +1,204 @@
+//! Building a bloom filter in chunks while a file is written.
+
+use halite_types::{Error, Result};
+
+use super::block::BlockKind;
+use super::block_writer::BlockWriter;
+use super::bloom::{BLOOM_VERSION, places};
+use super::hash::HashKind;
+use super::index::{IndexEntry, write_root};
+use super::vint::write_vlong;
+
+/// How often a chunk that is not full may be halved (`io.storefile.bloom.max.fold`).
+const MAX_FOLD: u32 = 7;
+/// What a ROWCOL filter says its chunk keys are ordered by.
+const CELL_COMPARATOR: &str = "org.apache.hadoop.hbase.CellComparatorImpl";
+
+/// What the chunks of a filter are like before folding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    bytes: usize,
+    hash_count: u32,
+    max_keys: u64,
+}
+
+impl Shape {
+    /// HBase's arithmetic: as many keys in a chunk as keep the error rate, after the number of hash functions is rounded.
+    fn new(chunk_bytes: usize, error_rate: f32) -> Option<Self> {
+        let bytes = chunk_bytes.checked_next_multiple_of(1 << MAX_FOLD).filter(|&bytes| bytes > 0)?;
+        let bits = u32::try_from(bytes).ok()?.checked_mul(8)?;
+        let rate = Some(f64::from(error_rate)).filter(|rate| *rate > 0.0 && *rate < 1.0)?;
+        let ln2 = std::f64::consts::LN_2;
+        let ideal = whole(f64::from(bits) * (ln2 * ln2 / -rate.ln()));
+        let hash_count = whole((ln2 * f64::from(bits / u32::try_from(ideal).ok().filter(|&ideal| ideal > 0)?)).ceil());
+        let hash_count = u32::try_from(hash_count).ok().filter(|&count| count > 0)?;
+        let k = f64::from(hash_count);
+        let max_keys = whole(-f64::from(bits) / k * (1.0 - (rate.ln() / k).exp()).ln());
+        Some(Self { bytes, hash_count, max_keys: max_keys.max(1) })
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the numbers are positive and below 2^32")]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+/// A filter that is being written.
+pub(super) struct BloomWriter {
+    shape: Shape,
+    hash: HashKind,
+    /// The keys are flat keys, as in a ROWCOL filter.
+    keys_are_cells: bool,
+    chunk: Option<Chunk>,
+    ready: Vec<ReadyChunk>,
+    index: Vec<IndexEntry>,
+    last_key: Vec<u8>,
+    total_keys: u64,
+    total_max_keys: u64,
+    total_bytes: u64,
+}
+
+struct Chunk {
+    first_key: Vec<u8>,
+    bits: Vec<u8>,
+    keys: u64,
+}
+
+struct ReadyChunk {
+    first_key: Vec<u8>,
+    bits: Vec<u8>,
+}
+
+impl BloomWriter {
+    /// # Errors
+    /// `InvalidRequest` if no filter of that size has that error rate.
+    pub(super) fn new(chunk_bytes: usize, error_rate: f32, hash: HashKind, keys_are_cells: bool) -> Result<Self> {
+        // A look-up in a ROWCOL filter probes twice, so each probe may err half as often.
+        let rate = if keys_are_cells { halved(error_rate) } else { error_rate };
+        let shape = Shape::new(chunk_bytes, rate).ok_or_else(|| {
+            Error::invalid(format!(
+                "no bloom filter has chunks of {chunk_bytes} bytes and an error rate of {error_rate}; the rate must be between 0 and 1"
+            ))
+        })?;
+        Ok(Self {
+            shape,
+            hash,
+            keys_are_cells,
+            chunk: None,
+            ready: Vec::new(),
+            index: Vec::new(),
+            last_key: Vec::new(),
+            total_keys: 0,
+            total_max_keys: 0,
+            total_bytes: 0,
+        })
+    }
+
+    /// The key added last; `None` if none was.
+    pub(super) fn last_key(&self) -> Option<&[u8]> {
+        (self.total_keys > 0).then_some(&self.last_key)
+    }
+
+    /// Adds a key, unless it is the one added last.
+    pub(super) fn add(&mut self, key: &[u8]) {
+        if self.last_key() == Some(key) {
+            return;
+        }
+        self.close_full_chunk();
+        let bytes = self.shape.bytes;
+        let chunk = self.chunk.get_or_insert_with(|| Chunk { first_key: key.to_vec(), bits: vec![0; bytes], keys: 0 });
+        for (byte, mask) in places(self.hash, self.shape.hash_count, key, bytes).into_iter().flatten() {
+            chunk.bits[byte] |= mask;
+        }
+        chunk.keys += 1;
+        self.total_keys += 1;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+    }
+
+    fn close_full_chunk(&mut self) {
+        if self.chunk.as_ref().is_some_and(|chunk| chunk.keys >= self.shape.max_keys) {
+            self.close_chunk();
+        }
+    }
+
+    fn close_chunk(&mut self) {
+        let Some(Chunk { first_key, mut bits, keys }) = self.chunk.take() else { return };
+        let mut max_keys = self.shape.max_keys;
+        let mut bytes = bits.len();
+        while bytes.is_multiple_of(2) && max_keys > 2 * keys {
+            bytes /= 2;
+            max_keys /= 2;
+        }
+        let (kept, folded) = bits.split_at_mut(bytes);
+        for part in folded.chunks(bytes) {
+            kept.iter_mut().zip(part).for_each(|(kept, bits)| *kept |= bits);
+        }
+        bits.truncate(bytes);
+        self.total_max_keys += max_keys;
+        self.total_bytes += bytes as u64;
+        self.ready.push(ReadyChunk { first_key, bits });
+    }
+
+    /// Writes the chunks that are closed. Called after each data block.
+    pub(super) fn write_ready(&mut self, blocks: &mut BlockWriter) -> Result<()> {
+        self.close_full_chunk();
+        for chunk in std::mem::take(&mut self.ready) {
+            let pointer = blocks.write(BlockKind::BloomChunk, &chunk.bits)?;
+            self.index.push(IndexEntry { key: chunk.first_key, pointer });
+        }
+        Ok(())
+    }
+
+    /// Writes all chunks. Called after the last data block.
+    pub(super) fn write_last(&mut self, blocks: &mut BlockWriter) -> Result<()> {
+        self.close_chunk();
+        self.write_ready(blocks)
+    }
+
+    /// Writes the meta block, if any key was added.
+    pub(super) fn write_meta(&self, blocks: &mut BlockWriter, kind: BlockKind) -> Result<()> {
+        if self.total_keys == 0 {
+            return Ok(());
+        }
+        let comparator = if self.keys_are_cells { CELL_COMPARATOR } else { "" };
+        let mut payload = Vec::new();
+        payload.extend_from_slice(&BLOOM_VERSION.to_be_bytes());
+        payload.extend_from_slice(&self.total_bytes.to_be_bytes());
+        payload.extend_from_slice(&self.shape.hash_count.to_be_bytes());
+        payload.extend_from_slice(&self.hash.code().to_be_bytes());
+        payload.extend_from_slice(&self.total_keys.to_be_bytes());
+        payload.extend_from_slice(&self.total_max_keys.to_be_bytes());
+        payload.extend_from_slice(&u32::try_from(self.index.len()).unwrap_or(u32::MAX).to_be_bytes());
+        write_vlong(&mut payload, i64::try_from(comparator.len()).unwrap_or(0));
+        payload.extend_from_slice(comparator.as_bytes());
+        write_root(&mut payload, &self.index);
+        blocks.write(kind, &payload).map(|_| ())
+    }
+}
+
+/// The error rate of each of two probes, in the single precision HBase keeps it in.
+#[expect(clippy::cast_possible_truncation, reason = "HBase rounds here too")]
+fn halved(rate: f32) -> f32 {
+    (1.0 - f64::from(1.0 - rate).sqrt()) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_have_hbases_shape() {
+        let shape = |bytes, rate| Shape::new(bytes, rate).unwrap();
+        assert_eq!(shape(131_072, 0.01), Shape { bytes: 131_072, hash_count: 7, max_keys: 109_306 });
+        assert_eq!(shape(131_072, halved(0.01)), Shape { bytes: 131_072, hash_count: 8, max_keys: 95_069 });
+        assert_eq!(shape(200, 0.01), Shape { bytes: 256, hash_count: 7, max_keys: 213 });
+    }
+
+    #[test]
+    fn impossible_shapes_are_refused() {
+        for (bytes, rate) in [(0, 0.01), (128, 0.0), (128, 1.0), (128, f32::NAN), (usize::MAX, 0.01), (128, -1.0)] {
+            assert!(BloomWriter::new(bytes, rate, HashKind::Murmur, false).is_err(), "{bytes} {rate}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The codecs of a file's blocks: their names and numbers, and the two that are built in.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::io::{Read, Write};
+
+use halite_types::{Error, ErrorKind, Result};
+
+use super::damaged;
+
+/// How the blocks of a file are compressed. All of HBase's codecs have a name here; [`Compression::is_supported`] tells
+/// which of them can be read and written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the codec of that name")]
+pub enum Compression {
+    Lzo,
+    Gz,
+    #[default]
+    None,
+    Snappy,
+    Lz4,
+    Bzip2,
+    Zstd,
+    Lzma,
+    Brotli,
+}
+
+const CODECS: [Compression; 9] = [
+    Compression::Lzo,
+    Compression::Gz,
+    Compression::None,
+    Compression::Snappy,
+    Compression::Lz4,
+    Compression::Bzip2,
+    Compression::Zstd,
+    Compression::Lzma,
+    Compression::Brotli,
+];
+
+impl Compression {
+    pub(super) fn from_code(code: u32) -> Option<Self> {
+        CODECS.get(usize::try_from(code).ok()?).copied()
+    }
+
+    pub(super) fn code(self) -> u32 {
+        self as u32
+    }
+
+    /// The codec of an HBase name such as `GZ`, in any case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        CODECS.into_iter().find(|codec| codec.name().eq_ignore_ascii_case(name.trim()))
+    }
+
+    /// HBase's name, as in the attribute `COMPRESSION`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lzo => "LZO",
+            Self::Gz => "GZ",
+            Self::None => "NONE",
+            Self::Snappy => "SNAPPY",
+            Self::Lz4 => "LZ4",
+            Self::Bzip2 => "BZIP2",
+            Self::Zstd => "ZSTD",
+            Self::Lzma => "LZMA",
+            Self::Brotli => "BROTLI",
+        }
+    }
+
+    /// Whether files with it can be read and written.
+    pub fn is_supported(self) -> bool {
+        matches!(self, Self::None | Self::Gz)
+    }
+
+    /// Refuses the codecs that are not built in.
+    ///
+    /// # Errors
+    /// `Unsupported`, naming the codec and what to do.
+    pub(super) fn check_supported(self) -> Result<()> {
+        if self.is_supported() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "compression {} is not built in, only NONE and GZ are; set COMPRESSION to one of these and let HBase rewrite the file with a major compaction",
+                self.name()
+            ),
+        ))
+    }
+
+    /// Appends the compressed form of `payload` to `out`.
+    pub(super) fn compress(self, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.check_supported()?;
+        if self == Self::None {
+            out.extend_from_slice(payload);
+            return Ok(());
+        }
+        let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+        encoder.write_all(payload).and_then(|()| encoder.finish()).map(|_| ()).map_err(|error| Error::io("compressing a block", error))
+    }
+
+    /// The payload behind `compressed`, which must come to exactly `expected` bytes. The buffer grows with what really
+    /// comes out, whatever `expected` says.
+    pub(super) fn decompress(self, compressed: &[u8], expected: usize) -> Result<Vec<u8>> {
+        self.check_supported()?;
+        let plausible = compressed.len().saturating_mul(16).saturating_add(4096);
+        let mut payload = Vec::with_capacity(expected.min(plausible));
+        let limit = u64::try_from(expected).unwrap_or(u64::MAX).saturating_add(1);
+        let read = match self {
+            Self::Gz => flate2::bufread::MultiGzDecoder::new(compressed).take(limit).read_to_end(&mut payload),
+            _ => compressed.take(limit).read_to_end(&mut payload),
+        };
+        read.map_err(|error| damaged(format_args!("its {} data does not decompress ({error})", self.name())))?;
+        if payload.len() != expected {
+            let relation = if payload.len() > expected { "more".to_owned() } else { payload.len().to_string() };
+            return Err(damaged(format_args!("its {} data gives {relation} bytes where the header says {expected}", self.name())));
+        }
+        Ok(payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_names_are_hbases() {
+        for (code, name) in ["LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BROTLI"].into_iter().enumerate() {
+            let codec = Compression::from_name(name).unwrap();
+            assert_eq!((codec.code(), Compression::from_code(codec.code())), (u32::try_from(code).unwrap(), Some(codec)));
+        }
+        assert_eq!(Compression::from_code(9), None);
+    }
+
+    #[test]
+    fn a_wrong_size_is_refused_without_inflating_everything() {
+        let mut packed = Vec::new();
+        Compression::Gz.compress(&vec![7; 1 << 24], &mut packed).unwrap();
+        for expected in [0, 100, (1 << 24) - 1, (1 << 24) + 1, 1 << 30] {
+            let error = Compression::Gz.decompress(&packed, expected).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        }
+        assert_eq!(Compression::Gz.decompress(&packed, 1 << 24).unwrap().len(), 1 << 24);
+    }
+}

@@ -1,0 +1,176 @@
+//! Opening a file and reading its blocks and facts.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::sync::Arc;
+
+use halite_types::{BloomType, Error, Result};
+
+use super::block::{Block, BlockFormat, BlockKind, BlockPointer, unsupported_encoding};
+use super::bloom::BloomMeta;
+use super::cells::CellLayout;
+use super::file_info::{FileInfo, info_key};
+use super::index::{MidKey, RootIndex};
+use super::open_section::{OpenSection, OpenedBlocks, read_bytes};
+use super::trailer::{TRAILER_BYTES, Trailer};
+use super::{Comparator, damaged};
+use crate::env::FileReader;
+
+/// Where the blocks of a file come from: the disk, or a cache in front of it.
+pub trait BlockSource: Send + Sync {
+    /// The block at `pointer`, which the index says is of that kind.
+    ///
+    /// # Errors
+    /// As [`Reader::read_block`]; a source that may not go to the disk answers with
+    /// [`NeedsIo`](halite_types::ErrorKind::NeedsIo).
+    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>>;
+}
+
+/// The source that always reads from the disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DirectBlocks;
+
+impl BlockSource for DirectBlocks {
+    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
+        reader.read_block(pointer, kind).map(Arc::new)
+    }
+}
+
+impl<S: BlockSource + ?Sized> BlockSource for Arc<S> {
+    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
+        (**self).block(reader, pointer, kind)
+    }
+}
+
+/// An open file. What HBase calls the load-on-open section is in memory: index root, file info, bloom metas.
+pub struct Reader {
+    file: Arc<dyn FileReader>,
+    path: String,
+    bytes: u64,
+    pub(super) trailer: Trailer,
+    pub(super) info: FileInfo,
+    pub(super) format: BlockFormat,
+    pub(super) root: RootIndex,
+    pub(super) mid_key: Option<MidKey>,
+    pub(super) bloom_type: BloomType,
+    pub(super) bloom: Option<BloomMeta>,
+    pub(super) delete_family_bloom: Option<BloomMeta>,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("path", &self.path).field("bytes", &self.bytes).field("trailer", &self.trailer).finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    /// Opens a file. `path` is what errors call it.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`; `NewerFormat` for a version above 3.3; `Unsupported` for codecs and block encodings that are not
+    /// built in, and for encrypted files.
+    pub fn open(file: Arc<dyn FileReader>, path: &str) -> Result<Self> {
+        Self::open_file(file, path).map_err(|error| error.at(format_args!("store file {path}")))
+    }
+
+    fn open_file(file: Arc<dyn FileReader>, path: &str) -> Result<Self> {
+        let bytes = file.len().map_err(|error| Error::io("reading its length", error))?;
+        let end_bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(TRAILER_BYTES);
+        let mut end = vec![0; end_bytes];
+        let trailer_offset = bytes.saturating_sub(end_bytes as u64);
+        file.read_exact_at(&mut end, trailer_offset).map_err(|error| Error::io("reading its trailer", error))?;
+        let trailer = Trailer::read(&end)?;
+        let format = BlockFormat { compression: trailer.compression, cells: CellLayout::default() };
+        let loaded = OpenedBlocks::read(&OpenSection { file: &*file, format, end: trailer_offset }, &trailer)?;
+        let info = loaded.info;
+        check_encoding(&info)?;
+        for key in [info_key::LAST_KEY, info_key::KEY_OF_BIGGEST_CELL] {
+            info.flat_key(key)?;
+        }
+        let cells =
+            CellLayout { tags: info.get(info_key::MAX_TAGS_LENGTH).is_some(), sequence_ids: info.int(info_key::KEY_VALUE_VERSION) == Some(1) };
+        let bloom_type = bloom_type(&info, loaded.bloom.as_ref())?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            bytes,
+            format: BlockFormat { cells, ..format },
+            bloom_type,
+            bloom: loaded.bloom.filter(|bloom| bloom_type != BloomType::None && bloom.key_count() > 0),
+            delete_family_bloom: loaded.delete_family_bloom,
+            root: loaded.root,
+            mid_key: loaded.mid_key,
+            trailer,
+            info,
+        })
+    }
+
+    /// Reads one block from the disk and verifies it.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming file, offset and what is wrong; `Io`.
+    pub fn read_block(&self, pointer: BlockPointer, kind: BlockKind) -> Result<Block> {
+        let behind = pointer.offset.checked_add(u64::from(pointer.on_disk_bytes));
+        let block = if behind.is_none_or(|behind| behind > self.bytes.saturating_sub(TRAILER_BYTES as u64)) {
+            Err(damaged(format_args!("the index gives it {} bytes, which end behind the blocks", pointer.on_disk_bytes)))
+        } else {
+            read_bytes(&*self.file, pointer.offset, pointer.on_disk_bytes as usize).and_then(|bytes| Block::open(bytes, kind, self.format))
+        };
+        block.map_err(|error| self.place(error.at(format_args!("{} at {}", kind.name(), pointer.offset))))
+    }
+
+    /// The error with the file's name in front.
+    pub(super) fn place(&self, error: Error) -> Error {
+        error.at(format_args!("store file {}", self.path))
+    }
+
+    /// What errors call the file.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The file's length in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The trailer.
+    pub fn trailer(&self) -> &Trailer {
+        &self.trailer
+    }
+
+    /// The file info.
+    pub fn info(&self) -> &FileInfo {
+        &self.info
+    }
+
+    /// The order of the keys.
+    #[inline]
+    pub fn comparator(&self) -> Comparator {
+        self.trailer.comparator
+    }
+
+    pub(super) fn root(&self) -> &RootIndex {
+        &self.root
+    }
+
+    pub(super) fn index_levels(&self) -> usize {
+        self.trailer.index_levels as usize
+    }
+}
+
+/// The filter's type; `None` unless there is a filter whose keys are of the kind the type asks for.
+fn bloom_type(info: &FileInfo, bloom: Option<&BloomMeta>) -> Result<BloomType> {
+    let stated = info.bloom_type()?;
+    if stated == BloomType::RowCol {
+        info.flat_key(info_key::LAST_BLOOM_KEY)?;
+    }
+    let fits = bloom.is_some_and(|bloom| bloom.keys_are_cells() == (stated == BloomType::RowCol));
+    Ok(if fits { stated } else { BloomType::None })
+}
+
+fn check_encoding(info: &FileInfo) -> Result<()> {
+    match info.get(info_key::DATA_BLOCK_ENCODING) {
+        None | Some(b"NONE") => Ok(()),
+        Some(name) => Err(unsupported_encoding(&String::from_utf8_lossy(name))),
+    }
+}

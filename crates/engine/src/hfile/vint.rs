@@ -1,0 +1,150 @@
+//! Integers and slices out of untrusted bytes, and Hadoop's variable-length integers both ways.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+/// A position in bytes that came from a disk; every step is checked and `None` means that the bytes end before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Input<'a> {
+    /// At the front of `bytes`.
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// At `at`, which may lie behind the end: then nothing can be read.
+    #[inline]
+    pub(super) fn starting_at(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    /// Where the next byte is read from.
+    #[inline]
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// How many bytes are left.
+    pub(super) fn remaining(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    /// The next `count` bytes.
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(count)?;
+        let part = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(part)
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    /// One byte.
+    #[inline]
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// Two bytes, big-endian.
+    #[inline]
+    pub(super) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    /// A length or count: four bytes, big-endian, not negative as a signed number.
+    #[inline]
+    pub(super) fn length(&mut self) -> Option<usize> {
+        usize::try_from(self.array().map(i32::from_be_bytes)?).ok()
+    }
+
+    /// Four bytes, big-endian, signed.
+    pub(super) fn i32(&mut self) -> Option<i32> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    /// Eight bytes, big-endian, signed.
+    #[inline]
+    pub(super) fn i64(&mut self) -> Option<i64> {
+        self.array().map(i64::from_be_bytes)
+    }
+
+    /// A Hadoop vlong.
+    #[inline]
+    pub(super) fn vlong(&mut self) -> Option<i64> {
+        let first = self.byte()?.cast_signed();
+        if first >= -112 {
+            return Some(i64::from(first));
+        }
+        self.vlong_tail(first)
+    }
+
+    fn vlong_tail(&mut self, first: i8) -> Option<i64> {
+        let (negative, bias) = if first < -120 { (true, -120_i8) } else { (false, -112) };
+        let count = usize::try_from(bias.checked_sub(first)?).ok()?;
+        let magnitude = self.take(count)?.iter().fold(0_u64, |value, &byte| (value << 8) | u64::from(byte)).cast_signed();
+        Some(if negative { !magnitude } else { magnitude })
+    }
+}
+
+/// Appends a Hadoop vlong in the fewest bytes.
+pub(super) fn write_vlong(out: &mut Vec<u8>, value: i64) {
+    if (-112..=127).contains(&value) {
+        out.extend_from_slice(&value.to_be_bytes()[7..]);
+        return;
+    }
+    let (magnitude, bias) = if value < 0 { (!value, -120_i8) } else { (value, -112) };
+    let skip = usize::try_from(magnitude.leading_zeros() >> 3).unwrap_or(0).min(7);
+    let bytes = magnitude.to_be_bytes();
+    let count = i8::try_from(8_usize.saturating_sub(skip)).unwrap_or(8);
+    out.push(bias.wrapping_sub(count).cast_unsigned());
+    out.extend_from_slice(bytes.get(skip..).unwrap_or_default());
+}
+
+/// How many bytes [`write_vlong`] takes for a length.
+pub(super) fn vlong_len(value: usize) -> usize {
+    if value <= 127 { 1 } else { 9_usize.saturating_sub(usize::try_from((value as u64).leading_zeros() >> 3).unwrap_or(0)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vlongs_are_hadoops() {
+        for (value, hex) in [
+            (0_i64, &[0x00_u8][..]),
+            (127, &[0x7f]),
+            (128, &[0x8f, 0x80]),
+            (300, &[0x8e, 0x01, 0x2c]),
+            (65_536, &[0x8d, 1, 0, 0]),
+            (-112, &[0x90]),
+            (-113, &[0x87, 0x70]),
+        ] {
+            let mut out = Vec::new();
+            write_vlong(&mut out, value);
+            assert_eq!(out, hex, "{value}");
+        }
+    }
+
+    #[test]
+    fn vlongs_of_every_width_read_back_and_cut_ones_do_not() {
+        for shift in 0..64 {
+            for value in [1_i64 << shift, (1_i64 << shift).wrapping_sub(1), !(1_i64 << shift), i64::MIN, i64::MAX] {
+                let mut out = Vec::new();
+                write_vlong(&mut out, value);
+                let mut input = Input::new(&out);
+                assert_eq!((input.vlong(), input.remaining()), (Some(value), 0));
+                assert_eq!(Input::new(&out[..out.len().saturating_sub(1)]).vlong(), None);
+                if let Ok(length) = usize::try_from(value) {
+                    assert_eq!(vlong_len(length), out.len(), "{value}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Damaged files: an error or the right cells, never a panic, a hang or a wrong cell.
+use halite_engine::hfile::{DirectBlocks, StoreFileInfo, WriterOptions};
+use halite_types::ErrorKind;
+
+use super::support::{OwnedCell, open, read_all, sample, sample_cells, write};
+
+fn read(bytes: Vec<u8>) -> halite_types::Result<Vec<OwnedCell>> {
+    let reader = open(bytes)?;
+    let cells = read_all(&reader, DirectBlocks)?;
+    for cell in &cells {
+        reader.may_contain_row(&DirectBlocks, cell.view().row())?;
+        reader.may_contain_column(&DirectBlocks, cell.view().row(), cell.view().qualifier())?;
+        reader.may_contain_delete_family(&DirectBlocks, cell.view().row())?;
+    }
+    reader.mid_key(&DirectBlocks)?;
+    Ok(cells)
+}
+
+/// A small file with everything a file can have: three index levels, tags, delete markers, both filters.
+fn small_file() -> (Vec<u8>, Vec<OwnedCell>) {
+    let mut cells: Vec<OwnedCell> = (0..14).map(|i| OwnedCell::put(format!("r{i:02}").as_bytes(), b"q", 5, b"v").with_tag(8, b"t")).collect();
+    *cells[5].key.last_mut().unwrap() = 14;
+    let options = WriterOptions {
+        block_bytes: 40,
+        index_chunk_bytes: 60,
+        min_index_entries: 2,
+        bloom_chunk_bytes: 128,
+        include_tags: true,
+        ..WriterOptions::default()
+    };
+    (write(&options, &cells, StoreFileInfo::flushed(3)), cells)
+}
+
+#[test]
+fn every_flipped_byte_is_noticed_or_harmless() {
+    let (bytes, cells) = small_file();
+    assert!(open(bytes.clone()).unwrap().trailer().index_levels >= 3);
+    for at in 0..bytes.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= flip;
+            if let Ok(read) = read(damaged) {
+                assert_eq!(read, cells, "byte {at} flipped by {flip:#x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_flipped_byte_below_the_trailer_is_noticed() {
+    let bytes = sample("tiny-none");
+    for at in 0..bytes.len() - 4096 {
+        for flip in [0x01, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= flip;
+            // The meta index root and its like are verified on opening, data and chunks when they are read.
+            let error = read(damaged).err().unwrap_or_else(|| panic!("byte {at} flipped by {flip:#x} went unnoticed"));
+            assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported), "{at}: {error}");
+        }
+    }
+}
+
+#[test]
+fn every_cut_is_noticed() {
+    let bytes = sample("tiny-none");
+    for length in 0..bytes.len() {
+        assert!(open(bytes[..length].to_vec()).is_err(), "cut to {length}");
+    }
+    for drop in 1..bytes.len() {
+        assert!(read(bytes[drop..].to_vec()).is_err(), "{drop} bytes lost at the front");
+    }
+}
+
+#[test]
+fn files_without_checksums_do_not_panic_either() {
+    let cells: Vec<OwnedCell> = (0..6).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
+    let options = WriterOptions {
+        checksum: halite_engine::hfile::ChecksumType::Null,
+        block_bytes: 40,
+        index_chunk_bytes: 60,
+        min_index_entries: 2,
+        ..WriterOptions::default()
+    };
+    let bytes = write(&options, &cells, StoreFileInfo::flushed(3));
+    for at in 0..bytes.len() - 4096 {
+        for flip in [0x01, 0x02, 0x40, 0x7f, 0x80, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= flip;
+            // Nothing can tell a changed value from a true one here; what counts is that it ends.
+            drop(read(damaged));
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_a_data_block_names_file_block_and_both_sums() {
+    let mut bytes = sample("tiny-none");
+    bytes[100] ^= 4;
+    let error = read(bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    let text = error.to_string();
+    let stored = "the stored one is 0x269e39f5";
+    for word in ["store file data/default/t/1f/f/9a: data block at 0: CRC32C of its bytes 0..197 is 0x", stored, "restore it"] {
+        assert!(text.contains(word), "{text}");
+    }
+}
+
+#[test]
+fn a_newer_version_is_told_apart_from_damage() {
+    let bytes = sample("tiny-none");
+    let end = bytes.len() - 4;
+    for (version, kind) in [
+        ([3, 0, 0, 4], ErrorKind::NewerFormat),
+        ([4, 0, 0, 3], ErrorKind::NewerFormat),
+        ([3, 0, 0, 2], ErrorKind::Unsupported),
+        ([0x33, 0x44, 0x55, 0x66], ErrorKind::Corrupt),
+    ] {
+        let mut changed = bytes.clone();
+        changed[end..].copy_from_slice(&version);
+        assert_eq!(open(changed).unwrap_err().kind(), kind, "{version:?}");
+    }
+}
+
+#[test]
+fn a_header_that_promises_a_gigabyte_gets_none() {
+    let mut bytes = sample("comp-gz");
+    assert!(sample_cells("comp-gz").1.len() > 100);
+    bytes[12..16].copy_from_slice(&0x3fff_ffff_u32.to_be_bytes());
+    assert_eq!(read(bytes).unwrap_err().kind(), ErrorKind::Corrupt);
+}

@@ -1,0 +1,4 @@
+//! The engine's integration tests, one binary for all.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod hfile;
