@@ -168,6 +168,7 @@ impl Engine {
             // What was written between the two.
             region.flush()?;
         }
+        self.remove_unused_directories();
         self.shared.wal.close()
     }
 

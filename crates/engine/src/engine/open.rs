@@ -58,7 +58,7 @@ impl Engine {
             files: StoreFiles::new(env.clone()),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
-            retired_regions: Mutex::new(Vec::new()),
+            retired_regions: Mutex::new(tree::referred_regions(&catalog)),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             wal,
