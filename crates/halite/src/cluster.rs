@@ -83,7 +83,7 @@ struct Rows {
 
 enum ScanState {
     New(TableName, Box<Scan>),
-    Open(TableScanner),
+    Open(Box<TableScanner>),
 }
 
 impl RowSource for Rows {
@@ -92,7 +92,7 @@ impl RowSource for Rows {
         let engine = Arc::clone(&self.handle.engine);
         let answer = self.handle.pool.run(move || {
             let mut scanner = match state {
-                ScanState::New(name, scan) => engine.table(&name)?.scan(*scan, Tier::Disk),
+                ScanState::New(name, scan) => Box::new(engine.table(&name)?.scan(*scan, Tier::Disk)),
                 ScanState::Open(scanner) => scanner,
             };
             let rows = scanner.next_rows()?;

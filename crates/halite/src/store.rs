@@ -274,14 +274,14 @@ impl StoreTable {
 
     /// Reads a range of rows, in key order.
     pub fn scan(&self, scan: Scan) -> Rows {
-        Rows { scanner: self.table.scan(scan, Tier::Disk), rows: Vec::new().into_iter(), ended: false }
+        Rows { scanner: self.table.scan(scan, Tier::Disk), batch: Vec::new().into_iter(), ended: false }
     }
 }
 
 /// The rows of a scan.
 pub struct Rows {
     scanner: TableScanner,
-    rows: std::vec::IntoIter<Row>,
+    batch: std::vec::IntoIter<Row>,
     ended: bool,
 }
 
@@ -289,7 +289,7 @@ impl Iterator for Rows {
     type Item = Result<Row>;
 
     fn next(&mut self) -> Option<Result<Row>> {
-        if let Some(row) = self.rows.next() {
+        if let Some(row) = self.batch.next() {
             return Some(Ok(row));
         }
         if self.ended {
@@ -298,8 +298,8 @@ impl Iterator for Rows {
         match self.scanner.next_rows() {
             Ok(rows) => {
                 self.ended = rows.is_empty();
-                self.rows = rows.into_iter();
-                self.rows.next().map(Ok)
+                self.batch = rows.into_iter();
+                self.batch.next().map(Ok)
             }
             Err(error) => {
                 self.ended = true;

@@ -1,4 +1,5 @@
 //! The library from outside: reading and writing, administration, restarts, and every kind of bad input.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod admin;
 mod bad_input;
