@@ -65,18 +65,12 @@ impl Engine {
             manifest,
             options,
             env,
+            _lock: lock,
         });
         let tables = open_tables(&shared, &catalog)?;
         report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
         replay(&shared, &tables, &mut report)?;
-        let engine = Arc::new(Self {
-            shared,
-            tables: ArcSwap::from_pointee(tables),
-            ddl: Mutex::new(()),
-            threads: Mutex::new(Vec::new()),
-            report,
-            _lock: lock,
-        });
+        let engine = Arc::new(Self { shared, tables: ArcSwap::from_pointee(tables), ddl: Mutex::new(()), threads: Mutex::new(Vec::new()), report });
         engine.start_threads()?;
         Ok(engine)
     }
