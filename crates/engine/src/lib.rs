@@ -1,5 +1,25 @@
-//! Halite's storage engine: regions of sorted, versioned cells on a local disk.
+//! Halite's storage engine: regions of sorted, versioned cells on a local disk, with HBase's semantics and files.
+//!
+//! Synchronous, without a runtime. [`Engine`] owns a directory, [`Table`] reads and writes across its regions,
+//! [`Region`] is where the work happens. Files, time, chance and threads enter only through [`env::Env`].
+
+mod background;
+mod cache;
+mod catalog;
+mod commit;
+mod compaction;
+mod engine;
 pub mod env;
 pub mod hfile;
 pub mod memstore;
+mod options;
+mod region;
 pub mod scan;
+mod shared;
+mod store;
+mod wal;
+
+pub use commit::CommitTicket;
+pub use engine::{Engine, OpenReport, Table, TableScanner};
+pub use options::{Options, WalSync};
+pub use region::{Applied, Region, explain_empty};

@@ -1,1 +1,43 @@
-//! Placeholder of the workspace skeleton.
+//! Halite: HBase's sorted, versioned wide-column store in your own process.
+//!
+//! ```
+//! # fn main() -> halite::Result<()> {
+//! # let directory = tempfile::tempdir().expect("a temporary directory");
+//! # let path = directory.path();
+//! use halite::{FamilyDescriptor, Get, Put, Scan, TableDescriptor};
+//!
+//! let store = halite::open(path)?;
+//! store.create_table(TableDescriptor::new("users".parse()?).family(FamilyDescriptor::new("info").versions(3)), &[])?;
+//! let users = store.table("users")?;
+//! users.put(Put::new("user_12345").add("info", "name", "Ada").add("info", "age", "36"))?;
+//! let row = users.get(Get::new("user_12345"))?;
+//! assert_eq!(row.value("info", "name"), Some(&b"Ada"[..]));
+//! for row in users.scan(Scan::prefix("user_")) {
+//!     println!("{}", halite::print_bytes(row?.key()));
+//! }
+//! store.close()
+//! # }
+//! ```
+//!
+//! [`open`] gives a [`Store`]. Its own methods are synchronous and need no runtime. It is also a [`Cluster`]: what is
+//! written against that trait works here and on a cluster elsewhere.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod cluster;
+mod pool;
+mod store;
+
+pub use halite_engine::{Options, WalSync};
+pub use halite_types::key::{parse_bytes, print_bytes};
+pub use halite_types::*;
+pub use store::{Builder, Rows, Store, StoreTable};
+
+/// Opens the store in a directory, or creates one in an empty or new directory, with the default [`Options`].
+///
+/// # Errors
+/// `Locked` if another process holds it, `ReadOnly`, `Corrupt`, `NewerFormat`, `InvalidRequest` if the directory holds
+/// something else, or the file system's.
+pub fn open(path: impl AsRef<std::path::Path>) -> Result<Store> {
+    Builder::new().open(path)
+}

@@ -644,6 +644,21 @@ impl CellsBuilder {
     pub fn finish(self) -> Cells {
         Cells { bytes: Bytes::from(self.bytes), count: self.count }
     }
+
+    /// The run, cut into pieces that share its bytes: each ends at a byte and has a number of cells.
+    ///
+    /// # Panics
+    /// If an end lies behind the run's.
+    pub fn finish_pieces(self, pieces: impl IntoIterator<Item = (usize, usize)>) -> Vec<Cells> {
+        let whole = Bytes::from(self.bytes);
+        let mut start = 0;
+        let piece = |(end, count)| {
+            let bytes = whole.slice(start..end);
+            start = end;
+            Cells { bytes, count }
+        };
+        pieces.into_iter().map(piece).collect()
+    }
 }
 
 #[cfg(test)]

@@ -175,6 +175,11 @@ impl Put {
         Self { mutation: Mutation::new(row.into()), tags: Vec::new() }
     }
 
+    /// A write of cells that are encoded already, delete markers included, all of `row`.
+    pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
+        Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, tags: Vec::new() }
+    }
+
     /// Gives the columns added from here on a time to live of their own, in milliseconds. The family's own limit still holds.
     #[must_use]
     pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
@@ -346,8 +351,8 @@ impl RowMutations {
 /// What must hold for a check-and-mutate to go ahead.
 #[derive(Clone, Debug)]
 pub enum Condition {
-    /// The newest value of a column compares to `value` (`stored op value`); `None` means that the column has no value,
-    /// and with `NotEqual` that it has one.
+    /// `value op stored` holds for the newest value stored in the column: as in HBase it is the given value that stands
+    /// on the left. `None` means that the column has no value, and with `NotEqual` that it has one.
     Column {
         /// Family.
         family: Bytes,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use halite_types::cell::{first_on_row, key_row};
 use halite_types::{CellRef, Result};
 
-use super::block::{Block, BlockKind, BlockPointer, CellSpan};
+use super::block::{Block, BlockKind, BlockPointer};
+use super::cells::CellSpan;
 use super::damaged;
 use super::path::Path;
 use super::reader::{BlockSource, DirectBlocks, Reader};

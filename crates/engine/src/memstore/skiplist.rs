@@ -18,13 +18,15 @@ use halite_types::cell::{compare_keys, key_row};
 
 use super::arena::{ALIGNMENT, Arena};
 
-/// Enough levels for 4^12 cells.
-const HEIGHT_MAX: usize = 12;
+/// Enough levels for 2^20 cells; with more of them a search takes a few more steps on the highest level.
+const HEIGHT_MAX: usize = 20;
 /// How many levels of the last insertion's path the writer tries before it starts from the head.
 const FINGER_LEVELS: usize = 3;
 /// How many steps a reader goes from where it stands before it starts from the head.
-const GALLOP_STEPS: usize = 12;
-/// Bytes of the level above the lowest and so on, each in front of the one below.
+const GALLOP_STEPS: usize = 8;
+/// How many levels of each node a walk fetches ahead along.
+const PREFETCH_LEVELS: usize = 4;
+/// Bytes of one link of a tower.
 const LINK_BYTES: usize = size_of::<AtomicPtr<Node>>();
 /// Where the key starts, counted from the node's address.
 const PAYLOAD: usize = offset_of!(Node, height) + 1;
@@ -235,6 +237,10 @@ fn descend<'a>(
     let mut behind: Option<NodeRef<'a>> = None;
     for level in (0..=top).rev() {
         loop {
+            // While the comparison waits for this level's node, fetch the one that comes up if it stops here.
+            if level > 0 {
+                prefetch(node.link(level - 1).load(Ordering::Relaxed));
+            }
             match node.next(level) {
                 // What stopped the level above often stops this one too.
                 Some(next) if behind.is_none_or(|behind| !next.is(behind)) && next.precedes(target) => node = next,
@@ -247,6 +253,18 @@ fn descend<'a>(
         visit(level, node);
     }
     (node, behind)
+}
+
+/// Asks for a node's cache line ahead of its use.
+#[inline]
+fn prefetch(node: *const Node) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch changes nothing and does not fault, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(node.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = node;
 }
 
 /// The right to insert into a list.
@@ -285,14 +303,15 @@ impl<'a> Writer<'a> {
         (before && node.next(level).is_none_or(|next| !next.precedes(target))).then_some((level, node))
     }
 
-    /// One level more with a chance of one in four.
+    /// One level more with a chance of one in two: next to one in four it costs five bytes more per cell and spares a
+    /// third of the nodes that a search has to fetch.
     fn random_height(&mut self) -> usize {
         let mut bits = self.state.random;
         bits ^= bits << 13;
         bits ^= bits >> 7;
         bits ^= bits << 17;
         self.state.random = bits;
-        (1 + (bits.trailing_ones() / 2) as usize).min(HEIGHT_MAX)
+        (1 + bits.trailing_ones() as usize).min(HEIGHT_MAX)
     }
 
     /// Links a finished node behind the path.
@@ -379,7 +398,12 @@ impl Position {
 
     #[inline]
     pub(super) fn step(&mut self) {
-        self.node = self.node().and_then(|node| node.next(0)).map(|next| next.node);
+        let next = self.node().and_then(|node| node.next(0));
+        // A walk is a chain of cache misses; the links above the lowest lead ahead of it.
+        if let Some(node) = next {
+            (0..node.height().min(PREFETCH_LEVELS)).for_each(|level| prefetch(node.link(level).load(Ordering::Relaxed)));
+        }
+        self.node = next.map(|next| next.node);
     }
 
     pub(super) fn seek_to_first(&mut self) {

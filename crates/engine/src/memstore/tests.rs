@@ -109,7 +109,7 @@ fn fill(cells: &[OwnedCell]) -> (MemTable, Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
 
     #[test]
     fn a_walk_meets_what_was_inserted_in_order(cells in prop::collection::vec(cell(), 0..200)) {
@@ -177,7 +177,7 @@ fn the_last_of_equal_cells_comes_first() {
 #[test]
 fn far_and_near_seeks_find_every_cell_of_a_large_table() {
     let table = MemTable::new(1 << 20);
-    let count: u64 = if cfg!(miri) { 300 } else { 20_000 };
+    let count: u64 = if cfg!(miri) { 60 } else { 20_000 };
     // A stride that is prime to the count visits every row once, in an order that is neither up nor down.
     (0..count).for_each(|n| table.insert(CellRef::new(&put(n * 7_919 % count, 1), b"value", b"", n)));
     let mut cursor = table.cursor();
@@ -256,7 +256,7 @@ fn a_key_that_contradicts_itself_is_refused() {
 
 #[test]
 fn readers_beside_the_writer_see_what_was_there_before_they_began_in_order() {
-    let count: usize = if cfg!(miri) { 120 } else { 30_000 };
+    let count: usize = if cfg!(miri) { 30 } else { 30_000 };
     let (table, inserted) = (Arc::new(MemTable::new(1 << 20)), Arc::new(AtomicUsize::new(0)));
     std::thread::scope(|scope| {
         for _ in 0..3 {

@@ -212,3 +212,16 @@ fn index_keys_lie_between_the_blocks_they_part() {
     assert!(mid.len() < cells[at].key.len(), "shortened");
     assert!((350..450).contains(&at), "{at}");
 }
+
+#[test]
+fn an_index_without_leaves_gets_no_level_above_the_data() {
+    // The last entry alone, with its long key, brings the root over the limit, and no leaf was written before.
+    let long = vec![b'z'; 300];
+    let mut cells: Vec<OwnedCell> = (0..3).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
+    cells.push(OwnedCell::put(&long, b"q", 5, b"v"));
+    cells.push(OwnedCell::put(&long, b"q", 4, b"v"));
+    let options = WriterOptions { block_bytes: 1, index_chunk_bytes: 130, min_index_entries: 1, ..WriterOptions::default() };
+    let reader = open(write(&options, &cells, StoreFileInfo::flushed(1))).unwrap();
+    assert_eq!(reader.trailer().index_levels, 1);
+    assert_eq!(read_all(&reader, DirectBlocks).unwrap(), cells);
+}

@@ -1,5 +1,6 @@
 //! Files in memory, cells with owners, and HBase's own dumps of its files.
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use halite_engine::env::{FileReader, FileWriter};
@@ -77,8 +78,8 @@ impl OwnedCell {
     }
 }
 
-pub(super) fn path_of(name: &str) -> String {
-    format!("{}/testdata/hfile/{name}", env!("CARGO_MANIFEST_DIR"))
+pub(super) fn path_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/hfile").join(name)
 }
 
 pub(super) fn sample(name: &str) -> Vec<u8> {

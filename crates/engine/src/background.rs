@@ -1,0 +1,198 @@
+//! Work that nobody waits for: flushes, compactions, splits. A list of what to do, and whoever does it.
+//!
+//! In production two threads take from the list, one for flushes and one for the rest, so that a long compaction never
+//! holds up the flush that writers wait for. In a simulation there are no threads: the owner calls
+//! [`crate::Engine::step`], and a writer that finds no room flushes by itself.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+
+use halite_types::{Error, ErrorKind, Result};
+
+use crate::region::Region;
+
+/// One piece of work.
+pub(crate) enum Job {
+    Flush(Arc<Region>),
+    Compact(Arc<Region>),
+}
+
+/// The list, and who waits for it.
+#[derive(Default)]
+pub(crate) struct Background {
+    list: Mutex<List>,
+    /// Something was added, or the engine closes.
+    added: Condvar,
+    /// A flush has ended, well or badly.
+    flushed: Condvar,
+    /// Memory of all memstores.
+    memstore_bytes: AtomicU64,
+    /// Whether threads take from the list.
+    threads: AtomicBool,
+}
+
+#[derive(Default)]
+struct List {
+    flushes: VecDeque<Arc<Region>>,
+    compactions: VecDeque<Arc<Region>>,
+    /// Numbers of the regions in `compactions`.
+    compacting: HashSet<u64>,
+    /// Every open region, to find the one with the largest memstores.
+    regions: Vec<Weak<Region>>,
+    /// Flushes that ended, and the error of the last if it failed.
+    flushes_ended: u64,
+    failure: Option<Error>,
+    closing: bool,
+}
+
+impl Background {
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().expect("nothing panics while it holds the list of work")
+    }
+
+    /// Says that threads take from the list.
+    pub(crate) fn set_threads(&self) {
+        self.threads.store(true, Ordering::Release);
+    }
+
+    /// Memory of all memstores, as last noted.
+    pub(crate) fn total_memstore_bytes(&self) -> u64 {
+        self.memstore_bytes.load(Ordering::Relaxed)
+    }
+
+    /// A region was opened.
+    pub(crate) fn add_region(&self, region: &Arc<Region>) {
+        let mut list = self.list();
+        list.regions.retain(|known| known.strong_count() > 0);
+        list.regions.push(Arc::downgrade(region));
+    }
+
+    /// A region's memstores take this much.
+    pub(crate) fn note_memstore(&self, region: &Region, bytes: u64) {
+        let before = region.noted_bytes.swap(bytes, Ordering::Relaxed);
+        if bytes >= before {
+            self.memstore_bytes.fetch_add(bytes - before, Ordering::Relaxed);
+        } else {
+            self.memstore_bytes.fetch_sub(before - bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks for a flush: of this region, or else of the one with the largest memstores.
+    pub(crate) fn request_flush(&self, region: &Region, this: bool) {
+        if this && region.flush_requested.load(Ordering::Acquire) {
+            return;
+        }
+        let mut list = self.list();
+        let open = || list.regions.iter().filter_map(Weak::upgrade);
+        let chosen =
+            if this { open().find(|other| std::ptr::eq(&raw const **other, region)) } else { open().max_by_key(|other| other.memstore_bytes()) };
+        if let Some(chosen) = chosen
+            && !chosen.flush_requested.swap(true, Ordering::AcqRel)
+        {
+            list.flushes.push_back(chosen);
+            drop(list);
+            self.added.notify_all();
+        }
+    }
+
+    /// Asks for a look at the region's files.
+    pub(crate) fn request_compaction(&self, region: &Arc<Region>) {
+        let mut list = self.list();
+        if list.compacting.insert(region.number) {
+            list.compactions.push_back(Arc::clone(region));
+            drop(list);
+            self.added.notify_all();
+        }
+    }
+
+    /// Waits until `is_full` is false, or does the flush where there are no threads.
+    pub(crate) fn wait_for_room(&self, region: &Region, is_full: impl Fn() -> bool) -> Result<()> {
+        if !self.threads.load(Ordering::Acquire) {
+            return region.flush().map(|_| ());
+        }
+        let mut seen = self.list().flushes_ended;
+        while is_full() {
+            self.request_flush(region, true);
+            let mut list = self.list();
+            while list.flushes_ended == seen && !list.closing {
+                list = self.flushed.wait(list).expect("nothing panics while it holds the list of work");
+            }
+            seen = list.flushes_ended;
+            if list.closing {
+                return Err(closing());
+            }
+            if let Some(error) = &list.failure
+                && is_full()
+            {
+                let text = format!("region {} is too busy: its memstores are full and flushing them failed: {error}", region.info().display_name());
+                return Err(Error::new(ErrorKind::Busy, text).with_source(error.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A flush has ended.
+    pub(crate) fn flush_ended(&self, result: &Result<bool>) {
+        let mut list = self.list();
+        list.flushes_ended += 1;
+        list.failure = result.as_ref().err().cloned();
+        drop(list);
+        self.flushed.notify_all();
+    }
+
+    /// Why the last flush failed, if it did.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.list().failure.clone()
+    }
+
+    /// Takes the next piece of work, flushes first; `None` if there is none.
+    pub(crate) fn take(&self) -> Option<Job> {
+        let mut list = self.list();
+        list.take_flush().or_else(|| list.take_compaction())
+    }
+
+    /// Waits for the next flush, or for the next of the rest; `None` when the engine closes.
+    pub(crate) fn wait(&self, flushes: bool) -> Option<Job> {
+        let mut list = self.list();
+        loop {
+            if list.closing {
+                return None;
+            }
+            let job = if flushes { list.take_flush() } else { list.take_compaction() };
+            if job.is_some() {
+                return job;
+            }
+            list = self.added.wait(list).expect("nothing panics while it holds the list of work");
+        }
+    }
+
+    /// Lets the threads end and forgets what was to be done.
+    pub(crate) fn close(&self) {
+        let mut list = self.list();
+        list.closing = true;
+        list.flushes.clear();
+        list.compactions.clear();
+        drop(list);
+        self.added.notify_all();
+        self.flushed.notify_all();
+    }
+}
+
+impl List {
+    fn take_flush(&mut self) -> Option<Job> {
+        let region = self.flushes.pop_front()?;
+        region.flush_requested.store(false, Ordering::Release);
+        Some(Job::Flush(region))
+    }
+
+    fn take_compaction(&mut self) -> Option<Job> {
+        let region = self.compactions.pop_front()?;
+        self.compacting.remove(&region.number);
+        Some(Job::Compact(region))
+    }
+}
+
+fn closing() -> Error {
+    Error::new(ErrorKind::Stopped, "the store is being closed; open it again")
+}

@@ -1,0 +1,145 @@
+//! The block cache: verified, decompressed blocks by file and offset, shared by all regions.
+
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use halite_types::{Error, ErrorKind, Result, Tier};
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
+
+use crate::hfile::{Block, BlockKind, BlockPointer, BlockSource, Reader};
+use crate::scan::ReadTrace;
+use crate::store::StoreFile;
+
+/// Memory an entry takes beside its block.
+const ENTRY_BYTES: u64 = 128;
+
+/// Which block: file id and offset.
+type Key = (u64, u64);
+
+/// A cache of blocks with a limit in bytes.
+pub(crate) struct BlockCache {
+    blocks: Cache<Key, Arc<Block>, BlockWeight, KeyHash>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+#[derive(Clone)]
+struct BlockWeight;
+
+impl Weighter<Key, Arc<Block>> for BlockWeight {
+    fn weight(&self, _: &Key, block: &Arc<Block>) -> u64 {
+        block.memory_bytes() as u64 + ENTRY_BYTES
+    }
+}
+
+/// A fixed hash: the keys are our own, so nobody can choose them to collide, and nothing random enters the engine.
+#[derive(Clone, Copy, Default)]
+struct KeyHash;
+
+struct KeyHasher(u64);
+
+impl BuildHasher for KeyHash {
+    type Hasher = KeyHasher;
+
+    fn build_hasher(&self) -> KeyHasher {
+        KeyHasher(0)
+    }
+}
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let mixed = (self.0.rotate_left(26) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.wrapping_mul(0xd6e8_feb8_6659_fd93)
+    }
+}
+
+impl BlockCache {
+    /// A cache that holds up to `bytes` bytes.
+    pub(crate) fn new(bytes: u64) -> Self {
+        // The number of items is only a hint for the size of tables.
+        let items = usize::try_from(bytes / 65_536).unwrap_or(usize::MAX).max(16);
+        let options = OptionsBuilder::new().estimated_items_capacity(items).weight_capacity(bytes).build().expect("both capacities are set");
+        Self {
+            blocks: Cache::with_options(options, BlockWeight, KeyHash, DefaultLifecycle::default()),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes of the blocks in it.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.blocks.weight()
+    }
+
+    pub(crate) fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
+}
+
+/// How one read may get at blocks.
+pub(crate) struct ReadBlocks {
+    pub(crate) cache: Arc<BlockCache>,
+    pub(crate) tier: Tier,
+    /// Whether data blocks read from the disk go into the cache.
+    pub(crate) fill: bool,
+    pub(crate) trace: Arc<ReadTrace>,
+}
+
+impl ReadBlocks {
+    /// For flushes, compactions and splits, which read everything once.
+    pub(crate) fn for_maintenance(cache: &Arc<BlockCache>) -> Arc<Self> {
+        Arc::new(Self { cache: Arc::clone(cache), tier: Tier::Disk, fill: false, trace: Arc::new(ReadTrace::default()) })
+    }
+
+    /// The blocks of one file.
+    pub(crate) fn of(self: &Arc<Self>, file: &StoreFile) -> FileBlocks {
+        FileBlocks { read: Arc::clone(self), file: file.physical.id }
+    }
+}
+
+/// The blocks of one file as a read may get at them.
+#[derive(Clone)]
+pub(crate) struct FileBlocks {
+    read: Arc<ReadBlocks>,
+    file: u64,
+}
+
+impl BlockSource for FileBlocks {
+    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
+        let ReadBlocks { cache, tier, fill, trace } = &*self.read;
+        let key = (self.file, pointer.offset);
+        if let Some(block) = cache.blocks.get(&key) {
+            cache.hits.fetch_add(1, Ordering::Relaxed);
+            trace.add_blocks_cached(1);
+            return Ok(block);
+        }
+        if *tier == Tier::Memory {
+            return Err(Error::new(ErrorKind::NeedsIo, "the block is not in the cache; read with the disk allowed"));
+        }
+        cache.misses.fetch_add(1, Ordering::Relaxed);
+        trace.add_blocks_read(1);
+        trace.add_block_bytes_read(u64::from(pointer.on_disk_bytes));
+        let block = Arc::new(reader.read_block(pointer, kind)?);
+        // Index and bloom blocks serve every read of their file: they are kept even when the data is not.
+        if *fill || kind != BlockKind::Data {
+            cache.blocks.insert(key, Arc::clone(&block));
+        }
+        Ok(block)
+    }
+}

@@ -1,0 +1,111 @@
+//! Where things lie: HBase's directory layout below the root, and our own files beside it. Drawn in
+//! `docs/formats/directory.md`.
+//!
+//! ```text
+//! hbase.id  hbase.version                                   as HBase writes them
+//! data/<namespace>/<table>/.tabledesc/.tableinfo.<sequence>.<length>
+//! data/<namespace>/<table>/<region>/.regioninfo
+//! data/<namespace>/<table>/<region>/<family>/<store file>
+//! data/<namespace>/<table>/<region>/.tmp/<store file>        being written
+//! halite/MANIFEST                                           which of these are live
+//! halite/LOCK  halite/wal/<number>.wal
+//! ```
+
+use halite_types::{Bytes, RegionInfo, TableName};
+use md5::{Digest, Md5};
+
+use crate::env::Env;
+
+/// The manifest.
+pub(crate) const MANIFEST: &str = "halite/MANIFEST";
+/// The next manifest while it is being written.
+pub(crate) const MANIFEST_TEMPORARY: &str = "halite/MANIFEST.tmp";
+/// The lock file.
+pub(crate) const LOCK: &str = "halite/LOCK";
+/// Our own directory.
+pub(crate) const HALITE: &str = "halite";
+/// Where the tables are.
+pub(crate) const DATA: &str = "data";
+
+/// A table's directory.
+pub(crate) fn table_directory(table: &TableName) -> String {
+    format!("{DATA}/{}/{}", table.namespace(), table.qualifier())
+}
+
+/// A region's directory.
+pub(crate) fn region_directory(table: &TableName, encoded_name: &str) -> String {
+    format!("{}/{encoded_name}", table_directory(table))
+}
+
+/// Where a region's files are made.
+pub(crate) fn temporary_directory(table: &TableName, encoded_name: &str) -> String {
+    format!("{}/.tmp", region_directory(table, encoded_name))
+}
+
+/// A store's directory. Family names are restricted to what a directory may be called; bytes that are not UTF-8 are
+/// written as `%NN`.
+pub(crate) fn family_directory(table: &TableName, encoded_name: &str, family: &[u8]) -> String {
+    format!("{}/{}", region_directory(table, encoded_name), family_directory_name(family))
+}
+
+/// What the directory of a family is called.
+pub(crate) fn family_directory_name(family: &[u8]) -> String {
+    match std::str::from_utf8(family) {
+        Ok(text) => text.to_owned(),
+        Err(_) => {
+            family.iter().map(|byte| if byte.is_ascii_alphanumeric() { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
+        }
+    }
+}
+
+/// 32 lower-case hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        write!(out, "{byte:02x}").expect("writing to a string");
+        out
+    })
+}
+
+/// A name for a new store file, as HBase's: a random UUID without dashes.
+pub(crate) fn new_file_name(env: &Env) -> String {
+    hex(&random_uuid(env))
+}
+
+/// A random (version 4) UUID.
+pub(crate) fn random_uuid(env: &Env) -> [u8; 16] {
+    let mut uuid = [0; 16];
+    uuid[..8].copy_from_slice(&env.rng.next_u64().to_be_bytes());
+    uuid[8..].copy_from_slice(&env.rng.next_u64().to_be_bytes());
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    uuid
+}
+
+/// A UUID in its usual form.
+pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
+    let hex = hex(uuid);
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+/// A new region with its encoded name.
+pub(crate) fn new_region(table: &TableName, start: Bytes, end: Bytes, region_id: u64) -> RegionInfo {
+    let mut region = RegionInfo { table: table.clone(), start, end, region_id, encoded_name: String::new() };
+    region.encoded_name = hex(&Md5::digest(region.name_prefix()));
+    region
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_is_named_as_hbase_names_it() {
+        // A region of the sample root directory: the name of its directory is HBase's.
+        let table = "t1".parse().unwrap();
+        let region = new_region(&table, Bytes::from_static(b"k"), Bytes::new(), 1_700_000_000_000);
+        assert_eq!(region.full_name(), [b"t1,k,1700000000000.".as_slice(), region.encoded_name.as_bytes(), b"."].concat());
+        assert_eq!(region.encoded_name, hex(&Md5::digest(b"t1,k,1700000000000")));
+        assert_eq!(region.encoded_name.len(), 32);
+    }
+}

@@ -1,0 +1,8 @@
+//! Compaction: fewer, larger files without what nobody can see any more.
+//!
+//! `select` decides from plain figures which files; `run` merges them.
+
+mod run;
+mod select;
+
+pub(crate) use select::{FileFacts, Plan, Policy, select};

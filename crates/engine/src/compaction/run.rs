@@ -1,0 +1,146 @@
+//! Carrying a compaction out: merge, write, name in the manifest, swap.
+
+use std::sync::Arc;
+
+use halite_types::{CompactionKind, Result};
+
+use super::{FileFacts, Plan, Policy, select};
+use crate::cache::ReadBlocks;
+use crate::region::Region;
+use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner};
+use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
+
+impl Region {
+    /// Compacts every store, or that of one family, as asked. Minor does what the policy finds worth doing.
+    ///
+    /// # Errors
+    /// `NoSuchFamily`, a full disk, a failed read or write; nothing is lost.
+    pub fn compact(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+        let _compaction = self.lock_compaction();
+        self.compact_locked(family, kind)
+    }
+
+    /// As [`Region::compact`]; the caller holds the compaction lock.
+    pub(crate) fn compact_locked(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+        let snapshot = self.snapshot();
+        let indexes = match family {
+            Some(family) => vec![snapshot.family_index(family)?],
+            None => (0..snapshot.families.len()).collect(),
+        };
+        for index in indexes {
+            match kind {
+                CompactionKind::Major => self.compact_store(index, &Plan::Major)?,
+                CompactionKind::Minor => {
+                    if let Some(plan) = self.compaction_plan(index) {
+                        self.compact_store(index, &plan)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges all files of every store as a minor compaction does: delete markers stay. For tests that compare with
+    /// HBase, where such a compaction is always one of some files.
+    ///
+    /// # Errors
+    /// As [`Region::compact`].
+    pub fn compact_retaining_deletes(&self) -> Result<()> {
+        let _compaction = self.lock_compaction();
+        for index in 0..self.snapshot().families.len() {
+            let files = self.snapshot().stores[index].files.len();
+            self.compact_store(index, &Plan::Minor((0..files).collect()))?;
+        }
+        Ok(())
+    }
+
+    /// What the policy would do with a store now.
+    pub(crate) fn compaction_plan(&self, index: usize) -> Option<Plan> {
+        let snapshot = self.snapshot();
+        let family = &snapshot.families[index];
+        let policy = Policy::new(&self.shared.options, family.ttl_ms, family.min_versions, self.shared.env.clock.now_ms());
+        let facts: Vec<FileFacts> = oldest_first(&snapshot.stores[index]).iter().map(|file| facts(file)).collect();
+        select(&facts, &policy)
+    }
+
+    fn compact_store(&self, index: usize, plan: &Plan) -> Result<()> {
+        let snapshot = self.snapshot();
+        let files = oldest_first(&snapshot.stores[index]);
+        let (inputs, keep_deletes): (Vec<Arc<StoreFile>>, bool) = match plan {
+            Plan::Drop(places) => return self.replace_files(index, &pick(&files, places), None),
+            Plan::Minor(places) => (pick(&files, places), true),
+            Plan::Major => (files, false),
+        };
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let family = &snapshot.families[index];
+        let retention = family.retention(self.shared.env.clock.now_ms());
+        let earliest_put = inputs.iter().filter_map(|file| file.reader().earliest_put_timestamp()).min().unwrap_or(i64::MAX);
+        let matcher = if keep_deletes { Matcher::for_minor_compaction(retention) } else { Matcher::for_major_compaction(retention, earliest_put) };
+        let blocks = ReadBlocks::for_maintenance(&self.shared.cache);
+        let sources = inputs.iter().rev().map(|file| Source::file(file, &blocks)).collect();
+        let mut scanner = StoreScanner::new(Merge::new(sources), matcher, StoreLimits::default(), false);
+        scanner.seek(&halite_types::cell::first_on_row(b""))?;
+        let new = NewFile {
+            region: self.info(),
+            family,
+            tags: inputs.iter().any(|file| file.reader().has_tags()),
+            max_sequence: inputs.iter().map(|file| file.max_sequence()).max().unwrap_or(0),
+            major: !keep_deletes,
+            compacted_from: inputs.iter().map(|file| file.entry.name.clone()).collect(),
+        };
+        let output = write_file(&self.shared, new, |each| scanner.compact(each))?;
+        drop(scanner);
+        self.replace_files(index, &inputs, output)
+    }
+
+    /// Puts `output` in the place of `inputs`, first in the manifest, then for readers.
+    fn replace_files(&self, index: usize, inputs: &[Arc<StoreFile>], output: Option<Arc<StoreFile>>) -> Result<()> {
+        let family = self.snapshot().families[index].name.clone();
+        let changed = self.shared.manifest.change(|catalog| {
+            let files = catalog.region_mut(&self.info().table, self.number)?.families.entry(family).or_default();
+            files.retain(|entry| !inputs.iter().any(|input| input.entry == *entry));
+            files.extend(output.as_ref().map(|file| file.entry.clone()));
+            Ok(())
+        });
+        if let Err(error) = changed {
+            if let Some(file) = &output {
+                file.retire();
+            }
+            return Err(error);
+        }
+        self.shared.add_compacted(output.as_ref().map_or(0, |file| file.bytes()));
+        inputs.iter().for_each(|file| file.retire());
+        self.swap(|current| {
+            let mut stores = current.stores.clone();
+            let files = &mut stores[index].files;
+            files.retain(|file| !inputs.iter().any(|input| Arc::ptr_eq(input, file)));
+            files.extend(output);
+            StoreSnapshot::sort_files(files);
+            current.with_stores(stores)
+        });
+        self.counters.add_compaction();
+        Ok(())
+    }
+}
+
+fn oldest_first(store: &StoreSnapshot) -> Vec<Arc<StoreFile>> {
+    store.files.iter().rev().cloned().collect()
+}
+
+fn pick(files: &[Arc<StoreFile>], places: &[usize]) -> Vec<Arc<StoreFile>> {
+    places.iter().filter_map(|&place| files.get(place).cloned()).collect()
+}
+
+fn facts(file: &StoreFile) -> FileFacts {
+    let reader = file.reader();
+    FileFacts {
+        bytes: file.bytes(),
+        is_reference: file.is_reference(),
+        is_major: reader.is_major(),
+        newest: reader.time_range().map(|range| *range.end()),
+        has_deletes: reader.delete_family_count().unwrap_or(0) > 0,
+        created_ms: reader.created_ms().unwrap_or(0),
+    }
+}

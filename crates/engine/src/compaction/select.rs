@@ -1,0 +1,152 @@
+//! Which files of a store to compact: a pure function of their figures.
+//!
+//! The rules are those of HBase's exploring policy: among all runs of neighbouring files whose sizes are alike, the one
+//! with most files, and among those the smallest. Files are given oldest first, by sequence id.
+
+use crate::options::Options;
+
+/// What the decision rests on for one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileFacts {
+    pub(crate) bytes: u64,
+    /// A part of another region's file: to be rewritten soon.
+    pub(crate) is_reference: bool,
+    /// Result of a compaction of all files.
+    pub(crate) is_major: bool,
+    /// Newest timestamp in it.
+    pub(crate) newest: Option<i64>,
+    /// Whether it holds delete markers.
+    pub(crate) has_deletes: bool,
+    /// When it was written, milliseconds.
+    pub(crate) created_ms: i64,
+}
+
+/// What the decision rests on beside the files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub(crate) files_min: usize,
+    pub(crate) files_max: usize,
+    pub(crate) ratio: f64,
+    /// Runs of files below this size in total are always alike.
+    pub(crate) small_bytes: u64,
+    pub(crate) major_ms: i64,
+    pub(crate) now: i64,
+    /// Older cells have expired; `None` when nothing expires or the newest versions outlive their time.
+    pub(crate) oldest_unexpired: Option<i64>,
+}
+
+impl Policy {
+    /// The policy of a store whose cells live `ttl_ms`, as of `now`.
+    pub(crate) fn new(options: &Options, ttl_ms: Option<i64>, min_versions: u32, now: i64) -> Self {
+        let expires = options.delete_expired_files && min_versions == 0;
+        Self {
+            files_min: options.compaction_files_min,
+            files_max: options.compaction_files_max,
+            ratio: options.compaction_ratio,
+            small_bytes: options.memstore_flush_bytes,
+            major_ms: options.major_compaction_ms,
+            now,
+            oldest_unexpired: ttl_ms.filter(|_| expires).map(|ttl| now.saturating_sub(ttl)),
+        }
+    }
+}
+
+/// What to do with a store; the numbers are places in the list of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Every cell in these has expired: take them away unread.
+    Drop(Vec<usize>),
+    /// Merge these; markers stay.
+    Minor(Vec<usize>),
+    /// Merge all files; what no read can see goes.
+    Major,
+}
+
+/// The decision for a store's files, oldest first; `None` if there is nothing to do.
+pub(crate) fn select(files: &[FileFacts], policy: &Policy) -> Option<Plan> {
+    if let Some(oldest) = policy.oldest_unexpired {
+        let expired: Vec<usize> = (0..files.len()).filter(|&i| files[i].newest.is_some_and(|newest| newest < oldest)).collect();
+        if !expired.is_empty() {
+            return Some(Plan::Drop(expired));
+        }
+    }
+    if files.iter().any(|file| file.is_reference) || is_major_due(files, policy) {
+        return Some(Plan::Major);
+    }
+    let run = best_run(files, policy)?;
+    // As in HBase, a run of all files may drop what no read can see.
+    Some(if run.len() == files.len() { Plan::Major } else { Plan::Minor(run.collect()) })
+}
+
+/// Whether the oldest file has not been rewritten for so long that everything is.
+fn is_major_due(files: &[FileFacts], policy: &Policy) -> bool {
+    let old = policy.major_ms > 0 && files.iter().any(|file| policy.now.saturating_sub(file.created_ms) > policy.major_ms);
+    let settled = matches!(files, [only] if only.is_major && !only.has_deletes && policy.oldest_unexpired.is_none());
+    old && !settled
+}
+
+fn best_run(files: &[FileFacts], policy: &Policy) -> Option<std::ops::Range<usize>> {
+    let mut best: Option<(std::ops::Range<usize>, u64)> = None;
+    for start in 0..files.len() {
+        for end in start + policy.files_min..=files.len().min(start + policy.files_max) {
+            let run = &files[start..end];
+            let total: u64 = run.iter().map(|file| file.bytes).sum();
+            let alike = total < policy.small_bytes || run.iter().all(|file| is_in_ratio(file.bytes, total - file.bytes, policy.ratio));
+            let better = match &best {
+                None => true,
+                Some((known, bytes)) => run.len() > known.len() || run.len() == known.len() && total < *bytes,
+            };
+            if alike && better {
+                best = Some((start..end, total));
+            }
+        }
+    }
+    best.map(|(run, _)| run)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio of sizes needs no more than 53 bits")]
+fn is_in_ratio(bytes: u64, others: u64, ratio: f64) -> bool {
+    bytes as f64 <= others as f64 * ratio
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: Policy = Policy { files_min: 3, files_max: 10, ratio: 1.2, small_bytes: 0, major_ms: 0, now: 1000, oldest_unexpired: None };
+
+    fn files(sizes: &[u64]) -> Vec<FileFacts> {
+        let file = |&bytes| FileFacts { bytes, is_reference: false, is_major: false, newest: Some(500), has_deletes: false, created_ms: 900 };
+        sizes.iter().map(file).collect()
+    }
+
+    #[test]
+    fn a_run_of_like_files_is_merged_and_a_large_old_one_left_alone() {
+        assert_eq!(select(&files(&[1000, 10, 11, 9]), &POLICY), Some(Plan::Minor(vec![1, 2, 3])));
+        assert_eq!(select(&files(&[10, 11]), &POLICY), None);
+        assert_eq!(select(&files(&[1000, 100, 10]), &POLICY), None);
+        assert_eq!(select(&files(&[10, 10, 10]), &POLICY), Some(Plan::Major));
+        assert_eq!(select(&files(&[10; 12]), &POLICY), Some(Plan::Minor((0..10).collect())));
+        assert_eq!(select(&files(&[1000, 10, 1, 1]), &Policy { small_bytes: 100, ..POLICY }), Some(Plan::Minor(vec![1, 2, 3])));
+    }
+
+    #[test]
+    fn references_are_rewritten_and_expired_files_dropped() {
+        let mut some = files(&[10, 20]);
+        some[1].is_reference = true;
+        assert_eq!(select(&some, &POLICY), Some(Plan::Major));
+        some[0].newest = Some(3);
+        assert_eq!(select(&some, &Policy { oldest_unexpired: Some(4), ..POLICY }), Some(Plan::Drop(vec![0])));
+    }
+
+    #[test]
+    fn an_old_store_is_rewritten_unless_that_changes_nothing() {
+        let policy = Policy { major_ms: 50, ..POLICY };
+        assert_eq!(select(&files(&[10]), &policy), Some(Plan::Major));
+        let mut settled = files(&[10]);
+        settled[0].is_major = true;
+        assert_eq!(select(&settled, &policy), None);
+        settled[0].has_deletes = true;
+        assert_eq!(select(&settled, &policy), Some(Plan::Major));
+    }
+}

@@ -1,0 +1,376 @@
+//! Creating, altering, disabling, truncating and dropping tables; namespaces.
+//!
+//! Every change is one change of the manifest. Directories are made and synced before it, and removed after it: a crash
+//! in between leaves directories that the next opening removes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use halite_types::key::print_bytes;
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, check_namespace};
+use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
+
+use super::open::write_small;
+use super::{Engine, Table, tree};
+use crate::catalog::messages::{TableSchema, pbuf, region_info_file};
+use crate::catalog::{NamespaceEntry, RegionEntry, TableEntry, layout};
+use crate::region::Region;
+
+impl Engine {
+    /// Creates a table whose regions begin at the empty key and at each split key. Split keys may come in any order.
+    ///
+    /// # Errors
+    /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split key).
+    pub fn create_table(&self, descriptor: TableDescriptor, splits: Vec<Bytes>) -> Result<()> {
+        descriptor.check()?;
+        let name = descriptor.name().clone();
+        let starts = region_starts(&name, splits)?;
+        let _ddl = self.lock_ddl();
+        let catalog = self.shared.manifest.current();
+        if catalog.tables.contains_key(&name) {
+            return Err(Error::new(ErrorKind::TableExists, format!("table {name} exists already; choose another name or drop it first")));
+        }
+        check_exists(&catalog.namespaces, name.namespace())?;
+        let descriptor = Arc::new(descriptor);
+        self.install_table(&descriptor, starts, 1)
+    }
+
+    /// Makes the directories of a table with regions from these start keys, names it in the manifest and opens it.
+    fn install_table(&self, descriptor: &Arc<TableDescriptor>, starts: Vec<Bytes>, version: u32) -> Result<()> {
+        let name = descriptor.name();
+        let region_id = self.new_region_id(name);
+        let ends: Vec<Bytes> = starts.iter().skip(1).cloned().chain([Bytes::new()]).collect();
+        let infos: Vec<RegionInfo> = starts.into_iter().zip(ends).map(|(start, end)| layout::new_region(name, start, end, region_id)).collect();
+        self.make_table_directory(descriptor, version)?;
+        for info in &infos {
+            self.make_region_directory(info, descriptor)?;
+        }
+        self.sync_directory(&layout::table_directory(name))?;
+        let regions = self.shared.manifest.change(|catalog| {
+            let entry = |info: RegionInfo| (catalog.take_region_number(), info);
+            let numbered: Vec<(u64, RegionInfo)> = infos.into_iter().map(entry).collect();
+            let regions: Vec<RegionEntry> = numbered.into_iter().map(new_region_entry).collect();
+            catalog.tables.insert(name.clone(), TableEntry { descriptor: Arc::clone(descriptor), enabled: true, version, regions: regions.clone() });
+            Ok(regions)
+        })?;
+        self.open_table(descriptor, true, &regions)
+    }
+
+    fn open_table(&self, descriptor: &Arc<TableDescriptor>, enabled: bool, entries: &[RegionEntry]) -> Result<()> {
+        let open = |entry| Region::open(&self.shared, Arc::clone(descriptor), entry);
+        let regions = entries.iter().map(open).collect::<Result<Vec<_>>>()?;
+        regions.iter().for_each(|region| self.shared.background.add_region(region));
+        let table = Arc::new(Table::new(Arc::clone(&self.shared), Arc::clone(descriptor), enabled, regions));
+        self.swap_tables(|tables| {
+            tables.insert(descriptor.name().clone(), table);
+        });
+        Ok(())
+    }
+
+    fn swap_tables(&self, change: impl FnOnce(&mut BTreeMap<TableName, Arc<Table>>)) {
+        let mut tables = BTreeMap::clone(&self.tables.load());
+        change(&mut tables);
+        self.tables.store(Arc::new(tables));
+    }
+
+    /// Milliseconds of now, later than any region of the table has.
+    pub(super) fn new_region_id(&self, table: &TableName) -> u64 {
+        let now = u64::try_from(self.shared.env.clock.now_ms()).unwrap_or(0).max(1);
+        let catalog = self.shared.manifest.current();
+        let newest = catalog.tables.get(table).and_then(|entry| entry.regions.iter().map(|region| region.info.region_id).max());
+        newest.map_or(now, |newest| now.max(newest + 1))
+    }
+
+    fn sync_directory(&self, path: &str) -> Result<()> {
+        self.shared.env.fs.sync_dir(path).map_err(|error| Error::io(format!("syncing directory {}/{path}", self.shared.env.fs.root()), error))
+    }
+
+    fn make_directory(&self, path: &str) -> Result<()> {
+        self.shared.env.fs.create_dir_all(path).map_err(|error| Error::io(format!("making directory {}/{path}", self.shared.env.fs.root()), error))
+    }
+
+    /// The table's directory with its descriptor in HBase's file.
+    fn make_table_directory(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
+        let directory = layout::table_directory(descriptor.name());
+        self.make_directory(&format!("{directory}/.tabledesc"))?;
+        self.write_table_info(descriptor, version)?;
+        self.sync_directory(&format!("{}/{}", layout::DATA, descriptor.name().namespace()))
+    }
+
+    fn write_table_info(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
+        let directory = format!("{}/.tabledesc", layout::table_directory(descriptor.name()));
+        let bytes = pbuf(&TableSchema::from(descriptor));
+        let fs = &self.shared.env.fs;
+        let failed = |error| Error::io(format!("writing the table descriptor in {}/{directory}", fs.root()), error);
+        let new = format!(".tableinfo.{version:010}.{}", bytes.len());
+        write_small(&self.shared.env, &format!("{directory}/{new}"), &bytes)?;
+        // HBase takes the highest sequence number, so an older one that stays does no harm.
+        for old in fs.list(&directory).map_err(failed)?.into_iter().filter(|entry| entry.name.starts_with(".tableinfo.") && entry.name != new) {
+            fs.remove_file(&format!("{directory}/{}", old.name)).map_err(failed)?;
+        }
+        fs.sync_dir(&directory).map_err(failed)
+    }
+
+    /// A region's directories and its `.regioninfo`, synced; the caller syncs the table's directory.
+    pub(super) fn make_region_directory(&self, info: &RegionInfo, descriptor: &TableDescriptor) -> Result<()> {
+        let directory = layout::region_directory(&info.table, &info.encoded_name);
+        self.make_directory(&layout::temporary_directory(&info.table, &info.encoded_name))?;
+        for family in descriptor.families() {
+            self.make_directory(&layout::family_directory(&info.table, &info.encoded_name, family.name()))?;
+        }
+        write_small(&self.shared.env, &format!("{directory}/.regioninfo"), &region_info_file(info))?;
+        self.sync_directory(&directory)
+    }
+
+    /// Replaces a table's descriptor, at once for all its regions. Families that are gone lose their data.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `InvalidRequest`.
+    pub fn alter_table(&self, descriptor: TableDescriptor) -> Result<()> {
+        descriptor.check()?;
+        let _ddl = self.lock_ddl();
+        let name = descriptor.name().clone();
+        let descriptor = Arc::new(descriptor);
+        let table = self.find_table(&name)?;
+        let (old, version, infos) = {
+            let catalog = self.shared.manifest.current();
+            let entry = catalog.table(&name)?;
+            let infos: Vec<Arc<RegionInfo>> = entry.regions.iter().map(|region| Arc::clone(&region.info)).collect();
+            (Arc::clone(&entry.descriptor), entry.version + 1, infos)
+        };
+        for info in &infos {
+            for family in descriptor.families().filter(|family| old.find_family(family.name()).is_none()) {
+                self.make_directory(&layout::family_directory(&name, &info.encoded_name, family.name()))?;
+            }
+            self.sync_directory(&layout::region_directory(&name, &info.encoded_name))?;
+        }
+        self.write_table_info(&descriptor, version)?;
+        let regions = table.regions();
+        let locks: Vec<_> = regions.iter().map(|region| (region.lock_compaction(), region.lock_maintenance())).collect();
+        for region in regions.iter() {
+            // The log must not bring back cells of a family that goes now and may come again.
+            region.flush_maintained()?;
+        }
+        self.shared.manifest.change(|catalog| {
+            let entry = catalog.table_mut(&name)?;
+            entry.descriptor = Arc::clone(&descriptor);
+            entry.version = version;
+            for region in &mut entry.regions {
+                region.families.retain(|family, _| descriptor.find_family(family).is_some());
+            }
+            Ok(())
+        })?;
+        regions.iter().for_each(|region| region.alter(Arc::clone(&descriptor)));
+        drop(locks);
+        table.set_descriptor(Arc::clone(&descriptor));
+        for info in &infos {
+            for family in old.families().filter(|family| descriptor.find_family(family.name()).is_none()) {
+                // The files in it go with their last reader.
+                let _ = self.shared.env.fs.remove_dir(&layout::family_directory(&name, &info.encoded_name, family.name()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a table out of service.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`, a full disk.
+    pub fn disable_table(&self, name: &TableName) -> Result<()> {
+        let _ddl = self.lock_ddl();
+        let table = self.find_table(name)?;
+        if !table.is_enabled() {
+            return Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled already")));
+        }
+        let regions = table.regions();
+        for region in regions.iter() {
+            region.flush()?;
+        }
+        self.shared.manifest.change(|catalog| {
+            catalog.table_mut(name)?.enabled = false;
+            Ok(())
+        })?;
+        table.set_enabled(false);
+        for region in regions.iter() {
+            self.close_region(region)?;
+        }
+        let descriptor = self.descriptor(name)?;
+        self.swap_tables(|tables| {
+            tables.insert(name.clone(), Arc::new(Table::new(Arc::clone(&self.shared), descriptor, false, Vec::new())));
+        });
+        Ok(())
+    }
+
+    /// Takes a region out of service with nothing left in memory.
+    pub(super) fn close_region(&self, region: &Region) -> Result<()> {
+        let (_compaction, _maintenance) = (region.lock_compaction(), region.lock_maintenance());
+        region.flush_maintained()?;
+        region.close();
+        // What was written between the two.
+        region.flush_maintained()?;
+        self.shared.background.note_memstore(region, 0);
+        Ok(())
+    }
+
+    /// Puts a table back into service.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableEnabled`, damage to its files.
+    pub fn enable_table(&self, name: &TableName) -> Result<()> {
+        let _ddl = self.lock_ddl();
+        if self.find_table(name)?.is_enabled() {
+            return Err(Error::new(ErrorKind::TableEnabled, format!("table {name} is enabled already")));
+        }
+        self.shared.manifest.change(|catalog| {
+            catalog.table_mut(name)?.enabled = true;
+            Ok(())
+        })?;
+        let catalog = self.shared.manifest.current();
+        let entry = catalog.table(name)?;
+        self.open_table(&entry.descriptor, true, &entry.regions)
+    }
+
+    /// Takes a disabled table and its data away.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableEnabled`.
+    pub fn drop_table(&self, name: &TableName) -> Result<()> {
+        let _ddl = self.lock_ddl();
+        self.drop_locked(name)?;
+        Ok(())
+    }
+
+    fn drop_locked(&self, name: &TableName) -> Result<TableEntry> {
+        if self.find_table(name)?.is_enabled() {
+            return Err(Error::new(ErrorKind::TableEnabled, format!("table {name} is enabled; disable it first")));
+        }
+        let entry = self.shared.manifest.change(|catalog| {
+            let entry = catalog.table(name)?.clone();
+            catalog.tables.remove(name);
+            Ok(entry)
+        })?;
+        self.swap_tables(|tables| {
+            tables.remove(name);
+        });
+        self.remove_table_directory(&entry);
+        Ok(entry)
+    }
+
+    /// Removes what it can; what a reader still holds goes at the next opening.
+    fn remove_table_directory(&self, entry: &TableEntry) {
+        let (env, name) = (&self.shared.env, entry.descriptor.name());
+        for region in &entry.regions {
+            self.shared.wal.release(region.number, u64::MAX);
+        }
+        let directory = layout::table_directory(name);
+        // By what is there rather than by the manifest: parents of a split may still lie beside their daughters.
+        for region in env.fs.list(&directory).unwrap_or_default().into_iter().filter(|region| region.is_dir && !region.name.starts_with('.')) {
+            let region_directory = format!("{directory}/{}", region.name);
+            let families: Vec<String> =
+                env.fs.list(&region_directory).unwrap_or_default().into_iter().filter(|entry| entry.is_dir).map(|entry| entry.name).collect();
+            for family in &families {
+                let family_directory = format!("{region_directory}/{family}");
+                for file in env.fs.list(&family_directory).unwrap_or_default() {
+                    let _ = env.fs.remove_file(&format!("{family_directory}/{}", file.name));
+                }
+            }
+            tree::remove_region_directory(env, &region_directory, &families);
+        }
+        let descriptor = format!("{directory}/.tabledesc");
+        for file in env.fs.list(&descriptor).unwrap_or_default() {
+            let _ = env.fs.remove_file(&format!("{descriptor}/{}", file.name));
+        }
+        let _ = env.fs.remove_dir(&descriptor);
+        let _ = env.fs.remove_dir(&directory);
+    }
+
+    /// Takes all rows of a disabled table away and enables it again, with one region or with those it had.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableEnabled`.
+    pub fn truncate_table(&self, name: &TableName, keep_splits: bool) -> Result<()> {
+        let _ddl = self.lock_ddl();
+        let entry = self.drop_locked(name)?;
+        let starts = if keep_splits { entry.regions.iter().map(|region| region.info.start.clone()).collect() } else { vec![Bytes::new()] };
+        self.install_table(&entry.descriptor, starts, entry.version)
+    }
+
+    /// Creates a namespace.
+    ///
+    /// # Errors
+    /// `NamespaceExists`, `InvalidRequest`.
+    pub fn create_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
+        check_namespace(name)?;
+        let _ddl = self.lock_ddl();
+        if self.shared.manifest.current().namespaces.contains_key(name) {
+            return Err(Error::new(ErrorKind::NamespaceExists, format!("namespace {name} exists already")));
+        }
+        self.make_directory(&format!("{}/{name}", layout::DATA))?;
+        self.sync_directory(layout::DATA)?;
+        self.shared.manifest.change(|catalog| {
+            catalog.namespaces.insert(name.to_owned(), NamespaceEntry { settings });
+            Ok(())
+        })
+    }
+
+    /// Replaces a namespace's settings.
+    ///
+    /// # Errors
+    /// `NoSuchNamespace`.
+    pub fn alter_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
+        let _ddl = self.lock_ddl();
+        self.shared.manifest.change(|catalog| {
+            check_exists(&catalog.namespaces, name)?;
+            catalog.namespaces.insert(name.to_owned(), NamespaceEntry { settings });
+            Ok(())
+        })
+    }
+
+    /// Takes an empty namespace away.
+    ///
+    /// # Errors
+    /// `NoSuchNamespace`, `NamespaceNotEmpty`, `InvalidRequest` for HBase's own two.
+    pub fn drop_namespace(&self, name: &str) -> Result<()> {
+        let _ddl = self.lock_ddl();
+        if name == DEFAULT_NAMESPACE || name == SYSTEM_NAMESPACE {
+            return Err(Error::invalid(format!("namespace {name} is reserved and cannot be dropped")));
+        }
+        self.shared.manifest.change(|catalog| {
+            check_exists(&catalog.namespaces, name)?;
+            if let Some(table) = catalog.tables.keys().find(|table| table.namespace() == name) {
+                return Err(Error::new(ErrorKind::NamespaceNotEmpty, format!("namespace {name} still holds table {table}; drop its tables first")));
+            }
+            catalog.namespaces.remove(name);
+            Ok(())
+        })?;
+        let _ = self.shared.env.fs.remove_dir(&format!("{}/{name}", layout::DATA));
+        Ok(())
+    }
+}
+
+fn check_exists(namespaces: &BTreeMap<String, NamespaceEntry>, name: &str) -> Result<()> {
+    if namespaces.contains_key(name) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::NoSuchNamespace, format!("namespace {name} does not exist; create it first")))
+}
+
+fn new_region_entry((number, info): (u64, RegionInfo)) -> RegionEntry {
+    RegionEntry { info: Arc::new(info), number, flushed_sequence: 0, families: BTreeMap::new() }
+}
+
+/// Where the regions begin: the empty key and the split keys, in order.
+fn region_starts(table: &TableName, splits: Vec<Bytes>) -> Result<Vec<Bytes>> {
+    let mut starts = BTreeSet::from([Bytes::new()]);
+    for split in splits {
+        if split.is_empty() {
+            return Err(Error::invalid(format!("table {table}: a split key is empty; the first region begins there anyway, leave it out")));
+        }
+        halite_types::op::check_row(&split)?;
+        if !starts.insert(split.clone()) {
+            return Err(Error::invalid(format!("table {table}: split key {} is given twice", print_bytes(&split))));
+        }
+    }
+    Ok(starts.into_iter().collect())
+}

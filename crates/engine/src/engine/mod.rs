@@ -1,0 +1,246 @@
+//! An engine: the tables, regions and log of one directory. `open.rs` brings it up, `ddl.rs` changes tables,
+//! `split.rs` splits and merges regions, `table.rs` reads and writes across the regions of a table.
+
+mod ddl;
+mod open;
+mod split;
+mod table;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use arc_swap::ArcSwap;
+use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, Result, TableDescriptor, TableName};
+
+use crate::background::Job;
+use crate::catalog::manifest::no_table;
+use crate::env::JoinHandle;
+use crate::region::Region;
+use crate::shared::Shared;
+
+pub use open::OpenReport;
+pub use table::{Table, TableScanner};
+
+/// The store of one directory. Dropping it without [`Engine::close`] is like the death of the process: the next
+/// opening reads the log.
+pub struct Engine {
+    shared: Arc<Shared>,
+    /// All tables by name; swapped whole.
+    tables: ArcSwap<BTreeMap<TableName, Arc<Table>>>,
+    /// Held by whoever changes what tables or regions there are.
+    ddl: Mutex<()>,
+    threads: Mutex<Vec<Box<dyn JoinHandle>>>,
+    report: OpenReport,
+    /// Another process cannot open the directory while this lives.
+    _lock: Box<dyn Send + Sync>,
+}
+
+impl Engine {
+    fn lock_ddl(&self) -> MutexGuard<'_, ()> {
+        self.ddl.lock().expect("nothing panics while it changes tables")
+    }
+
+    /// What opening found and did.
+    pub fn report(&self) -> &OpenReport {
+        &self.report
+    }
+
+    /// A table to read and write.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`.
+    pub fn table(&self, name: &TableName) -> Result<Arc<Table>> {
+        let table = self.find_table(name)?;
+        if !table.is_enabled() {
+            return Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled; enable it first")));
+        }
+        Ok(table)
+    }
+
+    fn find_table(&self, name: &TableName) -> Result<Arc<Table>> {
+        self.tables.load().get(name).cloned().ok_or_else(|| no_table(name))
+    }
+
+    /// The descriptor of a table, enabled or not.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn descriptor(&self, name: &TableName) -> Result<Arc<TableDescriptor>> {
+        Ok(Arc::clone(&self.shared.manifest.current().table(name)?.descriptor))
+    }
+
+    /// The descriptors of all tables, by name.
+    pub fn descriptors(&self) -> Vec<Arc<TableDescriptor>> {
+        self.shared.manifest.current().tables.values().map(|table| Arc::clone(&table.descriptor)).collect()
+    }
+
+    /// Whether a table is enabled.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn is_enabled(&self, name: &TableName) -> Result<bool> {
+        Ok(self.shared.manifest.current().table(name)?.enabled)
+    }
+
+    /// The regions of a table in key order, enabled or not.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn regions(&self, name: &TableName) -> Result<Vec<halite_types::RegionInfo>> {
+        Ok(self.shared.manifest.current().table(name)?.regions.iter().map(|region| (*region.info).clone()).collect())
+    }
+
+    /// All namespaces with their settings, by name.
+    pub fn namespaces(&self) -> Vec<(String, Attributes)> {
+        self.shared.manifest.current().namespaces.iter().map(|(name, entry)| (name.clone(), entry.settings.clone())).collect()
+    }
+
+    fn open_regions(&self) -> Vec<Arc<Region>> {
+        self.tables.load().values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).collect()
+    }
+
+    /// Writes the memstores of a table's regions to files.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`, a full disk or failed write.
+    pub fn flush(&self, name: &TableName) -> Result<()> {
+        for region in self.table(name)?.regions().iter() {
+            region.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Compacts a table's stores, or those of one family.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, a full disk or failed write.
+    pub fn compact(&self, name: &TableName, family: Option<&Bytes>, kind: CompactionKind) -> Result<()> {
+        for region in self.table(name)?.regions().iter() {
+            region.compact(family.map(|family| &family[..]), kind)?;
+            self.remove_unused_directories();
+        }
+        Ok(())
+    }
+
+    /// The figures of every open region and of the whole.
+    pub fn status(&self) -> ClusterStatus {
+        use std::sync::atomic::Ordering::Relaxed;
+        let shared = &self.shared;
+        ClusterStatus {
+            regions: self.open_regions().iter().map(|region| region.load()).collect(),
+            block_cache_bytes: shared.cache.bytes(),
+            block_cache_hits: shared.cache.hits(),
+            block_cache_misses: shared.cache.misses(),
+            wal_bytes: shared.wal.bytes_written(),
+            flushed_bytes: shared.flushed_bytes.load(Relaxed),
+            compacted_bytes: shared.compacted_bytes.load(Relaxed),
+        }
+    }
+
+    /// Why the last flush in the background failed; `None` when it did not. Writers are told when memory runs full.
+    pub fn flush_failure(&self) -> Option<Error> {
+        self.shared.background.failure()
+    }
+
+    /// Does one piece of background work on this thread; whether there was any. Where the environment has threads they
+    /// do this.
+    ///
+    /// # Errors
+    /// What the work met; it stays to be done.
+    pub fn step(&self) -> Result<bool> {
+        match self.shared.background.take() {
+            None => Ok(false),
+            Some(job) => run_job(&self.shared, self, job).map(|()| true),
+        }
+    }
+
+    /// Flushes everything, takes the log away and lets the directory go. What is left are live files only.
+    ///
+    /// # Errors
+    /// A full disk or failed write. What was acknowledged is in the log then, for the next opening.
+    pub fn close(self: Arc<Self>) -> Result<()> {
+        self.stop_threads();
+        let _ddl = self.lock_ddl();
+        for region in self.open_regions() {
+            region.flush()?;
+            region.close();
+            // What was written between the two.
+            region.flush()?;
+        }
+        self.shared.wal.close()
+    }
+
+    fn stop_threads(&self) {
+        self.shared.background.close();
+        self.shared.wal.stop();
+        let threads = std::mem::take(&mut *self.threads.lock().expect("nothing panics while it holds the threads"));
+        threads.into_iter().for_each(JoinHandle::join);
+    }
+
+    /// Starts the threads of the engine, where the environment has any.
+    fn start_threads(self: &Arc<Self>) -> Result<()> {
+        let failed = |error| Error::io("starting a thread of the engine", error);
+        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| self.shared.env.threads.spawn(name, work).map_err(failed);
+        let mut threads = Vec::new();
+        let wal = Arc::clone(&self.shared.wal);
+        threads.extend(spawn("halite-wal", Box::new(move || wal.run()))?);
+        for (name, flushes) in [("halite-flush", true), ("halite-compact", false)] {
+            let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(self));
+            let work = move || {
+                while let Some(job) = shared.background.wait(flushes) {
+                    let Some(engine) = engine.upgrade() else { return };
+                    // A failure is noted where those who depend on it find it.
+                    let _ = run_job(&shared, &engine, job);
+                }
+            };
+            threads.extend(spawn(name, Box::new(work))?);
+        }
+        if !threads.is_empty() {
+            self.shared.background.set_threads();
+        }
+        *self.threads.lock().expect("nothing panics while it holds the threads") = threads;
+        Ok(())
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // A thread of the engine that held the last handle cannot wait for itself; it ends with its next look at the list.
+        self.shared.background.close();
+        self.shared.wal.stop();
+    }
+}
+
+fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
+    match job {
+        Job::Flush(region) => {
+            let result = region.flush();
+            shared.background.flush_ended(&result);
+            result?;
+            for number in shared.wal.regions_to_flush(shared.options.wal_segments_max) {
+                if let Some(other) = engine.open_regions().into_iter().find(|region| region.number == number) {
+                    shared.background.request_flush(&other, true);
+                }
+            }
+            if region.wants_compaction() {
+                shared.background.request_compaction(&region);
+            }
+            Ok(())
+        }
+        Job::Compact(region) => {
+            if region.check_open().is_err() {
+                return Ok(());
+            }
+            region.compact(None, CompactionKind::Minor)?;
+            engine.remove_unused_directories();
+            if region.wants_split() {
+                return engine.split_region(&region.info().encoded_name, None);
+            }
+            if region.wants_compaction() {
+                shared.background.request_compaction(&region);
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Opening a directory: lock, manifest, store files, what a crash left behind, log.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
+use halite_types::{Error, ErrorKind, Result};
+
+use super::{Engine, Table, tree};
+use crate::background::Background;
+use crate::cache::BlockCache;
+use crate::catalog::messages::{OneString, pbuf};
+use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
+use crate::env::Env;
+use crate::options::{Options, WalSync};
+use crate::region::Region;
+use crate::shared::Shared;
+use crate::store::StoreFiles;
+use crate::wal::{self, Wal, WalOptions};
+
+/// What opening found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenReport {
+    /// The directory held no store before.
+    pub created: bool,
+    /// Writes read back from the log; 0 after a clean close.
+    pub replayed_writes: u64,
+    /// Bytes cut off a torn end of the log; never acknowledged.
+    pub cut_bytes: u64,
+    /// Files an unfinished flush or compaction had left, now removed.
+    pub removed_files: u64,
+}
+
+impl Engine {
+    /// Opens the store in the directory of `env`, or creates one in an empty directory.
+    ///
+    /// # Errors
+    /// `Locked` if another process holds it, `ReadOnly`, `Corrupt`, `NewerFormat`, `InvalidRequest` for options or a
+    /// directory that is something else, or the file system's.
+    pub fn open(env: Env, options: Options) -> Result<Arc<Self>> {
+        options.check()?;
+        let root = env.fs.root();
+        make_directory(&env, layout::HALITE)?;
+        let lock = take_lock(&env)?;
+        let mut report = OpenReport::default();
+        let manifest = Manifest::load(&env)?;
+        report.created = manifest.is_none();
+        let manifest = manifest.map_or_else(|| create_store(&env), Ok)?;
+        let catalog = manifest.current();
+        let store_id = catalog.store_id;
+        let wal_options =
+            WalOptions { fsync: options.wal_sync == WalSync::Fsync, segment_bytes: options.wal_segment_bytes, buffer_bytes_max: 16 << 20 };
+        // The log is read after the regions are open, but they hold it: what it found is handed in then.
+        let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id));
+        let shared = Arc::new(Shared {
+            files: StoreFiles::new(env.clone()),
+            cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
+            background: Background::default(),
+            retired_regions: Mutex::new(Vec::new()),
+            flushed_bytes: AtomicU64::new(0),
+            compacted_bytes: AtomicU64::new(0),
+            wal,
+            manifest,
+            options,
+            env,
+        });
+        let tables = open_tables(&shared, &catalog)?;
+        report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
+        replay(&shared, &tables, &mut report)?;
+        let engine = Arc::new(Self {
+            shared,
+            tables: ArcSwap::from_pointee(tables),
+            ddl: Mutex::new(()),
+            threads: Mutex::new(Vec::new()),
+            report,
+            _lock: lock,
+        });
+        engine.start_threads()?;
+        Ok(engine)
+    }
+}
+
+fn make_directory(env: &Env, path: &str) -> Result<()> {
+    env.fs.create_dir_all(path).map_err(|error| Error::io(format!("making directory {}/{path}", env.fs.root()), error))
+}
+
+fn take_lock(env: &Env) -> Result<Box<dyn Send + Sync>> {
+    let name = format!("{}/{}", env.fs.root(), layout::LOCK);
+    let lock = env.fs.lock(layout::LOCK, "").map_err(|error| Error::io(format!("locking {name}"), error))?;
+    lock.ok_or_else(|| {
+        let text = format!("{} is held by another process ({name} is locked); close that one, or use another directory", env.fs.root());
+        Error::new(ErrorKind::Locked, text)
+    })
+}
+
+/// Lays out a new store in a directory that holds nothing else.
+fn create_store(env: &Env) -> Result<Manifest> {
+    let root = env.fs.root();
+    let failed = |error| Error::io(format!("creating a store in {root}"), error);
+    let entries = env.fs.list("").map_err(failed)?;
+    // A creation that was cut short leaves these; anything else is somebody's.
+    let ours = ["halite", "data", "hbase.id", "hbase.version"];
+    if let Some(other) = entries.iter().find(|entry| !entry.name.starts_with('.') && !ours.contains(&entry.name.as_str())) {
+        let text = format!("{root} is not a store and not empty (it holds {}); give an empty or new directory", other.name);
+        return Err(Error::invalid(text));
+    }
+    let tables = |entry: &crate::env::DirEntry| {
+        entry.name == "data" && env.fs.list("data").is_ok_and(|list| list.iter().any(|e| e.name != "default" && e.name != "hbase"))
+    };
+    if entries.iter().any(tables) {
+        let text = format!("{root} holds tables but no manifest ({}); restore the manifest from a copy", layout::MANIFEST);
+        return Err(Error::corrupt(text));
+    }
+    let store_id = layout::random_uuid(env);
+    for directory in [wal::DIRECTORY, layout::DATA] {
+        make_directory(env, directory)?;
+    }
+    for namespace in [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE] {
+        make_directory(env, &format!("{}/{namespace}", layout::DATA))?;
+    }
+    write_small(env, "hbase.id", &pbuf(&OneString { text: layout::uuid_text(&store_id) }))?;
+    write_small(env, "hbase.version", &pbuf(&OneString { text: "8".into() }))?;
+    for directory in [layout::DATA, layout::HALITE, ""] {
+        env.fs.sync_dir(directory).map_err(failed)?;
+    }
+    let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE].map(|name| (name.to_owned(), NamespaceEntry::default()));
+    Manifest::create(env, Catalog { store_id, next_region: 0, namespaces: BTreeMap::from(namespaces), tables: BTreeMap::new() })
+}
+
+/// Writes a small file as a whole and syncs it; the caller syncs the directory.
+pub(super) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
+    let failed = |error| Error::io(format!("writing {}/{path}", env.fs.root()), error);
+    if env.fs.exists(path).map_err(failed)? {
+        env.fs.remove_file(path).map_err(failed)?;
+    }
+    let mut file = env.fs.create(path).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync()).map_err(failed)
+}
+
+fn open_tables(shared: &Arc<Shared>, catalog: &Catalog) -> Result<BTreeMap<halite_types::TableName, Arc<Table>>> {
+    let mut tables = BTreeMap::new();
+    for (name, entry) in &catalog.tables {
+        let open = |region| Region::open(shared, Arc::clone(&entry.descriptor), region);
+        let regions = entry.regions.iter().map(open).collect::<Result<Vec<_>>>()?;
+        regions.iter().for_each(|region| shared.background.add_region(region));
+        tables.insert(name.clone(), Arc::new(Table::new(Arc::clone(shared), Arc::clone(&entry.descriptor), entry.enabled, regions)));
+    }
+    Ok(tables)
+}
+
+/// Reads the log back into the memstores, flushing a region on the way when they grow too large.
+fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<Table>>, report: &mut OpenReport) -> Result<()> {
+    let regions: BTreeMap<u64, Arc<Region>> =
+        tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
+    let store_id = shared.manifest.current().store_id;
+    let recovered = wal::recover(&shared.env, store_id, |write| {
+        // A region that is gone was flushed, split or dropped: its writes have no place any more.
+        match regions.get(&write.region) {
+            Some(region) => region.replay(write.sequence, write.cells),
+            None => Ok(()),
+        }
+    })?;
+    report.replayed_writes = recovered.writes;
+    report.cut_bytes = recovered.cut_bytes;
+    let in_log: Vec<u64> = recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
+    shared.wal.resume(recovered);
+    for number in in_log {
+        match regions.get(&number) {
+            Some(region) => shared.wal.release(number, region.flushed_sequence()),
+            None => shared.wal.release(number, u64::MAX),
+        }
+    }
+    for region in regions.values() {
+        shared.note_write(region);
+    }
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! Splitting a region in two and merging two into one, without copying a cell.
+//!
+//! The new regions begin with references to the old ones' files: small files in HBase's format that name a file and
+//! the part of it that counts. One change of the manifest replaces old by new. The next compaction of a new region
+//! rewrites its part, and the old file goes when nothing refers to it any more. A region that still has references is
+//! compacted first, so there are never references to references.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use halite_types::cell::{TYPE_MAXIMUM, key_row, make_key};
+use halite_types::key::print_bytes;
+use halite_types::{CompactionKind, Error, ErrorKind, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
+
+use super::open::write_small;
+use super::{Engine, Table};
+use crate::catalog::messages::{Reference, pbuf};
+use crate::catalog::{FileEntry, RegionEntry, layout};
+use crate::region::Region;
+
+const TOP: i32 = 0;
+const BOTTOM: i32 = 1;
+
+impl Engine {
+    /// The open region of that encoded or whole name.
+    fn find_region(&self, name: &str) -> Result<(Arc<Table>, Arc<Region>)> {
+        let tables = self.tables.load();
+        for table in tables.values() {
+            if let Some(region) = table.regions().iter().find(|region| region.info().encoded_name == name || region.info().display_name() == name) {
+                return Ok((Arc::clone(table), Arc::clone(region)));
+            }
+        }
+        Err(Error::new(ErrorKind::NoSuchRegion, format!("there is no open region {name}; list the regions of the table for their names")))
+    }
+
+    /// Splits a region at `at`, or at the middle of its largest store.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, or nothing to find a middle in).
+    pub fn split_region(&self, name: &str, at: Option<Bytes>) -> Result<()> {
+        let _ddl = self.lock_ddl();
+        let (table, region) = self.find_region(name)?;
+        let _compaction = region.lock_compaction();
+        if let Some(at) = &at {
+            check_split_row(region.info(), at)?;
+        }
+        region.flush()?;
+        if region.has_references() {
+            region.compact_locked(None, CompactionKind::Major)?;
+        }
+        let at = match at {
+            Some(at) => at,
+            None => region.middle_row()?.ok_or_else(|| {
+                let text = format!("region {} has no middle: it holds too little; give a split key", region.info().display_name());
+                Error::invalid(text)
+            })?,
+        };
+        let info = region.info();
+        let id = self.new_region_id(&info.table);
+        let daughters =
+            [layout::new_region(&info.table, info.start.clone(), at.clone(), id), layout::new_region(&info.table, at, info.end.clone(), id)];
+        self.replace_regions(&table, std::slice::from_ref(&region), &daughters)
+    }
+
+    /// Merges two regions of a table; they must be neighbours unless `forcible`, which takes those between them along.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`, `InvalidRequest`.
+    pub fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Result<()> {
+        let _ddl = self.lock_ddl();
+        let (table, a) = self.find_region(first)?;
+        let (other, b) = self.find_region(second)?;
+        if Arc::ptr_eq(&a, &b) {
+            return Err(Error::invalid(format!("region {first} cannot be merged with itself; name two regions")));
+        }
+        if !Arc::ptr_eq(&table, &other) {
+            let text = format!("regions {first} and {second} belong to the tables {} and {}; name two of one table", a.info().table, b.info().table);
+            return Err(Error::invalid(text));
+        }
+        let (low, high) = if a.info().start <= b.info().start { (a, b) } else { (b, a) };
+        let between: Vec<Arc<Region>> = table
+            .regions()
+            .iter()
+            .filter(|region| region.info().start >= low.info().start && region.info().start <= high.info().start)
+            .cloned()
+            .collect();
+        if between.len() > 2 && !forcible {
+            let text = format!("regions {first} and {second} are not neighbours; merge neighbours, or force it to take those between along");
+            return Err(Error::invalid(text));
+        }
+        let locks: Vec<_> = between.iter().map(|region| region.lock_compaction()).collect();
+        for region in &between {
+            region.flush()?;
+            if region.has_references() {
+                region.compact_locked(None, CompactionKind::Major)?;
+            }
+        }
+        let id = self.new_region_id(&low.info().table);
+        let merged = layout::new_region(&low.info().table, low.info().start.clone(), high.info().end.clone(), id);
+        let result = self.replace_regions(&table, &between, &[merged]);
+        drop(locks);
+        result
+    }
+
+    /// Puts `new` regions in the place of `old` ones, whose compaction locks the caller holds.
+    fn replace_regions(&self, table: &Arc<Table>, old: &[Arc<Region>], new: &[RegionInfo]) -> Result<()> {
+        let descriptor = table.descriptor();
+        let name = descriptor.name().clone();
+        let maintenance: Vec<_> = old.iter().map(|region| region.lock_maintenance()).collect();
+        for info in new {
+            self.make_region_directory(info, &descriptor)?;
+        }
+        // From here to the change of the table writers are told to look again; it is a few small files long.
+        for region in old {
+            region.close();
+        }
+        let replaced = self.write_replacement(&descriptor, old, new);
+        let entries = match replaced {
+            Ok(entries) => entries,
+            Err(error) => {
+                old.iter().for_each(|region| region.reopen());
+                return Err(error);
+            }
+        };
+        let open = |entry| Region::open(&self.shared, Arc::clone(&descriptor), entry);
+        let opened = entries.iter().map(open).collect::<Result<Vec<_>>>();
+        let changed = opened.and_then(|opened| {
+            self.shared.manifest.change(|catalog| {
+                let regions = &mut catalog.table_mut(&name)?.regions;
+                regions.retain(|entry| !old.iter().any(|region| region.number == entry.number));
+                regions.extend(entries.iter().cloned());
+                regions.sort_by(|a, b| a.info.start.cmp(&b.info.start));
+                Ok(())
+            })?;
+            Ok(opened)
+        });
+        let opened = match changed {
+            Ok(opened) => opened,
+            Err(error) => {
+                old.iter().for_each(|region| region.reopen());
+                return Err(error);
+            }
+        };
+        opened.iter().for_each(|region| self.shared.background.add_region(region));
+        table.replace_regions(old, opened.clone());
+        for region in old {
+            region.retire();
+            self.shared.wal.release(region.number, u64::MAX);
+            self.shared.background.note_memstore(region, 0);
+            let families = descriptor.families().map(|family| layout::family_directory_name(family.name())).collect();
+            self.shared.retired_regions.lock().expect("nothing panics while it holds the list").push((
+                name.clone(),
+                region.info().encoded_name.clone(),
+                families,
+            ));
+        }
+        drop(maintenance);
+        self.remove_unused_directories();
+        opened.iter().filter(|region| region.wants_compaction()).for_each(|region| self.shared.background.request_compaction(region));
+        Ok(())
+    }
+
+    /// Flushes what is left of the old regions and writes the references of the new ones.
+    fn write_replacement(&self, descriptor: &Arc<TableDescriptor>, old: &[Arc<Region>], new: &[RegionInfo]) -> Result<Vec<RegionEntry>> {
+        for region in old {
+            region.flush_maintained()?;
+        }
+        // Numbers are given out by the manifest, and those of a failed attempt are lost, which costs nothing.
+        let numbers: Vec<u64> = self.shared.manifest.change(|catalog| Ok(new.iter().map(|_| catalog.take_region_number()).collect()))?;
+        let mut entries = Vec::new();
+        for (info, number) in new.iter().zip(numbers) {
+            let mut entry = RegionEntry { info: Arc::new(info.clone()), number, flushed_sequence: 0, families: std::collections::BTreeMap::new() };
+            for region in old {
+                entry.flushed_sequence = entry.flushed_sequence.max(region.flushed_sequence());
+                self.write_references(region, info, old.len() == 1, &mut entry)?;
+            }
+            for family in descriptor.families() {
+                let directory = layout::family_directory(&info.table, &info.encoded_name, family.name());
+                self.shared.env.fs.sync_dir(&directory).map_err(|error| Error::io(format!("syncing {directory}"), error))?;
+            }
+            entries.push(entry);
+        }
+        self.shared
+            .env
+            .fs
+            .sync_dir(&layout::table_directory(descriptor.name()))
+            .map_err(|error| Error::io("syncing the table's directory", error))?;
+        Ok(entries)
+    }
+
+    /// References in `info` to the files of `region` that have rows there.
+    fn write_references(&self, region: &Region, info: &RegionInfo, is_split: bool, entry: &mut RegionEntry) -> Result<()> {
+        let snapshot = region.snapshot();
+        let parent = &region.info().encoded_name;
+        for (family, store) in snapshot.families.iter().zip(&snapshot.stores) {
+            let directory = layout::family_directory(&info.table, &info.encoded_name, &family.name);
+            for file in &store.files {
+                let reader = file.reader();
+                let outside = reader.first_key().map(key_row).is_some_and(|first| !info.end.is_empty() && first >= &info.end[..])
+                    || reader.last_key().map(key_row).is_some_and(|last| last < &info.start[..]);
+                if outside {
+                    continue;
+                }
+                // A daughter's half is told by the split row, a merged region's part by where its old region began.
+                let is_bottom = is_split && info.start == region.info().start;
+                let row = match (is_split, is_bottom) {
+                    (true, true) => &info.end,
+                    (true, false) => &info.start,
+                    (false, _) => &region.info().start,
+                };
+                let key = make_key(row, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM);
+                let name = format!("{}.{parent}", file.entry.name);
+                write_small(
+                    &self.shared.env,
+                    &format!("{directory}/{name}"),
+                    &pbuf(&Reference { splitkey: key, range: if is_bottom { BOTTOM } else { TOP } }),
+                )?;
+                let target = Some((parent.clone(), file.entry.name.clone()));
+                entry.families.entry(family.name.clone()).or_default().push(FileEntry { name, target });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_split_row(info: &RegionInfo, at: &[u8]) -> Result<()> {
+    halite_types::op::check_row(at)?;
+    if !info.contains(at) {
+        let text = format!(
+            "split key {} lies outside region {} (from '{}' to '{}')",
+            print_bytes(at),
+            info.display_name(),
+            print_bytes(&info.start),
+            print_bytes(&info.end)
+        );
+        return Err(Error::invalid(text));
+    }
+    if at == &info.start[..] {
+        return Err(Error::invalid(format!("split key {} is where region {} begins; give a later one", print_bytes(at), info.display_name())));
+    }
+    Ok(())
+}

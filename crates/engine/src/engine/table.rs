@@ -1,0 +1,279 @@
+//! Reading and writing a table across its regions.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use halite_types::{Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, TableDescriptor, Tier};
+
+use crate::commit::CommitTicket;
+use crate::region::{Applied, Region};
+use crate::scan::{ReadTrace, RegionScanner, ScanBudget};
+use crate::shared::Shared;
+
+/// How often an operation looks its region up again when a split or merge took it away meanwhile.
+const LOOKUPS_MAX: usize = 100;
+
+/// A table of an engine. Cheap to share.
+pub struct Table {
+    shared: Arc<Shared>,
+    descriptor: ArcSwap<TableDescriptor>,
+    enabled: AtomicBool,
+    /// By start key; swapped whole.
+    regions: ArcSwap<Vec<Arc<Region>>>,
+}
+
+impl Table {
+    pub(super) fn new(shared: Arc<Shared>, descriptor: Arc<TableDescriptor>, enabled: bool, regions: Vec<Arc<Region>>) -> Self {
+        Self { shared, descriptor: ArcSwap::new(descriptor), enabled: AtomicBool::new(enabled), regions: ArcSwap::from_pointee(regions) }
+    }
+
+    /// Its descriptor.
+    pub fn descriptor(&self) -> Arc<TableDescriptor> {
+        self.descriptor.load_full()
+    }
+
+    pub(super) fn set_descriptor(&self, descriptor: Arc<TableDescriptor>) {
+        self.descriptor.store(descriptor);
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_enabled(&self, enabled: bool) {
+        self.enabled.store(enabled, Ordering::Release);
+    }
+
+    /// Its open regions in key order.
+    pub fn regions(&self) -> Arc<Vec<Arc<Region>>> {
+        self.regions.load_full()
+    }
+
+    /// Its regions in key order.
+    pub fn region_infos(&self) -> Vec<RegionInfo> {
+        self.regions.load().iter().map(|region| RegionInfo::clone(region.info())).collect()
+    }
+
+    pub(super) fn replace_regions(&self, old: &[Arc<Region>], new: Vec<Arc<Region>>) {
+        let mut regions: Vec<Arc<Region>> =
+            self.regions.load().iter().filter(|region| !old.iter().any(|other| Arc::ptr_eq(region, other))).cloned().collect();
+        regions.extend(new);
+        regions.sort_by(|a, b| a.info().start.cmp(&b.info().start));
+        self.regions.store(Arc::new(regions));
+    }
+
+    /// The region that `row` belongs to.
+    ///
+    /// # Errors
+    /// `TableDisabled`.
+    pub fn region_of(&self, row: &[u8]) -> Result<Arc<Region>> {
+        let regions = self.regions.load();
+        let behind = regions.partition_point(|region| region.info().start[..] <= *row);
+        match behind.checked_sub(1).and_then(|at| regions.get(at)) {
+            Some(region) if self.is_enabled() => Ok(Arc::clone(region)),
+            _ => Err(self.disabled()),
+        }
+    }
+
+    #[cold]
+    fn disabled(&self) -> Error {
+        let name = self.descriptor().name().clone();
+        Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled; enable it first"))
+    }
+
+    /// Reads a row.
+    ///
+    /// # Errors
+    /// As [`Region::get`].
+    pub fn get(&self, get: &Get, tier: Tier) -> Result<Row> {
+        self.get_traced(get, tier, &Arc::new(ReadTrace::default()))
+    }
+
+    /// Reads a row and says what that touched.
+    ///
+    /// # Errors
+    /// As [`Region::get`].
+    pub fn get_traced(&self, get: &Get, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
+        self.with_region(get.row(), |region| region.get(get, tier, trace))
+    }
+
+    /// Calls `work` with the region of `row`, again with its successor when the region has gone.
+    fn with_region<T>(&self, row: &[u8], work: impl Fn(&Arc<Region>) -> Result<T>) -> Result<T> {
+        for attempt in 1.. {
+            let result = work(&self.region_of(row)?);
+            match &result {
+                Err(error) if is_elsewhere(error) && attempt < LOOKUPS_MAX => self.pause(),
+                _ => return result,
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// Lets whoever is replacing a region get on with it.
+    fn pause(&self) {
+        let _ = &self.shared;
+        std::thread::yield_now();
+    }
+
+    /// Applies operations and gives back their results with the ticket to wait for. Operations on one row keep their
+    /// order.
+    pub fn submit(&self, ops: Vec<RowOp>) -> Applied {
+        let mut results: Vec<Option<Result<OpResult>>> = ops.iter().map(|_| None).collect();
+        let mut ticket = CommitTicket::ready();
+        let mut waiting: Vec<(usize, RowOp)> = ops.into_iter().enumerate().collect();
+        for _ in 0..LOOKUPS_MAX {
+            for (region, group) in self.by_region(std::mem::take(&mut waiting), &mut results) {
+                let (places, ops): (Vec<usize>, Vec<RowOp>) = group.into_iter().unzip();
+                let applied = region.apply(ops);
+                ticket = ticket.later(applied.ticket);
+                for (place, result) in places.iter().zip(applied.results) {
+                    results[*place] = Some(result);
+                }
+                for (at, op) in applied.returned {
+                    results[places[at]] = None;
+                    waiting.push((places[at], op));
+                }
+            }
+            if waiting.is_empty() {
+                break;
+            }
+            self.pause();
+        }
+        Applied { results: results.into_iter().map(|result| result.unwrap_or_else(|| Err(self.disabled()))).collect(), ticket, returned: Vec::new() }
+    }
+
+    /// Operations by region, in the order given; those without a region get their error.
+    #[expect(clippy::type_complexity, reason = "places and operations by region, used right above")]
+    fn by_region(&self, ops: Vec<(usize, RowOp)>, results: &mut [Option<Result<OpResult>>]) -> Vec<(Arc<Region>, Vec<(usize, RowOp)>)> {
+        let mut groups: Vec<(Arc<Region>, Vec<(usize, RowOp)>)> = Vec::new();
+        for (place, op) in ops {
+            let known = groups.iter().position(|(region, _)| region.info().contains(op.row()));
+            match known.map_or_else(|| self.region_of(op.row()).map(Err), |at| Ok(Ok(at))) {
+                Ok(Ok(at)) => groups[at].1.push((place, op)),
+                Ok(Err(region)) => groups.push((region, vec![(place, op)])),
+                Err(error) => results[place] = Some(Err(error)),
+            }
+        }
+        groups
+    }
+
+    /// Applies operations and waits until they are durable.
+    ///
+    /// # Errors
+    /// The log's failure; what happened to one operation is in its own result.
+    pub fn apply(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
+        let applied = self.submit(ops);
+        applied.ticket.wait()?;
+        Ok(applied.results)
+    }
+
+    /// Begins a scan over all regions of its range.
+    pub fn scan(self: &Arc<Self>, scan: Scan, tier: Tier) -> TableScanner {
+        let remaining = scan.limit.unwrap_or(usize::MAX);
+        let ended = scan.range.is_empty() || remaining == 0;
+        TableScanner { table: Arc::clone(self), scan, tier, region: None, remaining, ended }
+    }
+}
+
+/// Whether the region has gone and its row is served by another.
+fn is_elsewhere(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NoSuchRegion | ErrorKind::WrongRegion)
+}
+
+/// A scan over the regions of a table, one after the other.
+pub struct TableScanner {
+    table: Arc<Table>,
+    /// What is still to be read; the range shrinks with every region.
+    scan: Scan,
+    tier: Tier,
+    region: Option<(Arc<Region>, RegionScanner)>,
+    remaining: usize,
+    ended: bool,
+}
+
+impl TableScanner {
+    /// The next rows, at least one; none at the end.
+    ///
+    /// # Errors
+    /// `TableDisabled`, `NoSuchFamily`, damage, a failed read.
+    pub fn next_rows(&mut self) -> Result<Vec<Row>> {
+        while !self.ended {
+            if self.region.is_none() && !self.open_region()? {
+                break;
+            }
+            let Some((_, scanner)) = &mut self.region else { break };
+            let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), cells_examined: u64::MAX };
+            let batch = scanner.next_rows(budget)?;
+            let whole_rows = batch.rows.iter().filter(|row| !row.is_partial()).count();
+            self.remaining = self.remaining.saturating_sub(whole_rows);
+            self.ended = self.remaining == 0;
+            if !batch.more {
+                self.leave_region();
+            }
+            if !batch.rows.is_empty() {
+                return Ok(batch.rows);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Opens the scanner of the region where the rest of the range begins; false if there is none.
+    fn open_region(&mut self) -> Result<bool> {
+        let scan = &self.scan;
+        let opened = if scan.reverse {
+            let row = self.last_row_wanted()?;
+            self.table.with_region(&row, |region| Ok((Arc::clone(region), region.scan(scan, self.tier)?)))?
+        } else {
+            let row = match &scan.range.start {
+                Bound::Unbounded => Bytes::new(),
+                Bound::Included(row) | Bound::Excluded(row) => row.clone(),
+            };
+            self.table.with_region(&row, |region| Ok((Arc::clone(region), region.scan(scan, self.tier)?)))?
+        };
+        self.region = Some(opened);
+        Ok(true)
+    }
+
+    /// A row of the region in which the range ends.
+    fn last_row_wanted(&self) -> Result<Bytes> {
+        let regions = self.table.regions();
+        let end = &self.scan.range.end;
+        let last = regions.iter().rev().find(|region| match end {
+            Bound::Unbounded => true,
+            Bound::Included(row) => region.info().start <= *row,
+            Bound::Excluded(row) => region.info().start < *row,
+        });
+        last.map(|region| region.info().start.clone()).ok_or_else(|| self.table.disabled())
+    }
+
+    /// The region is done: what is left of the range lies beyond it.
+    fn leave_region(&mut self) {
+        let Some((region, _)) = self.region.take() else { return };
+        let info = region.info();
+        if self.scan.reverse {
+            self.scan.range.end = Bound::Excluded(info.start.clone());
+            self.ended |= info.start.is_empty() || self.scan.range.is_empty();
+        } else {
+            self.scan.range.start = Bound::Included(info.end.clone());
+            self.ended |= info.end.is_empty() || self.scan.range.is_empty();
+        }
+    }
+}
+
+impl Iterator for TableScanner {
+    type Item = Result<Vec<Row>>;
+
+    fn next(&mut self) -> Option<Result<Vec<Row>>> {
+        match self.next_rows() {
+            Ok(rows) if rows.is_empty() => None,
+            Ok(rows) => Some(Ok(rows)),
+            Err(error) => {
+                self.ended = true;
+                Some(Err(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The cells of a data block: where they lie, walking them, and finding one among them.
+//!
+//! The cells are checked once, when the block is opened. After that nothing about them can fail.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::cmp::Ordering;
+
+use halite_types::cell::check_key;
+use halite_types::{CellRef, Error, Result};
+
+use super::block::Block;
+use super::vint::Input;
+use super::{Comparator, damaged};
+
+/// A data block remembers where every so many cells begin.
+const RESTART_CELLS: usize = 16;
+
+/// Which optional parts every cell of a file has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CellLayout {
+    pub(super) tags: bool,
+    pub(super) sequence_ids: bool,
+}
+
+/// Where the cells of a data block lie in its payload.
+#[derive(Debug)]
+pub(super) struct CellMap {
+    layout: CellLayout,
+    /// Offsets of the cells 0, 16, 32 and so on.
+    restarts: Vec<u32>,
+    /// Offset of the last cell.
+    last: u32,
+    count: u32,
+}
+
+impl CellMap {
+    /// Checks the cells of a payload.
+    pub(super) fn parse(payload: &[u8], layout: CellLayout) -> Result<Self> {
+        let mut map = Self { layout, restarts: Vec::new(), last: 0, count: 0 };
+        let mut at = 0;
+        while (at as usize) < payload.len() {
+            let span = CellSpan::read(payload, at, layout).ok_or_else(|| broken_cell(map.count, at, "does not fit the block"))?;
+            if !check_key(part(payload, at.wrapping_add(8), span.key_bytes)) {
+                return Err(broken_cell(map.count, at, "has row and family lengths that do not fit its key"));
+            }
+            if (map.count as usize).is_multiple_of(RESTART_CELLS) {
+                map.restarts.push(at);
+            }
+            map.last = at;
+            map.count = map.count.saturating_add(1);
+            at = span.end;
+        }
+        if map.count == 0 {
+            return Err(damaged("it holds no cell"));
+        }
+        map.restarts.shrink_to_fit();
+        Ok(map)
+    }
+
+    /// Number of cells.
+    pub(super) fn len(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.restarts.capacity().saturating_mul(4)
+    }
+}
+
+impl Block {
+    /// The first cell of a data block.
+    pub(super) fn first_cell(&self) -> Option<CellSpan> {
+        self.cell_at(0)
+    }
+
+    /// The last cell of a data block.
+    #[inline]
+    pub(super) fn last_cell(&self) -> Option<CellSpan> {
+        self.cell_at(self.cells()?.last)
+    }
+
+    /// The cell behind `span`; `None` at the end of the block.
+    #[inline]
+    pub(super) fn cell_after(&self, span: &CellSpan) -> Option<CellSpan> {
+        self.cell_at(span.end)
+    }
+
+    #[inline]
+    fn cell_at(&self, offset: u32) -> Option<CellSpan> {
+        let payload = self.payload();
+        let map = self.cells()?;
+        if usize::try_from(offset).ok()? >= payload.len() {
+            return None;
+        }
+        CellSpan::read(payload, offset, map.layout)
+    }
+
+    /// The cell before `span`; `None` at the start of the block.
+    pub(super) fn cell_before(&self, span: &CellSpan) -> Option<CellSpan> {
+        let map = self.cells()?;
+        let passed = map.restarts.partition_point(|&restart| restart < span.start);
+        let mut cell = self.cell_at(*map.restarts.get(passed.checked_sub(1)?)?)?;
+        while cell.end < span.start {
+            cell = self.cell_after(&cell)?;
+        }
+        Some(cell)
+    }
+
+    /// The first cell of a data block at or behind `key`, or `None` if all are before it. `from` is the offset of a cell
+    /// known to be before `key`, or 0.
+    pub(super) fn seek_cell(&self, key: &[u8], comparator: Comparator, from: u32) -> Option<CellSpan> {
+        let map = self.cells()?;
+        let before = |restart: u32| self.restart_key(restart).is_some_and(|at| comparator.compare(at, key) == Ordering::Less);
+        let ahead = map.restarts.get(map.restarts.partition_point(|&restart| restart <= from)..).unwrap_or_default();
+        // Most steps of a scan are short, so the nearest restart is asked before the search among all.
+        let skip = match ahead.first() {
+            Some(&nearest) if before(nearest) => ahead.partition_point(|&restart| before(restart)),
+            _ => 0,
+        };
+        let start = skip.checked_sub(1).and_then(|last| ahead.get(last)).copied().unwrap_or(from);
+        let mut cell = self.cell_at(start)?;
+        while comparator.compare(self.key(&cell), key) == Ordering::Less {
+            cell = self.cell_after(&cell)?;
+        }
+        Some(cell)
+    }
+
+    #[inline]
+    fn restart_key(&self, offset: u32) -> Option<&[u8]> {
+        let mut input = Input::starting_at(self.payload(), usize::try_from(offset).ok()?);
+        let key_bytes = input.length()?;
+        input.take(4)?;
+        input.take(key_bytes)
+    }
+
+    /// The flat key of a cell of this block.
+    #[inline]
+    pub(super) fn key(&self, span: &CellSpan) -> &[u8] {
+        part(self.payload(), span.start.wrapping_add(8), span.key_bytes)
+    }
+
+    /// A cell of this block.
+    #[inline]
+    pub(super) fn cell(&self, span: &CellSpan) -> CellRef<'_> {
+        let payload = self.payload();
+        let key_start = span.start.wrapping_add(8);
+        let value_start = key_start.wrapping_add(span.key_bytes);
+        let tags_start = value_start.wrapping_add(span.value_bytes).wrapping_add(2);
+        let tags = if span.tags_bytes == 0 { &[] } else { part(payload, tags_start, span.tags_bytes) };
+        CellRef::new(part(payload, key_start, span.key_bytes), part(payload, value_start, span.value_bytes), tags, span.sequence)
+    }
+}
+
+/// A part that is known to lie inside the payload, because the cells were checked when the block was opened.
+#[inline]
+fn part(payload: &[u8], start: u32, length: u32) -> &[u8] {
+    let start = start as usize;
+    payload.get(start..start.wrapping_add(length as usize)).unwrap_or_default()
+}
+
+/// The place of one cell in the payload of a data block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CellSpan {
+    pub(super) start: u32,
+    key_bytes: u32,
+    value_bytes: u32,
+    tags_bytes: u32,
+    end: u32,
+    sequence: u64,
+}
+
+impl CellSpan {
+    #[inline]
+    fn read(payload: &[u8], start: u32, layout: CellLayout) -> Option<Self> {
+        let mut input = Input::starting_at(payload, start as usize);
+        let key_bytes = input.length()?;
+        let value_bytes = input.length()?;
+        input.take(key_bytes)?;
+        input.take(value_bytes)?;
+        let tags_bytes = if layout.tags { input.u16()? } else { 0 };
+        input.take(usize::from(tags_bytes))?;
+        let sequence = if layout.sequence_ids { u64::try_from(input.vlong()?).ok()? } else { 0 };
+        Some(Self {
+            start,
+            key_bytes: u32::try_from(key_bytes).ok()?,
+            value_bytes: u32::try_from(value_bytes).ok()?,
+            tags_bytes: u32::from(tags_bytes),
+            end: u32::try_from(input.position()).ok()?,
+            sequence,
+        })
+    }
+}
+
+fn broken_cell(number: u32, at: u32, what: &str) -> Error {
+    damaged(format_args!("its cell {number} at byte {at} of the payload {what}"))
+}

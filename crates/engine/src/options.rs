@@ -1,0 +1,98 @@
+//! What an engine is told at opening. Sizes are in bytes and times in milliseconds, and so say their names.
+
+use halite_types::{Error, Result};
+
+/// What an acknowledged write of ordinary durability has survived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WalSync {
+    /// Power loss: it has been synced to the disk (`fdatasync`), in groups.
+    #[default]
+    Fsync,
+    /// The death of the process: it has been handed to the operating system. This is what HBase promises on a local disk.
+    Flush,
+}
+
+/// Settings of an engine. The defaults are HBase's unless the field says otherwise.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// What an acknowledged write has survived; [`WalSync::Fsync`] by default, which is more than HBase promises.
+    pub wal_sync: WalSync,
+    /// A log segment of this size is closed; 64 MiB.
+    pub wal_segment_bytes: u64,
+    /// More closed segments than this make the regions that need the oldest flush; 32.
+    pub wal_segments_max: usize,
+    /// Bytes in a region's memstores that ask for a flush; 128 MiB. A table may set its own.
+    pub memstore_flush_bytes: u64,
+    /// Writers wait when a region's memstores are this many times the flush size; 4.
+    pub memstore_block_multiplier: u64,
+    /// Bytes in all memstores together above which the largest is flushed, and at one and a half times which writers
+    /// wait; 1 GiB.
+    pub memstore_total_bytes: u64,
+    /// Bytes of blocks kept in memory; 256 MiB.
+    pub block_cache_bytes: u64,
+    /// Largest cell that is taken; 10 MiB, 0 for no limit.
+    pub cell_bytes_max: usize,
+    /// Fewest files a minor compaction merges; 3.
+    pub compaction_files_min: usize,
+    /// Most files a minor compaction merges; 10.
+    pub compaction_files_max: usize,
+    /// A file joins a compaction if it is at most this many times as large as the others together; 1.2.
+    pub compaction_ratio: f64,
+    /// Age at which everything is rewritten by a major compaction; 7 days, 0 for never.
+    pub major_compaction_ms: i64,
+    /// Whether files whose cells have all expired go without being rewritten; true.
+    pub delete_expired_files: bool,
+    /// Size of a region's largest store at which it splits by itself; 10 GiB. A table may set its own.
+    pub region_file_bytes_max: u64,
+    /// Largest piece of memory a memstore takes at once; 1 MiB.
+    pub memstore_chunk_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            wal_sync: WalSync::default(),
+            wal_segment_bytes: 64 << 20,
+            wal_segments_max: 32,
+            memstore_flush_bytes: 128 << 20,
+            memstore_block_multiplier: 4,
+            memstore_total_bytes: 1 << 30,
+            block_cache_bytes: 256 << 20,
+            cell_bytes_max: 10 << 20,
+            compaction_files_min: 3,
+            compaction_files_max: 10,
+            compaction_ratio: 1.2,
+            major_compaction_ms: 7 * 24 * 3600 * 1000,
+            delete_expired_files: true,
+            region_file_bytes_max: 10 << 30,
+            memstore_chunk_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Options {
+    /// Checks the settings against each other.
+    ///
+    /// # Errors
+    /// `InvalidRequest`, naming the setting and what is allowed.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |text: &str| Err(Error::invalid(text));
+        if self.wal_segment_bytes < 4096 {
+            return wrong("wal_segment_bytes is below 4096; give at least that");
+        }
+        if self.memstore_flush_bytes == 0 || self.memstore_block_multiplier == 0 || self.memstore_total_bytes == 0 {
+            return wrong("memstore_flush_bytes, memstore_block_multiplier and memstore_total_bytes must be above 0");
+        }
+        if self.compaction_files_min < 2 || self.compaction_files_max < self.compaction_files_min {
+            return wrong("compaction_files_min must be at least 2 and compaction_files_max not below it");
+        }
+        if self.compaction_ratio.is_nan() || self.compaction_ratio <= 0.0 {
+            return wrong("compaction_ratio must be above 0");
+        }
+        if self.memstore_chunk_bytes < 4096 {
+            return wrong("memstore_chunk_bytes is below 4096; give at least that");
+        }
+        Ok(())
+    }
+}

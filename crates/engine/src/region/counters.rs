@@ -1,0 +1,87 @@
+//! Exact figures of a region since it was opened.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use halite_types::{RegionInfo, RegionLoad};
+
+use crate::scan::ReadTrace;
+
+/// Counts; only added to.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    read_requests: AtomicU64,
+    write_requests: AtomicU64,
+    rows_examined: AtomicU64,
+    rows_returned: AtomicU64,
+    cells_examined: AtomicU64,
+    cells_returned: AtomicU64,
+    bytes_returned: AtomicU64,
+    bytes_written: AtomicU64,
+    flushes: AtomicU64,
+    compactions: AtomicU64,
+}
+
+/// What a region holds, found by looking rather than counting.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) store_files: u64,
+    pub(crate) store_file_bytes: u64,
+    pub(crate) store_file_cells: u64,
+    pub(crate) memstore_bytes: u64,
+}
+
+impl Counters {
+    /// A get with what it touched.
+    pub(crate) fn add_get(&self, trace: &ReadTrace) {
+        self.read_requests.fetch_add(1, Ordering::Relaxed);
+        self.add_trace(trace);
+    }
+
+    /// A scan with what it touched: every row it returned is a read request, as in HBase.
+    pub(crate) fn add_scan(&self, trace: &ReadTrace) {
+        self.read_requests.fetch_add(trace.rows_returned(), Ordering::Relaxed);
+        self.add_trace(trace);
+    }
+
+    fn add_trace(&self, trace: &ReadTrace) {
+        self.rows_examined.fetch_add(trace.rows_examined(), Ordering::Relaxed);
+        self.rows_returned.fetch_add(trace.rows_returned(), Ordering::Relaxed);
+        self.cells_examined.fetch_add(trace.cells_examined(), Ordering::Relaxed);
+        self.cells_returned.fetch_add(trace.cells_returned(), Ordering::Relaxed);
+        self.bytes_returned.fetch_add(trace.bytes_returned(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_writes(&self, requests: u64, bytes: u64) {
+        self.write_requests.fetch_add(requests, Ordering::Relaxed);
+        self.bytes_written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_flush(&self) {
+        self.flushes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_compaction(&self) {
+        self.compactions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn load(&self, region: RegionInfo, sizes: Sizes) -> RegionLoad {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        RegionLoad {
+            region,
+            read_requests: get(&self.read_requests),
+            write_requests: get(&self.write_requests),
+            rows_examined: get(&self.rows_examined),
+            rows_returned: get(&self.rows_returned),
+            cells_examined: get(&self.cells_examined),
+            cells_returned: get(&self.cells_returned),
+            bytes_returned: get(&self.bytes_returned),
+            bytes_written: get(&self.bytes_written),
+            store_files: sizes.store_files,
+            store_file_bytes: sizes.store_file_bytes,
+            memstore_bytes: sizes.memstore_bytes,
+            store_file_cells: sizes.store_file_cells,
+            flushes: get(&self.flushes),
+            compactions: get(&self.compactions),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! From memstores to store files.
+//!
+//! 1. Under the commit lock, every active memstore is set aside (frozen) and an empty one takes its place.
+//! 2. The log is brought up to that point, so the files will hold nothing that was not durable and visible before.
+//! 3. One file a store is written from its frozen memstores; what the versions and times of the family drop is dropped.
+//! 4. One change of the manifest names all files and the sequence id they reach. This is the moment of truth.
+//! 5. The snapshot swaps the frozen memstores for the files, and the log lets go of the region's older segments.
+//!
+//! A flush that fails leaves the memstores frozen; the next one takes them along.
+
+use std::sync::Arc;
+
+use halite_types::Result;
+
+use super::Region;
+use super::snapshot::RegionSnapshot;
+use crate::memstore::MemTable;
+use crate::options::WalSync;
+use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner};
+use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
+
+/// What was set aside.
+struct Frozen {
+    snapshot: Arc<RegionSnapshot>,
+    sequence: u64,
+}
+
+impl Region {
+    /// Writes the memstores to files. Whether there was anything to write.
+    ///
+    /// # Errors
+    /// A full disk or a failed write; nothing is lost, and the flush can be tried again.
+    pub fn flush(&self) -> Result<bool> {
+        let _maintenance = self.lock_maintenance();
+        self.flush_maintained()
+    }
+
+    /// As [`Region::flush`]; the caller holds the maintenance lock.
+    pub(crate) fn flush_maintained(&self) -> Result<bool> {
+        let Some(frozen) = self.freeze()? else { return Ok(false) };
+        let mut files: Vec<Option<Arc<StoreFile>>> = Vec::new();
+        let retire = |files: &[Option<Arc<StoreFile>>]| files.iter().flatten().for_each(|file| file.retire());
+        for index in 0..frozen.snapshot.stores.len() {
+            match self.write_frozen(&frozen, index) {
+                Ok(file) => files.push(file),
+                Err(error) => {
+                    retire(&files);
+                    return Err(error);
+                }
+            }
+        }
+        let entries =
+            files.iter().zip(frozen.snapshot.families.iter()).filter_map(|(file, family)| Some((family.name.clone(), file.as_ref()?.entry.clone())));
+        let changed = self.shared.manifest.change(|catalog| {
+            let region = catalog.region_mut(&self.info.table, self.number)?;
+            region.flushed_sequence = frozen.sequence;
+            for (family, entry) in entries {
+                region.families.entry(family).or_default().push(entry);
+            }
+            Ok(())
+        });
+        if let Err(error) = changed {
+            retire(&files);
+            return Err(error);
+        }
+        self.shared.add_flushed(files.iter().flatten().map(|file| file.bytes()).sum());
+        self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));
+        self.shared.wal.release(self.number, frozen.sequence);
+        self.shared.background.note_memstore(self, self.memstore_bytes() as u64);
+        self.counters.add_flush();
+        Ok(true)
+    }
+
+    /// Sets the active memstores aside; `None` if there is nothing in any.
+    fn freeze(&self) -> Result<Option<Frozen>> {
+        let commit = self.lock_commit();
+        let current = self.snapshot();
+        if current.stores.iter().all(|store| store.memstores().next().is_none()) {
+            return Ok(None);
+        }
+        let freeze = |store: &StoreSnapshot| {
+            let mut store = store.clone();
+            if !store.active.is_empty() {
+                store.frozen.push(std::mem::replace(&mut store.active, self.shared.new_memtable()));
+            }
+            store
+        };
+        let snapshot = Arc::new(current.with_stores(current.stores.iter().map(freeze).collect()));
+        self.state.store(Arc::clone(&snapshot));
+        let sequence = self.mvcc.applied();
+        let position = self.shared.wal.end();
+        drop(commit);
+        self.shared.wal.sync_to(position, self.shared.options.wal_sync == WalSync::Fsync)?;
+        Ok(Some(Frozen { snapshot, sequence }))
+    }
+
+    fn write_frozen(&self, frozen: &Frozen, index: usize) -> Result<Option<Arc<StoreFile>>> {
+        let (family, store) = (&frozen.snapshot.families[index], &frozen.snapshot.stores[index]);
+        if store.frozen.is_empty() {
+            return Ok(None);
+        }
+        let sources = store.frozen.iter().rev().map(|memstore| Source::memstore(memstore, frozen.sequence)).collect();
+        let retention = family.retention(self.shared.env.clock.now_ms());
+        let mut scanner = StoreScanner::new(Merge::new(sources), Matcher::for_minor_compaction(retention), StoreLimits::default(), false);
+        scanner.seek(&halite_types::cell::first_on_row(b""))?;
+        let new = NewFile {
+            region: &self.info,
+            family,
+            tags: store.frozen.iter().any(|memstore| memstore.has_tags()),
+            max_sequence: frozen.sequence,
+            major: false,
+            compacted_from: Vec::new(),
+        };
+        write_file(&self.shared, new, |each| scanner.compact(each))
+    }
+}
+
+/// A store whose frozen memstores are in `file` now.
+fn thawed(((current, frozen), file): ((&StoreSnapshot, &StoreSnapshot), Option<Arc<StoreFile>>)) -> StoreSnapshot {
+    let mut store = current.clone();
+    let is_flushed = |memstore: &Arc<MemTable>| frozen.frozen.iter().any(|flushed| Arc::ptr_eq(flushed, memstore));
+    store.frozen.retain(|memstore| !is_flushed(memstore));
+    store.files.extend(file);
+    StoreSnapshot::sort_files(&mut store.files);
+    store
+}

@@ -1,0 +1,56 @@
+//! What the region wants done, and the small steps of splitting and merging that concern one region.
+
+use bytes::Bytes;
+use halite_types::Result;
+
+use super::Region;
+use crate::cache::ReadBlocks;
+
+impl Region {
+    /// Whether the policy finds a store worth compacting.
+    pub(crate) fn wants_compaction(&self) -> bool {
+        let snapshot = self.snapshot_ref();
+        snapshot.descriptor.compaction_enabled() && (0..snapshot.families.len()).any(|index| self.compaction_plan(index).is_some())
+    }
+
+    /// Whether the largest store has grown past what a region should hold.
+    pub(crate) fn wants_split(&self) -> bool {
+        let snapshot = self.snapshot_ref();
+        let most = snapshot.descriptor.max_file_size_bytes().unwrap_or(self.shared.options.region_file_bytes_max);
+        let largest = snapshot.stores.iter().map(|store| store.files.iter().map(|file| file.bytes()).sum::<u64>()).max().unwrap_or(0);
+        snapshot.descriptor.split_enabled() && largest > most && !self.has_references() && self.middle_row().is_ok_and(|row| row.is_some())
+    }
+
+    /// Whether a store still has files that are parts of another region's.
+    pub(crate) fn has_references(&self) -> bool {
+        self.snapshot_ref().stores.iter().flat_map(|store| &store.files).any(|file| file.is_reference())
+    }
+
+    /// The row in the middle of the largest file of the largest store; `None` if that is the region's first row.
+    pub(crate) fn middle_row(&self) -> Result<Option<Bytes>> {
+        let snapshot = self.snapshot();
+        let bytes = |store: &&crate::store::StoreSnapshot| store.files.iter().map(|file| file.bytes()).sum::<u64>();
+        let Some(store) = snapshot.stores.iter().max_by_key(bytes) else { return Ok(None) };
+        let Some(file) = store.files.iter().max_by_key(|file| file.bytes()) else { return Ok(None) };
+        let blocks = ReadBlocks::for_maintenance(&self.shared.cache);
+        let row = file.reader().split_row(&blocks.of(file))?;
+        Ok(row.map(Bytes::from).filter(|row| *row > self.info.start && self.info.contains(row)))
+    }
+
+    /// Everything up to this sequence id is in store files, as the manifest says.
+    pub(crate) fn flushed_sequence(&self) -> u64 {
+        let catalog = self.shared.manifest.current();
+        let table = catalog.tables.get(&self.info.table);
+        table.and_then(|table| table.regions.iter().find(|region| region.number == self.number)).map_or(0, |region| region.flushed_sequence)
+    }
+
+    /// A split or merge did not come about: the region is served again.
+    pub(crate) fn reopen(&self) {
+        self.lock_commit().closed = false;
+    }
+
+    /// The region is gone: its files go when no other region refers to them and no reader holds them.
+    pub(crate) fn retire(&self) {
+        self.snapshot_ref().stores.iter().flat_map(|store| &store.files).for_each(|file| file.retire());
+    }
+}

@@ -1,0 +1,201 @@
+//! A region: the rows of a table between two keys, in one store a family. Its parts:
+//!
+//! ```text
+//! write.rs      puts, deletes and what reads before it writes          row_lock.rs  who may change a row
+//! commit.rs     sequence id, log, memstore: one short step under a lock
+//! read.rs       gets and scans as of a snapshot                        snapshot.rs  what a reader holds
+//! flush.rs      memstores to store files                               counters.rs  exact figures
+//! maintain.rs   what the region wants done
+//! ```
+//!
+//! The state readers see is one immutable [`snapshot::RegionSnapshot`], swapped whole. A reader takes the snapshot first
+//! and the read point after it: then every cell at or below the read point that was applied before the snapshot is in
+//! it, and whatever the snapshot holds stays, because flush and compaction only ever build the next one.
+
+mod commit;
+mod counters;
+mod flush;
+mod maintain;
+mod read;
+mod row_lock;
+mod snapshot;
+mod write;
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use arc_swap::ArcSwap;
+use halite_types::{Error, ErrorKind, RegionInfo, RegionLoad, Result, TableDescriptor};
+
+use crate::catalog::RegionEntry;
+use crate::commit::Mvcc;
+use crate::shared::Shared;
+use crate::store::{StoreFile, StoreSnapshot};
+
+use commit::CommitState;
+use counters::Counters;
+pub use read::explain_empty;
+use row_lock::RowLocks;
+pub(crate) use snapshot::{Family, RegionSnapshot};
+pub use write::Applied;
+
+/// A region that is open.
+pub struct Region {
+    pub(crate) shared: Arc<Shared>,
+    info: Arc<RegionInfo>,
+    /// Its number in the log and the manifest.
+    pub(crate) number: u64,
+    state: ArcSwap<RegionSnapshot>,
+    commit: Mutex<CommitState>,
+    mvcc: Arc<Mvcc>,
+    row_locks: RowLocks,
+    /// Held by whoever flushes, splits or alters the region, one at a time.
+    maintenance: Mutex<()>,
+    /// Held by whoever compacts the region, or must not have it compacted; taken before `maintenance`.
+    compaction: Mutex<()>,
+    /// A flush has been asked for and has not begun.
+    pub(crate) flush_requested: AtomicBool,
+    /// Memory of the memstores as last told to the background.
+    pub(crate) noted_bytes: AtomicU64,
+    pub(crate) counters: Counters,
+}
+
+impl Region {
+    /// Opens a region of the manifest with its store files.
+    pub(crate) fn open(shared: &Arc<Shared>, descriptor: Arc<TableDescriptor>, entry: &RegionEntry) -> Result<Arc<Self>> {
+        let mut stores = Vec::new();
+        for family in descriptor.families() {
+            let files = entry.families.get(family.name()).map(Vec::as_slice).unwrap_or_default();
+            let open = |file: &crate::catalog::FileEntry| {
+                let clip = file.target.is_some().then(|| crate::store::Clip { start: entry.info.start.clone(), end: entry.info.end.clone() });
+                shared.files.open(&entry.info.table, &entry.info.encoded_name, family.name(), file.clone(), clip)
+            };
+            let mut files = files.iter().map(open).collect::<Result<Vec<Arc<StoreFile>>>>()?;
+            StoreSnapshot::sort_files(&mut files);
+            stores.push(StoreSnapshot { active: shared.new_memtable(), frozen: Vec::new(), files });
+        }
+        let newest = stores.iter().flat_map(|store| &store.files).map(|file| file.max_sequence()).max().unwrap_or(0);
+        let snapshot = RegionSnapshot::new(descriptor, stores);
+        Ok(Arc::new(Self {
+            shared: Arc::clone(shared),
+            info: Arc::clone(&entry.info),
+            number: entry.number,
+            state: ArcSwap::from_pointee(snapshot),
+            commit: Mutex::new(CommitState::default()),
+            mvcc: Arc::new(Mvcc::new(entry.flushed_sequence.max(newest))),
+            row_locks: RowLocks::default(),
+            maintenance: Mutex::new(()),
+            compaction: Mutex::new(()),
+            flush_requested: AtomicBool::new(false),
+            noted_bytes: AtomicU64::new(0),
+            counters: Counters::default(),
+        }))
+    }
+
+    /// Which rows of which table.
+    pub fn info(&self) -> &Arc<RegionInfo> {
+        &self.info
+    }
+
+    /// The table's descriptor as the region applies it.
+    pub fn descriptor(&self) -> Arc<TableDescriptor> {
+        Arc::clone(&self.state.load().descriptor)
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<RegionSnapshot> {
+        self.state.load_full()
+    }
+
+    pub(crate) fn snapshot_ref(&self) -> arc_swap::Guard<Arc<RegionSnapshot>> {
+        self.state.load()
+    }
+
+    fn lock_commit(&self) -> MutexGuard<'_, CommitState> {
+        self.commit.lock().expect("nothing panics while it holds a commit lock")
+    }
+
+    pub(crate) fn lock_maintenance(&self) -> MutexGuard<'_, ()> {
+        self.maintenance.lock().expect("nothing panics while it maintains a region")
+    }
+
+    pub(crate) fn lock_compaction(&self) -> MutexGuard<'_, ()> {
+        self.compaction.lock().expect("nothing panics while it compacts a region")
+    }
+
+    /// Replaces the snapshot by what `next` makes of it. The commit lock keeps writers from using the old one meanwhile.
+    pub(crate) fn swap(&self, next: impl FnOnce(&RegionSnapshot) -> RegionSnapshot) {
+        let commit = self.lock_commit();
+        let snapshot = next(&self.state.load());
+        self.state.store(Arc::new(snapshot));
+        drop(commit);
+    }
+
+    /// Puts another descriptor in force; families that are new get an empty store, those that are gone lose theirs.
+    pub(crate) fn alter(&self, descriptor: Arc<TableDescriptor>) {
+        self.swap(|old| {
+            let store = |family: &halite_types::FamilyDescriptor| {
+                old.index_of(family.name()).map_or_else(
+                    || StoreSnapshot { active: self.shared.new_memtable(), frozen: Vec::new(), files: Vec::new() },
+                    |index| old.stores[index].clone(),
+                )
+            };
+            let stores = descriptor.families().map(store).collect();
+            for (family, store) in old.families.iter().zip(&old.stores) {
+                if descriptor.find_family(&family.name).is_none() {
+                    store.files.iter().for_each(|file| file.retire());
+                }
+            }
+            RegionSnapshot::new(Arc::clone(&descriptor), stores)
+        });
+    }
+
+    /// Takes the region out of service: reads that run finish, everything new is told that it is gone.
+    pub(crate) fn close(&self) {
+        self.lock_commit().closed = true;
+    }
+
+    /// Whether reads and writes are served.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.lock_commit().closed { Err(self.gone()) } else { Ok(()) }
+    }
+
+    fn gone(&self) -> Error {
+        Error::new(
+            ErrorKind::NoSuchRegion,
+            format!("region {} is not served here any more; look up the region of the row again", self.info.display_name()),
+        )
+    }
+
+    /// The error for a row of another region, if it is one.
+    fn check_row(&self, row: &[u8]) -> Result<()> {
+        if self.info.contains(row) {
+            return Ok(());
+        }
+        let text = format!(
+            "row {} lies outside region {}; look up the region of the row again",
+            halite_types::key::print_bytes(row),
+            self.info.display_name()
+        );
+        Err(Error::new(ErrorKind::WrongRegion, text))
+    }
+
+    /// Memory of the cells that are not in a file.
+    pub(crate) fn memstore_bytes(&self) -> usize {
+        self.state.load().memstore_bytes()
+    }
+
+    /// The figures of the region.
+    pub fn load(&self) -> RegionLoad {
+        let snapshot = self.state.load();
+        let files = || snapshot.stores.iter().flat_map(|store| &store.files);
+        self.counters.load(
+            RegionInfo::clone(&self.info),
+            counters::Sizes {
+                store_files: files().count() as u64,
+                store_file_bytes: files().map(|file| file.bytes()).sum(),
+                store_file_cells: files().map(|file| file.reader().entry_count()).sum(),
+                memstore_bytes: snapshot.memstore_bytes() as u64,
+            },
+        )
+    }
+}

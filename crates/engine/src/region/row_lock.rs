@@ -1,0 +1,41 @@
+//! Who may change a row: many plain writers together, or one operation that reads before it writes.
+//!
+//! Rows share a fixed number of locks by hash. A plain write holds its lock for microseconds and in common with others,
+//! so a false meeting of two rows costs nothing but a short wait of a read-modify-write.
+
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+const SHARDS: usize = 256;
+
+/// The locks of a region.
+pub(crate) struct RowLocks {
+    shards: Vec<RwLock<()>>,
+}
+
+impl Default for RowLocks {
+    fn default() -> Self {
+        Self { shards: (0..SHARDS).map(|_| RwLock::new(())).collect() }
+    }
+}
+
+impl RowLocks {
+    fn shard(row: &[u8]) -> usize {
+        // FNV-1a: short keys, and only spread matters.
+        let hash = row.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        usize::try_from((hash ^ (hash >> 32)) % SHARDS as u64).expect("less than the number of shards")
+    }
+
+    /// For plain writes of these rows.
+    pub(crate) fn shared<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> Vec<RwLockReadGuard<'_, ()>> {
+        // In one order for everybody, each lock once: nobody waits for somebody who waits for him.
+        let mut shards: Vec<usize> = rows.map(Self::shard).collect();
+        shards.sort_unstable();
+        shards.dedup();
+        shards.into_iter().map(|shard| self.shards[shard].read().expect("nothing panics while it holds a row")).collect()
+    }
+
+    /// For one operation that reads `row` and then writes it.
+    pub(crate) fn exclusive(&self, row: &[u8]) -> RwLockWriteGuard<'_, ()> {
+        self.shards[Self::shard(row)].write().expect("nothing panics while it holds a row")
+    }
+}

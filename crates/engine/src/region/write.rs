@@ -1,0 +1,490 @@
+//! From operations to cells: plain puts and deletes in batches, and the operations that read before they write.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use halite_types::cell::{CellParts, TAG_TTL, tags};
+use halite_types::key::print_bytes;
+use halite_types::{
+    CellRef, CellType, Cells, CellsBuilder, CompareOp, Condition, Durability, Error, ErrorKind, Get, LATEST_TIMESTAMP, OpResult, Put, Result, Row,
+    RowOp, Tier, TimeRange,
+};
+use halite_types::{CheckAndMutate, Delete, RowMutations};
+
+use super::Region;
+use crate::commit::CommitTicket;
+use crate::scan::ReadTrace;
+
+/// What a batch answered. The results are known at once; nobody may be told of them before the ticket is fulfilled.
+pub struct Applied {
+    /// One for each operation, in order.
+    pub results: Vec<Result<OpResult>>,
+    /// Fulfilled when all of them are durable and visible.
+    pub ticket: CommitTicket,
+    /// Operations that were not tried because the region has gone: their places, and what to give to its successor.
+    pub returned: Vec<(usize, RowOp)>,
+}
+
+impl Applied {
+    fn wait_for(&mut self, ticket: CommitTicket) {
+        self.ticket = std::mem::replace(&mut self.ticket, CommitTicket::ready()).later(ticket);
+    }
+}
+
+/// Bytes of cells that are committed as one at the most; a larger batch is cut between operations.
+const COMMIT_BYTES_MAX: usize = 16 << 20;
+
+/// An operation as cells, not stamped yet.
+struct Prepared {
+    at: usize,
+    row: Bytes,
+    cells: CellsBuilder,
+    durability: Durability,
+}
+
+/// What a read-modify-write gathers before it commits.
+struct Pending {
+    cells: CellsBuilder,
+    durability: Durability,
+    /// New values to give back.
+    result: CellsBuilder,
+    now: i64,
+}
+
+impl Region {
+    /// Applies operations in order. Each row changes as a whole; nothing is promised between rows.
+    pub fn apply(&self, ops: Vec<RowOp>) -> Applied {
+        let mut applied = Applied {
+            results: ops.iter().map(|_| Ok(OpResult { row: Row::default(), processed: true })).collect(),
+            ticket: CommitTicket::ready(),
+            returned: Vec::new(),
+        };
+        if let Err(error) = self.shared.admit(self) {
+            applied.results.iter_mut().for_each(|result| *result = Err(error.clone()));
+            return applied;
+        }
+        let mut group: Vec<Prepared> = Vec::new();
+        let mut group_bytes = 0;
+        for (at, op) in ops.into_iter().enumerate() {
+            match self.prepare_plain(op) {
+                Plain::Yes(row, cells, durability) => {
+                    group_bytes += cells.bytes().len();
+                    group.push(Prepared { at, row, cells, durability });
+                    if group_bytes >= COMMIT_BYTES_MAX {
+                        self.commit_group(std::mem::take(&mut group), &mut applied);
+                        group_bytes = 0;
+                    }
+                }
+                Plain::Refused(error) => applied.results[at] = Err(error),
+                Plain::No(op) => {
+                    self.commit_group(std::mem::take(&mut group), &mut applied);
+                    group_bytes = 0;
+                    match self.read_modify_write(&op) {
+                        Ok((result, ticket)) => {
+                            applied.wait_for(ticket);
+                            applied.results[at] = Ok(result);
+                        }
+                        Err(error) if error.kind() == ErrorKind::NoSuchRegion => applied.returned.push((at, op)),
+                        Err(error) => applied.results[at] = Err(error),
+                    }
+                }
+            }
+        }
+        self.commit_group(group, &mut applied);
+        self.shared.note_write(self);
+        applied
+    }
+
+    /// Checks an operation and takes its cells, if it can be applied without reading first.
+    fn prepare_plain(&self, op: RowOp) -> Plain {
+        let checked = |mutation: &halite_types::op::Mutation| mutation.check().and_then(|()| self.check_writable(mutation.row()));
+        match op {
+            RowOp::Put(put) => {
+                let result = checked(put.mutation()).and_then(|()| {
+                    if put.mutation().cells().is_empty() {
+                        let text = format!("row {}: a put without columns changes nothing; add a column", print_bytes(put.row()));
+                        return Err(Error::invalid(text));
+                    }
+                    self.check_cells(put.mutation().cells())
+                });
+                match result {
+                    Ok(()) => Plain::from_mutation(put.into_mutation()),
+                    Err(error) => Plain::Refused(error),
+                }
+            }
+            RowOp::Delete(delete) if !deletes_newest(&delete) => match checked(delete.mutation()).and_then(|()| self.expand_delete(&delete)) {
+                Ok(cells) => Plain::Yes(delete.row().clone(), cells.into_owned(), delete.mutation().durability),
+                Err(error) => Plain::Refused(error),
+            },
+            op => Plain::No(op),
+        }
+    }
+
+    fn check_writable(&self, row: &[u8]) -> Result<()> {
+        self.check_row(row)?;
+        let snapshot = self.state.load();
+        if snapshot.descriptor.read_only() {
+            let text = format!("table {} is read-only; alter it with READONLY => 'false' to write", self.info.table);
+            return Err(Error::new(ErrorKind::ReadOnly, text));
+        }
+        Ok(())
+    }
+
+    /// Families exist and no cell is too large.
+    fn check_cells(&self, cells: &CellsBuilder) -> Result<()> {
+        let snapshot = self.state.load();
+        for cell in cells {
+            snapshot.family_index(cell.family())?;
+            self.check_size(cell.row(), cell.family(), cell.qualifier(), cell.encoded_len())?;
+        }
+        Ok(())
+    }
+
+    fn check_size(&self, row: &[u8], family: &[u8], qualifier: &[u8], bytes: usize) -> Result<()> {
+        let most = self.shared.options.cell_bytes_max;
+        if most > 0 && bytes > most {
+            let text = format!(
+                "row {}, column {}:{}: a cell of {bytes} bytes is over the limit of {most}; split the value or raise cell_bytes_max",
+                print_bytes(row),
+                print_bytes(family),
+                print_bytes(qualifier)
+            );
+            return Err(Error::invalid(text));
+        }
+        Ok(())
+    }
+
+    /// The markers of a delete; one that names no part becomes a marker for each family.
+    fn expand_delete<'a>(&self, delete: &'a Delete) -> Result<Cow<'a, CellsBuilder>> {
+        let cells = delete.mutation().cells();
+        if !cells.is_empty() {
+            self.check_cells(cells)?;
+            return Ok(Cow::Borrowed(cells));
+        }
+        if delete.timestamp < 0 {
+            return Err(Error::invalid(format!("row {}: timestamp {} is negative", print_bytes(delete.row()), delete.timestamp)));
+        }
+        let mut all = CellsBuilder::default();
+        for family in self.state.load().families.iter() {
+            all.push_parts(marker(delete.row(), &family.name, b"", delete.timestamp, CellType::DeleteFamily));
+        }
+        Ok(Cow::Owned(all))
+    }
+
+    /// Commits plain writes as one.
+    fn commit_group(&self, mut group: Vec<Prepared>, applied: &mut Applied) {
+        if group.is_empty() {
+            return;
+        }
+        let locks = self.row_locks.shared(group.iter().map(|write| &write.row[..]));
+        let now = self.shared.env.clock.now_ms();
+        for write in &mut group {
+            write.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
+        }
+        // Whoever asked for most decides for the group: it is one record of the log.
+        let level = group.iter().map(|write| self.level(write.durability)).max().flatten();
+        let writes: Vec<&CellsBuilder> = group.iter().map(|write| &write.cells).collect();
+        let result = self.commit(&writes, level, group.len() as u64);
+        drop(locks);
+        match result {
+            Ok(ticket) => applied.wait_for(ticket),
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
+                let again = |write: Prepared| (write.at, RowOp::Put(Put::from_cells(write.row, write.cells, write.durability)));
+                applied.returned.extend(group.into_iter().map(again));
+            }
+            Err(error) => group.iter().for_each(|write| applied.results[write.at] = Err(error.clone())),
+        }
+    }
+
+    /// An operation that reads its row first. It holds the row for itself and reads what has been applied, durable or
+    /// not: the log keeps the order, so when its own write is durable then so is what it read.
+    fn read_modify_write(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
+        self.check_whole(op)?;
+        let _row = self.row_locks.exclusive(op.row());
+        self.modify_locked(op)
+    }
+
+    fn modify_locked(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
+        let op = match op {
+            RowOp::CheckAndMutate(check) => {
+                if !self.holds(check)? {
+                    return Ok((OpResult { row: Row::default(), processed: false }, self.ticket_for_applied()));
+                }
+                &check.then
+            }
+            op => op,
+        };
+        let now = self.shared.env.clock.now_ms();
+        let mut pending = Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now };
+        self.gather(op, &mut pending)?;
+        pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
+        let row = sorted_row(&pending.result);
+        let ticket =
+            if pending.cells.is_empty() { self.ticket_for_applied() } else { self.commit(&[&pending.cells], self.level(pending.durability), 1)? };
+        Ok((OpResult { row, processed: true }, ticket))
+    }
+
+    /// Everything that can be checked without the row's lock.
+    fn check_whole(&self, op: &RowOp) -> Result<()> {
+        let mutation = match op {
+            RowOp::Put(op) => op.mutation(),
+            RowOp::Delete(op) => op.mutation(),
+            RowOp::Increment(op) => op.mutation(),
+            RowOp::Append(op) => op.mutation(),
+            RowOp::Mutate(op) => return self.check_row_mutations(op),
+            RowOp::CheckAndMutate(op) => return self.check_condition(op),
+        };
+        mutation.check()?;
+        self.check_writable(mutation.row())?;
+        if mutation.cells().is_empty() && !matches!(op, RowOp::Delete(_)) {
+            return Err(Error::invalid(format!("row {}: the operation names no column; add one", print_bytes(mutation.row()))));
+        }
+        self.check_cells(mutation.cells())
+    }
+
+    fn check_row_mutations(&self, op: &RowMutations) -> Result<()> {
+        halite_types::op::check_row(op.row())?;
+        self.check_writable(op.row())?;
+        for part in &op.ops {
+            same_row(op.row(), part.row())?;
+            if matches!(part, RowOp::Mutate(_) | RowOp::CheckAndMutate(_)) {
+                return Err(Error::invalid(format!(
+                    "row {}: mutations of a row are puts, deletes, increments and appends; apply others by themselves",
+                    print_bytes(op.row())
+                )));
+            }
+            self.check_whole(part)?;
+        }
+        Ok(())
+    }
+
+    fn check_condition(&self, op: &CheckAndMutate) -> Result<()> {
+        halite_types::op::check_row(op.row())?;
+        self.check_writable(op.row())?;
+        same_row(op.row(), op.then.row())?;
+        if matches!(*op.then, RowOp::CheckAndMutate(_)) {
+            return Err(Error::invalid(format!("row {}: a check-and-mutate cannot stand inside another one", print_bytes(op.row()))));
+        }
+        if let Condition::Column { family, .. } = &op.condition {
+            self.state.load().family_index(family)?;
+        }
+        self.check_whole(&op.then)
+    }
+
+    /// Whether the condition holds. The row is locked.
+    fn holds(&self, check: &CheckAndMutate) -> Result<bool> {
+        match &check.condition {
+            Condition::Filter(filter) => {
+                let get = Get::new(check.row().clone()).time_range(check.time_range).filter(filter.clone());
+                Ok(!self.read_applied(&get)?.is_empty())
+            }
+            Condition::Column { family, qualifier, op, value } => {
+                let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);
+                let row = self.read_applied(&get)?;
+                Ok(condition_holds(row.cells().first().map(|cell| cell.value()), *op, value.as_deref()))
+            }
+        }
+    }
+
+    /// Reads a row at the newest applied state. The row is locked.
+    fn read_applied(&self, get: &Get) -> Result<Row> {
+        let trace = ReadTrace::default().into();
+        self.read_row(get, u64::MAX, Tier::Disk, &trace)
+    }
+
+    /// Turns operations on one row into cells. The row is locked.
+    fn gather(&self, op: &RowOp, pending: &mut Pending) -> Result<()> {
+        match op {
+            RowOp::Put(put) => {
+                pending.durability = pending.durability.max(put.mutation().durability);
+                put.mutation().cells().iter().for_each(|cell| pending.cells.push(cell));
+            }
+            RowOp::Delete(delete) => {
+                pending.durability = pending.durability.max(delete.mutation().durability);
+                let cells = self.expand_delete(delete)?;
+                self.stamp_newest(delete.row(), &cells, pending)?;
+            }
+            RowOp::Increment(increment) => {
+                pending.durability = pending.durability.max(increment.mutation().durability);
+                let current = self.current_values(increment.row(), increment.mutation().cells(), increment.time_range)?;
+                for delta in increment.mutation().cells() {
+                    let old = find_column(&current, delta);
+                    let value = add(old, delta)?;
+                    push_new_value(pending, delta, old, &value, increment.return_results);
+                }
+            }
+            RowOp::Append(append) => {
+                pending.durability = pending.durability.max(append.mutation().durability);
+                let current = self.current_values(append.row(), append.mutation().cells(), append.time_range)?;
+                for more in append.mutation().cells() {
+                    let old = find_column(&current, more);
+                    let value = [old.map_or(&[][..], |cell| cell.value()), more.value()].concat();
+                    self.check_size(more.row(), more.family(), more.qualifier(), more.encoded_len() + value.len())?;
+                    push_new_value(pending, more, old, &value, append.return_results);
+                }
+            }
+            RowOp::Mutate(mutations) => {
+                for op in &mutations.ops {
+                    self.gather(op, pending)?;
+                }
+            }
+            RowOp::CheckAndMutate(_) => unreachable!("refused by check_condition and check_row_mutations"),
+        }
+        Ok(())
+    }
+
+    fn current_values(&self, row: &Bytes, columns: &CellsBuilder, time_range: TimeRange) -> Result<Row> {
+        let get = columns
+            .iter()
+            .fold(Get::new(row.clone()), |get, cell| get.column(Bytes::copy_from_slice(cell.family()), Bytes::copy_from_slice(cell.qualifier())));
+        self.read_applied(&get.time_range(time_range))
+    }
+
+    /// Adds markers; those for the newest version of a column get that version's timestamp. The n-th such marker of a
+    /// column is for its n-th newest version. Where there is none the marker gets the time of now, as in HBase.
+    fn stamp_newest(&self, row: &Bytes, markers: &CellsBuilder, pending: &mut Pending) -> Result<()> {
+        let mut earlier: Vec<CellRef<'_>> = Vec::new();
+        for marker in markers {
+            if !is_newest_marker(marker) {
+                pending.cells.push(marker);
+                continue;
+            }
+            earlier.push(marker);
+            let nth = earlier.iter().filter(|other| halite_types::cell::same_column(other.key(), marker.key())).count();
+            let get = Get::new(row.clone())
+                .column(Bytes::copy_from_slice(marker.family()), Bytes::copy_from_slice(marker.qualifier()))
+                .versions(u32::try_from(nth).unwrap_or(u32::MAX));
+            let found = self.read_applied(&get)?;
+            let timestamp = found.iter().nth(nth - 1).map_or(pending.now, |cell| cell.timestamp());
+            pending.cells.push_parts(self::marker(marker.row(), marker.family(), marker.qualifier(), timestamp, CellType::Delete));
+        }
+        Ok(())
+    }
+}
+
+/// Whether an operation can join a batch.
+enum Plain {
+    Yes(Bytes, CellsBuilder, Durability),
+    No(RowOp),
+    Refused(Error),
+}
+
+impl Plain {
+    fn from_mutation(mutation: halite_types::op::Mutation) -> Self {
+        let (row, durability) = (mutation.row().clone(), mutation.durability);
+        Self::Yes(row, mutation.into_cells(), durability)
+    }
+}
+
+fn is_newest_marker(cell: CellRef<'_>) -> bool {
+    cell.type_code() == CellType::Delete.code() && cell.timestamp() == LATEST_TIMESTAMP
+}
+
+fn deletes_newest(delete: &Delete) -> bool {
+    delete.mutation().cells().iter().any(is_newest_marker)
+}
+
+fn marker<'a>(row: &'a [u8], family: &'a [u8], qualifier: &'a [u8], timestamp: i64, cell_type: CellType) -> CellParts<'a> {
+    CellParts { row, family, qualifier, timestamp, cell_type, value: b"", tags: b"" }
+}
+
+fn same_row(outer: &Bytes, inner: &Bytes) -> Result<()> {
+    if outer == inner {
+        return Ok(());
+    }
+    let text =
+        format!("the operation is for row {} and what it applies for row {}; name the same row in both", print_bytes(outer), print_bytes(inner));
+    Err(Error::invalid(text))
+}
+
+/// HBase's `checkAndMutate`: compares `given op stored`; no value and an empty value mean the same.
+fn condition_holds(stored: Option<&[u8]>, op: CompareOp, given: Option<&[u8]>) -> bool {
+    match (stored, given.unwrap_or_default()) {
+        (None, b"") => op != CompareOp::NotEqual,
+        (None, _) => op == CompareOp::NotEqual,
+        (Some(stored), b"") => stored.is_empty() == (op != CompareOp::NotEqual),
+        (Some(stored), given) => op.accepts(given.cmp(stored)),
+    }
+}
+
+fn find_column<'a>(row: &'a Row, wanted: CellRef<'_>) -> Option<CellRef<'a>> {
+    row.cell(wanted.family(), wanted.qualifier())
+}
+
+fn add(old: Option<CellRef<'_>>, delta: CellRef<'_>) -> Result<[u8; 8]> {
+    let number = |cell: CellRef<'_>| {
+        <[u8; 8]>::try_from(cell.value()).map(i64::from_be_bytes).map_err(|_| {
+            let text = format!(
+                "row {}, column {}:{}: its value has {} bytes and is not an 8-byte counter; put an 8-byte big-endian number there first",
+                print_bytes(cell.row()),
+                print_bytes(cell.family()),
+                print_bytes(cell.qualifier()),
+                cell.value().len()
+            );
+            Error::invalid(text)
+        })
+    };
+    let old = old.map_or(Ok(0), number)?;
+    Ok(old.wrapping_add(number(delta)?).to_be_bytes())
+}
+
+/// Adds the new value of a counter or appended column. Its timestamp is never below the old one's, so that it is the
+/// newest; tags are carried forward.
+fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRef<'_>>, value: &[u8], wanted: bool) {
+    let timestamp = match (change.timestamp(), old) {
+        (_, Some(old)) => old.timestamp().max(pending.now),
+        (LATEST_TIMESTAMP, None) => pending.now,
+        (timestamp, None) => timestamp,
+    };
+    let tags = carried_tags(change, old);
+    let parts = CellParts {
+        row: change.row(),
+        family: change.family(),
+        qualifier: change.qualifier(),
+        timestamp,
+        cell_type: CellType::Put,
+        value,
+        tags: &tags,
+    };
+    pending.cells.push_parts(parts);
+    if wanted {
+        pending.result.push_parts(CellParts { tags: b"", ..parts });
+    }
+}
+
+/// The change's own tags, and those of the old value that are not a time to live the change replaces.
+fn carried_tags(change: CellRef<'_>, old: Option<CellRef<'_>>) -> Vec<u8> {
+    let mut out = change.tags().to_vec();
+    let replaces_ttl = change.ttl_ms().is_some();
+    for (kind, data) in old.into_iter().flat_map(|old| tags(old.tags())) {
+        if !(kind == TAG_TTL && replaces_ttl) {
+            halite_types::cell::write_tag(&mut out, kind, data);
+        }
+    }
+    out
+}
+
+/// The cells as a row: in comparator order.
+fn sorted_row(cells: &CellsBuilder) -> Row {
+    let mut sorted: Vec<CellRef<'_>> = cells.iter().collect();
+    sorted.sort_by(halite_types::cell::compare_cells);
+    let mut out = CellsBuilder::default();
+    sorted.into_iter().for_each(|cell| out.push(cell));
+    let cells: Cells = out.finish();
+    Row::new(cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_compares_the_given_value_with_the_stored_one() {
+        let holds = |stored: Option<&str>, op, given: Option<&str>| condition_holds(stored.map(str::as_bytes), op, given.map(str::as_bytes));
+        assert!(holds(Some("b"), CompareOp::Less, Some("a")));
+        assert!(!holds(Some("a"), CompareOp::Less, Some("b")));
+        assert!(holds(None, CompareOp::Equal, None) && holds(None, CompareOp::Equal, Some("")));
+        assert!(holds(None, CompareOp::NotEqual, Some("x")) && !holds(None, CompareOp::NotEqual, None));
+        assert!(holds(Some(""), CompareOp::Equal, None) && holds(Some("x"), CompareOp::NotEqual, None));
+    }
+}

@@ -1,0 +1,99 @@
+//! Which cells of a row the delete markers seen so far hide (the role of HBase's `ScanDeleteTracker`).
+//!
+//! Markers sort before the cells they hide, so one pass that remembers them is enough: family markers come first in
+//! the row (their qualifier is empty), column markers before the puts of their column. Sequence ids play no part: a
+//! marker hides older timestamps, also of puts written after it.
+
+use halite_types::CellRef;
+use halite_types::cell::CellType;
+
+/// The markers that matter for the cells to come in the current row.
+#[derive(Debug, Default)]
+pub(crate) struct DeleteTracker {
+    /// Newest `DeleteFamily`: hides everything up to it.
+    family: Option<i64>,
+    /// `DeleteFamilyVersion` markers newer than `family`.
+    family_versions: Vec<i64>,
+    /// The `Delete` or `DeleteColumn` marker of the current column.
+    column: Option<ColumnMarker>,
+    /// The qualifier `column` belongs to; kept apart so that its memory is used again.
+    qualifier: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct ColumnMarker {
+    code: u8,
+    timestamp: i64,
+}
+
+/// How a cell is hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// It is not.
+    No,
+    /// This version only.
+    Version,
+    /// This and all older versions of the column.
+    Column,
+}
+
+impl DeleteTracker {
+    /// Forgets everything; called for each row.
+    #[inline]
+    pub(crate) fn reset(&mut self) {
+        self.family = None;
+        self.column = None;
+        self.family_versions.clear();
+    }
+
+    /// Whether nothing can be hidden.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.family.is_none() && self.column.is_none() && self.family_versions.is_empty()
+    }
+
+    /// Remembers a marker.
+    pub(crate) fn add(&mut self, marker: CellRef<'_>) {
+        let (timestamp, code) = (marker.timestamp(), marker.type_code());
+        if self.family.is_some_and(|family| timestamp <= family) {
+            return;
+        }
+        if code == CellType::DeleteFamily.code() {
+            self.family = Some(timestamp);
+        } else if code == CellType::DeleteFamilyVersion.code() {
+            self.family_versions.push(timestamp);
+        } else {
+            let wider_is_known = self.column.as_ref().is_some_and(|known| code < known.code && self.qualifier == marker.qualifier());
+            if !wider_is_known {
+                self.column = Some(ColumnMarker { code, timestamp });
+                self.qualifier.clear();
+                self.qualifier.extend_from_slice(marker.qualifier());
+            }
+        }
+    }
+
+    /// Whether `cell`, which comes after all markers added, is hidden.
+    pub(crate) fn hides(&mut self, cell: CellRef<'_>) -> Hidden {
+        let timestamp = cell.timestamp();
+        if self.family.is_some_and(|family| timestamp <= family) {
+            return Hidden::Column;
+        }
+        if self.family_versions.contains(&timestamp) {
+            return Hidden::Version;
+        }
+        match &self.column {
+            Some(marker) if self.qualifier == cell.qualifier() => {
+                if marker.code == CellType::DeleteColumn.code() {
+                    return Hidden::Column;
+                }
+                if marker.timestamp == timestamp {
+                    return Hidden::Version;
+                }
+            }
+            _ => {}
+        }
+        // The marker is for a newer version or an earlier column: it hides nothing that is still to come.
+        self.column = None;
+        Hidden::No
+    }
+}

@@ -1,0 +1,276 @@
+//! Which cells of a store survive a read, a flush or a compaction (the role of HBase's `ScanQueryMatcher`).
+//!
+//! The matcher sees the cells of one row at a time, in comparator order, and answers each with a [`MatchCode`]. It
+//! holds no file, lock or thread. The order of the checks matters and is HBase's: too old, delete marker, hidden,
+//! time range, column, versions, filter.
+
+use bytes::Bytes;
+use halite_types::{CellRef, KeepDeletedCells, TimeRange};
+
+use super::columns::{ColumnTracker, VersionLimits};
+use super::deletes::{DeleteTracker, Hidden};
+use super::filter::{FilterState, ReturnCode};
+
+/// What to do with a cell, and where to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MatchCode {
+    /// Let it through; on to the next cell.
+    Include,
+    /// Let it through; nothing more is wanted of its column.
+    IncludeAndSeekNextColumn,
+    /// Let it through; nothing more is wanted of its row.
+    IncludeAndSeekNextRow,
+    /// Leave it out; on to the next cell.
+    Skip,
+    /// Leave it out and the rest of its column too.
+    SeekNextColumn,
+    /// Leave it out and the rest of its row too.
+    SeekNextRow,
+    /// Leave it out; the filter knows where to go on.
+    SeekNextUsingHint,
+}
+
+/// What a family's descriptor says about the life of its cells, with the time it is applied at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retention {
+    pub(crate) max_versions: u32,
+    pub(crate) min_versions: u32,
+    pub(crate) keep_deleted: KeepDeletedCells,
+    /// Older timestamps are expired.
+    pub(crate) oldest_unexpired: i64,
+    /// The time of the read, for cells with a time to live of their own.
+    pub(crate) now: i64,
+}
+
+/// What the matcher is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// A read: deleted cells are hidden, markers are not shown.
+    User,
+    /// A raw scan: everything is shown.
+    Raw,
+    /// A flush or minor compaction: markers stay.
+    RetainDeletes,
+    /// A compaction of all files of a store: markers go as far as `KEEP_DELETED_CELLS` allows.
+    DropDeletes {
+        /// No put in the store is older than this.
+        earliest_put: i64,
+    },
+}
+
+/// A matcher for one store.
+#[derive(Debug)]
+pub(crate) struct Matcher {
+    mode: Mode,
+    retention: Retention,
+    time_range: TimeRange,
+    columns: ColumnTracker,
+    deletes: DeleteTracker,
+    /// With a filter: how many versions of a column may come out behind it, and the column being counted.
+    versions_after_filter: u32,
+    after_filter: u32,
+    after_filter_column: Option<Vec<u8>>,
+}
+
+/// What a read wants of one store.
+pub(crate) struct UserQuery {
+    pub(crate) columns: Option<Vec<Bytes>>,
+    pub(crate) time_range: TimeRange,
+    pub(crate) max_versions: u32,
+    pub(crate) raw: bool,
+    pub(crate) has_filter: bool,
+}
+
+impl Matcher {
+    /// For a get or scan.
+    pub(crate) fn for_read(query: UserQuery, retention: Retention) -> Self {
+        let result_versions = if query.raw { query.max_versions } else { query.max_versions.min(retention.max_versions) };
+        // A filter may drop versions, so older ones must reach it; they are counted again behind it.
+        let max = match (query.has_filter, query.raw) {
+            (false, _) => result_versions,
+            (true, true) => u32::MAX,
+            (true, false) => retention.max_versions,
+        };
+        let oldest_unexpired = if query.raw { i64::MIN } else { retention.oldest_unexpired };
+        let limits = VersionLimits { max, min: retention.min_versions, oldest_unexpired };
+        Self {
+            mode: if query.raw { Mode::Raw } else { Mode::User },
+            retention: Retention { oldest_unexpired, ..retention },
+            time_range: query.time_range,
+            columns: ColumnTracker::new(query.columns, limits),
+            deletes: DeleteTracker::default(),
+            versions_after_filter: result_versions,
+            after_filter: 0,
+            after_filter_column: None,
+        }
+    }
+
+    /// For a flush or minor compaction.
+    pub(crate) fn for_minor_compaction(retention: Retention) -> Self {
+        Self::for_compaction(Mode::RetainDeletes, retention)
+    }
+
+    /// For a compaction of all files of a store, in which no put is older than `earliest_put`.
+    pub(crate) fn for_major_compaction(retention: Retention, earliest_put: i64) -> Self {
+        Self::for_compaction(Mode::DropDeletes { earliest_put }, retention)
+    }
+
+    fn for_compaction(mode: Mode, retention: Retention) -> Self {
+        let limits = VersionLimits { max: retention.max_versions, min: retention.min_versions, oldest_unexpired: retention.oldest_unexpired };
+        Self {
+            mode,
+            retention,
+            time_range: TimeRange::all(),
+            columns: ColumnTracker::new(None, limits),
+            deletes: DeleteTracker::default(),
+            versions_after_filter: 0,
+            after_filter: 0,
+            after_filter_column: None,
+        }
+    }
+
+    /// Called before the first cell of each row.
+    #[inline]
+    pub(crate) fn start_row(&mut self) {
+        self.columns.reset();
+        self.deletes.reset();
+        self.after_filter_column = None;
+    }
+
+    /// The column to go to after a `SeekNextColumn`: the next one asked for, or `None` for whatever comes next.
+    pub(crate) fn column_hint(&self) -> Option<&[u8]> {
+        self.columns.hint()
+    }
+
+    /// The answer for the next cell of the row.
+    #[inline]
+    pub(crate) fn check(&mut self, cell: CellRef<'_>, filter: Option<&mut FilterState>) -> MatchCode {
+        let timestamp = cell.timestamp();
+        if self.columns.is_too_old(timestamp) {
+            return self.columns.next_row_or_column(cell);
+        }
+        if let Some(ttl) = cell.ttl_ms()
+            && timestamp.saturating_add(ttl) < self.retention.now
+        {
+            return MatchCode::Skip;
+        }
+        match self.mode {
+            Mode::User => {
+                if cell.is_delete() {
+                    self.note_user_delete(cell);
+                    return MatchCode::Skip;
+                }
+                self.check_hidden(cell).unwrap_or_else(|| self.check_column(cell, filter))
+            }
+            Mode::Raw => self.check_column(cell, filter),
+            Mode::RetainDeletes => {
+                if cell.is_delete() {
+                    self.note_compacted_delete(cell);
+                    return MatchCode::Include;
+                }
+                self.check_hidden(cell).unwrap_or_else(|| self.columns.check_versions(cell))
+            }
+            Mode::DropDeletes { earliest_put } => {
+                let decided = if cell.is_delete() {
+                    self.note_compacted_delete(cell);
+                    self.drop_delete(cell, earliest_put)
+                } else {
+                    self.check_hidden(cell)
+                };
+                decided.unwrap_or_else(|| self.columns.check_versions(cell))
+            }
+        }
+    }
+
+    fn note_user_delete(&mut self, marker: CellRef<'_>) {
+        // A family that keeps deleted cells can be read as of a time before the marker.
+        let counts = if self.retention.keep_deleted == KeepDeletedCells::False {
+            self.time_range.is_all() || marker.timestamp() >= self.time_range.min()
+        } else {
+            self.time_range.contains(marker.timestamp())
+        };
+        if counts {
+            self.deletes.add(marker);
+        }
+    }
+
+    fn note_compacted_delete(&mut self, marker: CellRef<'_>) {
+        let forgets = match self.retention.keep_deleted {
+            KeepDeletedCells::False => true,
+            KeepDeletedCells::True => false,
+            KeepDeletedCells::Ttl => marker.timestamp() < self.retention.oldest_unexpired,
+        };
+        if forgets {
+            self.deletes.add(marker);
+        }
+    }
+
+    /// What becomes of a marker when all files are compacted; `None` means that it counts as a version.
+    fn drop_delete(&mut self, marker: CellRef<'_>, earliest_put: i64) -> Option<MatchCode> {
+        let keeps = match self.retention.keep_deleted {
+            KeepDeletedCells::False => false,
+            KeepDeletedCells::True => true,
+            KeepDeletedCells::Ttl => marker.timestamp() >= self.retention.oldest_unexpired,
+        };
+        if !keeps {
+            return Some(MatchCode::Skip);
+        }
+        (marker.timestamp() < earliest_put).then(|| self.columns.next_row_or_column(marker))
+    }
+
+    #[inline]
+    fn check_hidden(&mut self, cell: CellRef<'_>) -> Option<MatchCode> {
+        if self.deletes.is_empty() {
+            return None;
+        }
+        match self.deletes.hides(cell) {
+            Hidden::No => None,
+            Hidden::Version => Some(MatchCode::Skip),
+            Hidden::Column => Some(self.columns.next_row_or_column(cell)),
+        }
+    }
+
+    #[inline]
+    fn check_column(&mut self, cell: CellRef<'_>, filter: Option<&mut FilterState>) -> MatchCode {
+        match self.time_range.compare(cell.timestamp()) {
+            std::cmp::Ordering::Greater => return MatchCode::Skip,
+            std::cmp::Ordering::Less => return self.columns.next_row_or_column(cell),
+            std::cmp::Ordering::Equal => {}
+        }
+        match self.columns.check_column(cell) {
+            MatchCode::Include => {}
+            code => return code,
+        }
+        let code = self.columns.check_versions(cell);
+        match filter {
+            Some(filter) if !matches!(code, MatchCode::Skip | MatchCode::SeekNextColumn) => self.merge_filter(cell, code, filter),
+            _ => code,
+        }
+    }
+
+    fn merge_filter(&mut self, cell: CellRef<'_>, code: MatchCode, filter: &mut FilterState) -> MatchCode {
+        use MatchCode::{Include, IncludeAndSeekNextColumn, IncludeAndSeekNextRow, SeekNextColumn, SeekNextRow, SeekNextUsingHint, Skip};
+        let mut code = match (filter.filter_cell(cell), code) {
+            (ReturnCode::Skip, IncludeAndSeekNextColumn) => return SeekNextColumn,
+            (ReturnCode::Skip | ReturnCode::NextCol, IncludeAndSeekNextRow) | (ReturnCode::NextRow, _) => return SeekNextRow,
+            (ReturnCode::Skip, _) => return Skip,
+            (ReturnCode::NextCol, _) => return self.columns.next_row_or_column(cell),
+            (ReturnCode::SeekNextUsingHint, _) => return SeekNextUsingHint,
+            (ReturnCode::IncludeAndNextCol, Include) => IncludeAndSeekNextColumn,
+            (ReturnCode::IncludeAndSeekNextRow, _) => IncludeAndSeekNextRow,
+            (ReturnCode::Include | ReturnCode::IncludeAndNextCol, code) => code,
+        };
+        if self.after_filter_column.as_deref() != Some(cell.qualifier()) {
+            self.after_filter_column = Some(cell.qualifier().to_vec());
+            self.after_filter = 0;
+        }
+        self.after_filter += 1;
+        if self.after_filter > self.versions_after_filter {
+            code = if code == IncludeAndSeekNextRow { SeekNextRow } else { SeekNextColumn };
+        }
+        if matches!(code, IncludeAndSeekNextColumn | SeekNextColumn) {
+            self.columns.finish_column(cell);
+        }
+        code
+    }
+}

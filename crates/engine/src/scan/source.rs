@@ -1,0 +1,168 @@
+//! Where the cells of a merge come from: a memstore as of a read point, or a store file, whole or clipped to a region.
+
+use std::sync::Arc;
+
+use halite_types::cell::{MAX_ROW_BYTES, compare_keys, first_on_row, key_row, write_key};
+use halite_types::{CellRef, LATEST_TIMESTAMP, Result};
+
+use crate::cache::{FileBlocks, ReadBlocks};
+use crate::hfile;
+use crate::memstore;
+use crate::store::{Clip, StoreFile};
+
+/// One sorted run of cells.
+pub(crate) enum Source {
+    /// The cells of a memstore up to a sequence id.
+    Memstore { cursor: memstore::Cursor, read_point: u64 },
+    /// The cells of a store file.
+    File(FileSource),
+}
+
+/// A cursor over a store file. It keeps the file from being removed.
+pub(crate) struct FileSource {
+    cursor: hfile::Cursor<FileBlocks>,
+    file: Arc<StoreFile>,
+    /// Whether the cursor stands behind the clip.
+    past_clip: bool,
+}
+
+impl FileSource {
+    pub(crate) fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>) -> Self {
+        Self { cursor, file, past_clip: false }
+    }
+
+    fn clip(&self) -> Option<&Clip> {
+        self.file.clip.as_ref()
+    }
+
+    #[inline]
+    fn check_clip(&mut self) {
+        if let Some(clip) = &self.file.clip {
+            self.past_clip = self.cursor.peek().is_some_and(|cell| clip.is_past_end(cell.row()));
+        }
+    }
+
+    /// The key to seek instead of `key`, if the clip begins behind it.
+    fn clipped_start(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let start = &self.clip()?.start;
+        let mut first = Vec::new();
+        write_key(&mut first, start, b"", b"", LATEST_TIMESTAMP, halite_types::cell::TYPE_MAXIMUM);
+        compare_keys(key, &first).is_lt().then_some(first)
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        match self.clipped_start(key) {
+            Some(first) => self.cursor.seek(&first)?,
+            None => self.cursor.seek(key)?,
+        }
+        self.check_clip();
+        Ok(())
+    }
+
+    fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+        let end = self.clip().map(|clip| &clip.end).filter(|end| !end.is_empty());
+        let bound = match (row, end) {
+            (Some(row), Some(end)) => Some(row.min(&end[..]).to_vec()),
+            (None, Some(end)) => Some(end.to_vec()),
+            (row, None) => row.map(<[u8]>::to_vec),
+        };
+        match bound {
+            Some(bound) => self.cursor.seek_before(&first_on_row(&bound))?,
+            None => self.cursor.seek_to_last()?,
+        }
+        let found = self.cursor.key().map(|key| key_row(key).to_vec());
+        Ok(found.filter(|row| self.clip().is_none_or(|clip| row[..] >= clip.start[..])))
+    }
+}
+
+impl Source {
+    /// The cells of a memstore up to a sequence id.
+    pub(crate) fn memstore(memstore: &memstore::MemTable, read_point: u64) -> Self {
+        Self::Memstore { cursor: memstore.cursor(), read_point }
+    }
+
+    /// The cells of a store file, through `blocks`.
+    pub(crate) fn file(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>) -> Self {
+        let cursor = hfile::Cursor::new(Arc::clone(file.reader()), blocks.of(file));
+        Self::File(FileSource::new(Arc::clone(file), cursor))
+    }
+
+    /// The next cell.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<CellRef<'_>> {
+        match self {
+            Self::Memstore { cursor, .. } => cursor.peek(),
+            Self::File(file) if file.past_clip => None,
+            Self::File(file) => file.cursor.peek(),
+        }
+    }
+
+    /// On to the next cell.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        match self {
+            Self::Memstore { cursor, read_point } => {
+                cursor.next();
+                skip_unseen(cursor, *read_point);
+            }
+            Self::File(file) => {
+                file.cursor.advance()?;
+                file.check_clip();
+            }
+        }
+        Ok(())
+    }
+
+    /// To the first cell at or behind `key`, wherever it was.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        match self {
+            Self::Memstore { cursor, read_point } => {
+                cursor.seek(key);
+                skip_unseen(cursor, *read_point);
+                Ok(())
+            }
+            Self::File(file) => file.seek(key),
+        }
+    }
+
+    /// To the first cell at or behind `key`, which lies ahead.
+    pub(crate) fn seek_forward(&mut self, key: &[u8]) -> Result<()> {
+        self.seek(key)
+    }
+
+    /// The largest row before `row`, or the last row of all. The source must be positioned again.
+    pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Memstore { cursor, read_point } => Ok(memstore_row_before(cursor, row, *read_point)),
+            Self::File(file) => file.row_before(row),
+        }
+    }
+}
+
+/// Passes over cells that are not visible yet.
+#[inline]
+fn skip_unseen(cursor: &mut memstore::Cursor, read_point: u64) {
+    while cursor.peek().is_some_and(|cell| cell.sequence() > read_point) {
+        cursor.next();
+    }
+}
+
+fn memstore_row_before(cursor: &mut memstore::Cursor, row: Option<&[u8]>, read_point: u64) -> Option<Vec<u8>> {
+    let mut bound = row.map(<[u8]>::to_vec);
+    loop {
+        match &bound {
+            Some(row) => cursor.seek_before_row(row),
+            // Longer than any row, so behind all of them.
+            None => cursor.seek_before_row(&vec![0xff; MAX_ROW_BYTES + 1]),
+        }
+        let found = cursor.peek()?.row().to_vec();
+        // A row all of whose cells are newer than the read point does not exist yet.
+        while let Some(cell) = cursor.peek().filter(|cell| cell.row() == found) {
+            if cell.sequence() <= read_point {
+                return Some(found);
+            }
+            cursor.next();
+        }
+        bound = Some(found);
+    }
+}

@@ -1,0 +1,195 @@
+//! One family of a region, row by row: the merged cells as the matcher lets them through.
+
+use halite_types::cell::{same_column, write_key};
+use halite_types::{CellRef, CellsBuilder, LATEST_TIMESTAMP, Result};
+
+use super::filter::FilterState;
+use super::matcher::{MatchCode, Matcher};
+use super::merge::Merge;
+
+/// Steps to the next cell that are tried before a seek: neighbours are usually near.
+const STEPS_BEFORE_SEEK: usize = 6;
+
+/// A scanner of one store.
+pub(crate) struct StoreScanner {
+    merge: Merge,
+    matcher: Matcher,
+    limits: StoreLimits,
+    /// Whether it reads a single row, so that nothing has to be sought behind it.
+    single_row: bool,
+    /// Cells of the current row that the matcher let through.
+    row_cells: u32,
+    /// The matcher wants nothing more of the current row.
+    row_finished: bool,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    pub(crate) cells_examined: u64,
+}
+
+/// Cells per row and family.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StoreLimits {
+    pub(crate) limit: Option<u32>,
+    pub(crate) offset: u32,
+}
+
+/// Where a call to [`StoreScanner::read_row`] stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowProgress {
+    /// The store has nothing more of the row.
+    Done,
+    /// As many cells as were asked for are out; there may be more of the row.
+    Full,
+}
+
+impl StoreScanner {
+    pub(crate) fn new(merge: Merge, matcher: Matcher, limits: StoreLimits, single_row: bool) -> Self {
+        Self { merge, matcher, limits, single_row, row_cells: 0, row_finished: false, key: Vec::new(), value: Vec::new(), cells_examined: 0 }
+    }
+
+    /// The next cell of any row, before the matcher has seen it.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<CellRef<'_>> {
+        self.merge.peek()
+    }
+
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.merge.seek(key)
+    }
+
+    pub(crate) fn seek_forward(&mut self, key: &[u8]) -> Result<()> {
+        self.merge.seek_forward(key)
+    }
+
+    pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+        self.merge.row_before(row)
+    }
+
+    /// The next cells belong to a new row.
+    #[inline]
+    pub(crate) fn start_row(&mut self) {
+        self.matcher.start_row();
+        self.row_cells = 0;
+        self.row_finished = false;
+    }
+
+    /// Appends the cells of `row` to `out` until the row ends or `out` has `full_at` cells. When it is done the next
+    /// cell is one of a later row, unless only a single row is read.
+    pub(crate) fn read_row(&mut self, row: &[u8], out: &mut CellsBuilder, filter: &mut Option<FilterState>, full_at: usize) -> Result<RowProgress> {
+        while !self.row_finished {
+            let Some(cell) = self.merge.peek() else { return Ok(RowProgress::Done) };
+            if cell.row() != row || filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
+                return Ok(RowProgress::Done);
+            }
+            if out.len() >= full_at {
+                return Ok(RowProgress::Full);
+            }
+            self.cells_examined += 1;
+            let code = self.matcher.check(cell, filter.as_mut());
+            if matches!(code, MatchCode::Include | MatchCode::IncludeAndSeekNextColumn | MatchCode::IncludeAndSeekNextRow) {
+                self.row_cells += 1;
+                if self.limits.limit.is_some_and(|limit| self.row_cells > limit.saturating_add(self.limits.offset)) {
+                    self.finish_row(row)?;
+                    break;
+                }
+                if self.row_cells > self.limits.offset {
+                    match filter {
+                        Some(filter) if filter.transforms() => out.push(cell.with_value(filter.transform_value(&cell, &mut self.value))),
+                        _ => out.push(cell),
+                    }
+                }
+            }
+            match code {
+                MatchCode::Include | MatchCode::Skip => self.merge.next()?,
+                MatchCode::IncludeAndSeekNextColumn | MatchCode::SeekNextColumn => self.next_column()?,
+                MatchCode::IncludeAndSeekNextRow | MatchCode::SeekNextRow => self.finish_row(row)?,
+                MatchCode::SeekNextUsingHint => self.seek_hint(filter)?,
+            }
+        }
+        Ok(RowProgress::Done)
+    }
+
+    fn finish_row(&mut self, row: &[u8]) -> Result<()> {
+        self.row_finished = true;
+        if self.single_row { Ok(()) } else { self.skip_row(row) }
+    }
+
+    /// On to the first cell behind `row`.
+    pub(crate) fn skip_row(&mut self, row: &[u8]) -> Result<()> {
+        for _ in 0..STEPS_BEFORE_SEEK {
+            match self.merge.peek() {
+                Some(cell) if cell.row() == row => self.merge.next()?,
+                _ => return Ok(()),
+            }
+        }
+        self.key.clear();
+        write_key(&mut self.key, row, b"", b"", i64::MIN, halite_types::cell::TYPE_MINIMUM);
+        self.merge.seek_forward(&self.key)
+    }
+
+    /// On to the next column the matcher wants, which is behind the current one.
+    fn next_column(&mut self) -> Result<()> {
+        let Some(cell) = self.merge.peek() else { return Ok(()) };
+        self.key.clear();
+        self.key.extend_from_slice(cell.key());
+        for _ in 0..STEPS_BEFORE_SEEK {
+            self.merge.next()?;
+            match self.merge.peek() {
+                Some(cell) if same_column(cell.key(), &self.key) => {}
+                Some(cell) if self.is_before_hint(cell) => {}
+                _ => return Ok(()),
+            }
+        }
+        let Some(cell) = self.merge.peek() else { return Ok(()) };
+        let (row, family) = (cell.row(), cell.family());
+        let mut target = std::mem::take(&mut self.key);
+        target.clear();
+        match self.matcher.column_hint() {
+            Some(qualifier) => write_key(&mut target, row, family, qualifier, LATEST_TIMESTAMP, halite_types::cell::TYPE_MAXIMUM),
+            None => write_key(&mut target, row, family, cell.qualifier(), i64::MIN, halite_types::cell::TYPE_MINIMUM),
+        }
+        let result = self.merge.seek_forward(&target);
+        self.key = target;
+        result
+    }
+
+    /// Whether the matcher wants a later column of this row.
+    fn is_before_hint(&self, cell: CellRef<'_>) -> bool {
+        let same_row = cell.row() == halite_types::cell::key_row(&self.key);
+        same_row && self.matcher.column_hint().is_some_and(|hint| cell.qualifier() < hint)
+    }
+
+    fn seek_hint(&mut self, filter: &mut Option<FilterState>) -> Result<()> {
+        let Some(cell) = self.merge.peek() else { return Ok(()) };
+        match filter.as_mut().and_then(|filter| filter.next_cell_hint(cell)) {
+            // A hint that does not lead forward would never end.
+            Some(hint) if halite_types::cell::compare_keys(&hint, cell.key()).is_gt() => self.merge.seek_forward(&hint),
+            _ => self.merge.next(),
+        }
+    }
+
+    /// For flush and compaction: the next cell that survives, in order over all rows.
+    pub(crate) fn compact(&mut self, mut each: impl FnMut(CellRef<'_>) -> Result<()>) -> Result<()> {
+        let mut row: Vec<u8> = Vec::new();
+        let mut any = false;
+        while let Some(cell) = self.merge.peek() {
+            if !any || cell.row() != row {
+                any = true;
+                row.clear();
+                row.extend_from_slice(cell.row());
+                self.matcher.start_row();
+            }
+            self.cells_examined += 1;
+            let code = self.matcher.check(cell, None);
+            if matches!(code, MatchCode::Include | MatchCode::IncludeAndSeekNextColumn | MatchCode::IncludeAndSeekNextRow) {
+                each(cell)?;
+            }
+            match code {
+                MatchCode::SeekNextColumn | MatchCode::IncludeAndSeekNextColumn => self.next_column()?,
+                MatchCode::SeekNextRow | MatchCode::IncludeAndSeekNextRow => self.skip_row(&row)?,
+                _ => self.merge.next()?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! What a read touched on its way: the figures behind `explain` and the region's counters.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! trace {
+    ($($(#[doc = $doc:literal])* $name:ident: $add:ident),* $(,)?) => {
+        /// Counts of what one read did. Shared by its cursors, hence atomic; nothing else reads it meanwhile.
+        #[derive(Debug, Default)]
+        pub struct ReadTrace {
+            $($(#[doc = $doc])* $name: AtomicU64,)*
+        }
+
+        impl ReadTrace {
+            $(
+                $(#[doc = $doc])*
+                pub fn $name(&self) -> u64 {
+                    self.$name.load(Ordering::Relaxed)
+                }
+
+                #[inline]
+                pub(crate) fn $add(&self, count: u64) {
+                    // One thread writes: a load and a store are cheaper than a locked addition.
+                    self.$name.store(self.$name.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+                }
+            )*
+        }
+    };
+}
+
+trace! {
+    /// Rows looked at, returned or not.
+    rows_examined: add_rows_examined,
+    /// Rows returned.
+    rows_returned: add_rows_returned,
+    /// Cells looked at, returned or not.
+    cells_examined: add_cells_examined,
+    /// Cells returned.
+    cells_returned: add_cells_returned,
+    /// Bytes of the cells returned.
+    bytes_returned: add_bytes_returned,
+    /// Memstores read.
+    memstores_read: add_memstores_read,
+    /// Store files read.
+    files_read: add_files_read,
+    /// Store files left out because their rows or timestamps lie elsewhere.
+    files_out_of_range: add_files_out_of_range,
+    /// Store files left out by their bloom filter.
+    files_without_key: add_files_without_key,
+    /// Blocks found in the cache.
+    blocks_cached: add_blocks_cached,
+    /// Blocks read from the disk.
+    blocks_read: add_blocks_read,
+    /// Bytes of the blocks read from the disk.
+    block_bytes_read: add_block_bytes_read,
+}

@@ -1,0 +1,74 @@
+//! What all regions of an engine share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use halite_types::{Result, TableName};
+
+use crate::background::Background;
+use crate::cache::BlockCache;
+use crate::catalog::Manifest;
+use crate::env::Env;
+use crate::memstore::MemTable;
+use crate::options::Options;
+use crate::region::Region;
+use crate::store::StoreFiles;
+use crate::wal::Wal;
+
+/// The parts every region uses.
+pub(crate) struct Shared {
+    pub(crate) env: Env,
+    pub(crate) options: Options,
+    pub(crate) wal: Arc<Wal>,
+    pub(crate) manifest: Manifest,
+    pub(crate) files: StoreFiles,
+    pub(crate) cache: Arc<BlockCache>,
+    pub(crate) background: Background,
+    /// Table, region and family directories of regions that were split or merged away.
+    pub(crate) retired_regions: Mutex<Vec<(TableName, String, Vec<String>)>>,
+    /// Bytes written by flushes and by compactions.
+    pub(crate) flushed_bytes: AtomicU64,
+    pub(crate) compacted_bytes: AtomicU64,
+}
+
+impl Shared {
+    /// An empty memstore.
+    pub(crate) fn new_memtable(&self) -> Arc<MemTable> {
+        Arc::new(MemTable::new(self.options.memstore_chunk_bytes))
+    }
+
+    fn flush_bytes(&self, region: &Region) -> u64 {
+        region.snapshot_ref().descriptor.memstore_flush_bytes().unwrap_or(self.options.memstore_flush_bytes)
+    }
+
+    /// Lets a write in when its region has room; waits for the flush, or does it, when it has not.
+    ///
+    /// # Errors
+    /// `Busy` when flushing failed: the text says why.
+    pub(crate) fn admit(&self, region: &Region) -> Result<()> {
+        let most = self.flush_bytes(region).saturating_mul(self.options.memstore_block_multiplier);
+        let is_full =
+            || region.memstore_bytes() as u64 >= most || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes / 2 * 3;
+        if !is_full() {
+            return Ok(());
+        }
+        self.background.wait_for_room(region, is_full)
+    }
+
+    /// Asks for a flush of the region if its memstores have grown enough.
+    pub(crate) fn note_write(&self, region: &Region) {
+        let bytes = region.memstore_bytes() as u64;
+        self.background.note_memstore(region, bytes);
+        if bytes >= self.flush_bytes(region) || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes {
+            self.background.request_flush(region, bytes >= self.flush_bytes(region));
+        }
+    }
+
+    pub(crate) fn add_flushed(&self, bytes: u64) {
+        self.flushed_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_compacted(&self, bytes: u64) {
+        self.compacted_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,39 @@
+//! One family of a region: its memstores and store files, as one immutable snapshot.
+
+mod file;
+mod write;
+
+use std::sync::Arc;
+
+pub(crate) use file::{Clip, StoreFile, StoreFiles};
+pub(crate) use write::{NewFile, STORE_ID_KEY, write_file};
+
+use crate::memstore::MemTable;
+
+/// Everything that holds cells of a store at one moment. Readers keep it; a write to the active memstore shows in it,
+/// under a newer sequence id.
+#[derive(Clone)]
+pub(crate) struct StoreSnapshot {
+    pub(crate) active: Arc<MemTable>,
+    /// Memstores being flushed, oldest first.
+    pub(crate) frozen: Vec<Arc<MemTable>>,
+    /// Store files, the one with the highest sequence ids first.
+    pub(crate) files: Vec<Arc<StoreFile>>,
+}
+
+impl StoreSnapshot {
+    /// Memory of the cells that are not in a file.
+    pub(crate) fn memstore_bytes(&self) -> usize {
+        self.active.bytes() + self.frozen.iter().map(|table| table.bytes()).sum::<usize>()
+    }
+
+    /// The memstores that hold anything.
+    pub(crate) fn memstores(&self) -> impl Iterator<Item = &Arc<MemTable>> {
+        std::iter::once(&self.active).chain(&self.frozen).filter(|table| !table.is_empty())
+    }
+
+    /// Sorts files newest first.
+    pub(crate) fn sort_files(files: &mut [Arc<StoreFile>]) {
+        files.sort_by(|a, b| b.max_sequence().cmp(&a.max_sequence()).then_with(|| a.entry.name.cmp(&b.entry.name)));
+    }
+}

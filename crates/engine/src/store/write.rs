@@ -1,0 +1,93 @@
+//! Making a store file: in the region's `.tmp`, synced, moved to its place, and only then named by the manifest.
+
+use std::sync::Arc;
+
+use halite_types::{CellRef, Error, RegionInfo, Result};
+
+use super::StoreFile;
+use crate::catalog::{FileEntry, layout};
+use crate::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
+use crate::region::Family;
+use crate::shared::Shared;
+
+/// The key of the file info entry that marks a file as written by a certain store.
+pub(crate) const STORE_ID_KEY: &str = "HALITE_STORE_ID";
+
+/// What is to be written.
+pub(crate) struct NewFile<'a> {
+    pub(crate) region: &'a RegionInfo,
+    pub(crate) family: &'a Family,
+    /// Whether any cell may carry tags: it changes the layout of every cell of the file.
+    pub(crate) tags: bool,
+    pub(crate) max_sequence: u64,
+    /// Whether all files of the store go into it.
+    pub(crate) major: bool,
+    /// Names of the files merged into it.
+    pub(crate) compacted_from: Vec<String>,
+}
+
+/// Writes the cells that `fill` hands on, in order, and opens the file. Nothing is left behind if there is no cell, or
+/// on failure. The manifest does not name the file yet.
+pub(crate) fn write_file(
+    shared: &Shared,
+    new: NewFile<'_>,
+    fill: impl FnOnce(&mut dyn FnMut(CellRef<'_>) -> Result<()>) -> Result<()>,
+) -> Result<Option<Arc<StoreFile>>> {
+    let (table, region) = (&new.region.table, &new.region.encoded_name);
+    let name = layout::new_file_name(&shared.env);
+    let temporary = format!("{}/{name}", layout::temporary_directory(table, region));
+    let directory = layout::family_directory(table, region, &new.family.name);
+    let path = format!("{directory}/{name}");
+    let result = fill_file(shared, &new, &temporary, fill);
+    let cells = match result {
+        Ok(cells) => cells,
+        Err(error) => {
+            let _ = shared.env.fs.remove_file(&temporary);
+            return Err(error);
+        }
+    };
+    let fs = &shared.env.fs;
+    let failed = |error| Error::io(format!("moving the new store file to {}/{path}", fs.root()), error);
+    if cells == 0 {
+        fs.remove_file(&temporary).map_err(failed)?;
+        return Ok(None);
+    }
+    fs.rename(&temporary, &path).map_err(failed)?;
+    let opened = fs
+        .sync_dir(&directory)
+        .map_err(failed)
+        .and_then(|()| shared.files.open(table, region, &new.family.name, FileEntry { name, target: None }, None));
+    if opened.is_err() {
+        let _ = fs.remove_file(&path);
+    }
+    opened.map(Some)
+}
+
+fn fill_file(
+    shared: &Shared,
+    new: &NewFile<'_>,
+    path: &str,
+    fill: impl FnOnce(&mut dyn FnMut(CellRef<'_>) -> Result<()>) -> Result<()>,
+) -> Result<u64> {
+    let name = format!("{}/{path}", shared.env.fs.root());
+    let file = shared.env.fs.create(path).map_err(|error| Error::io(format!("creating store file {name}"), error))?;
+    let options = WriterOptions {
+        block_bytes: new.family.block_bytes,
+        bloom: new.family.bloom,
+        // A codec that is not written yet is kept in the descriptor and its files are plain.
+        compression: if new.family.compression == "GZ" { Compression::Gz } else { Compression::None },
+        include_tags: new.tags,
+        include_sequence_ids: true,
+        created_ms: shared.env.clock.now_ms(),
+        ..WriterOptions::default()
+    };
+    let mut writer = Writer::create(file, &name, options)?;
+    let mut cells = 0;
+    fill(&mut |cell| {
+        cells += 1;
+        writer.append(cell)
+    })?;
+    writer.set_info(STORE_ID_KEY, shared.manifest.current().store_id.to_vec());
+    writer.finish(StoreFileInfo::compacted(new.max_sequence, new.major, new.compacted_from.clone()))?;
+    Ok(cells)
+}

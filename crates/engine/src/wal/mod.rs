@@ -1,0 +1,482 @@
+//! The write-ahead log: one sequence of segments for all regions, appended in memory, written and synced in groups.
+//!
+//! [`Wal::append`] copies a record into a buffer and gives back the position behind it. Whoever waits for a position
+//! ([`Wal::sync_to`]) takes the `io` lock, and with it the whole buffer: one write and one sync serve everybody whose
+//! records were in it, and they find their position reached when their turn comes. So a lone writer pays no thread
+//! switch, and many writers share each sync. Tasks, which must not block, are served by the log's own thread.
+//!
+//! Lock order: a region's commit lock, then `io`, then `buffer`. A failed write or sync is final: nothing is tried
+//! again, every later call fails, and the next opening shows what survived.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::task::{Poll, Waker};
+
+use halite_types::{Error, ErrorKind, Result};
+
+use crate::commit::Mvcc;
+use crate::env::{Env, FileWriter};
+
+mod format;
+mod recovery;
+
+pub(crate) use recovery::{Recovered, recover};
+
+use format::{MARK_BYTES, SegmentHeader};
+
+/// The directory of the segments.
+pub(crate) const DIRECTORY: &str = "halite/wal";
+
+/// The path of a segment.
+pub(crate) fn segment_path(number: u64) -> String {
+    format!("{DIRECTORY}/{number:016}.wal")
+}
+
+/// What the log is told once.
+#[derive(Clone, Debug)]
+pub(crate) struct WalOptions {
+    /// Whether an ordinary write waits for the disk (`fdatasync`) or only for the operating system.
+    pub(crate) fsync: bool,
+    /// A segment of this size is closed and the next one begun.
+    pub(crate) segment_bytes: u64,
+    /// Bytes in the buffer at which an appender writes them out itself.
+    pub(crate) buffer_bytes_max: usize,
+}
+
+/// How far the log must be before a write is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// Written a moment later; nobody waits.
+    Async,
+    /// Handed to the operating system.
+    Flush,
+    /// On the disk.
+    Fsync,
+}
+
+/// The log of a store.
+pub(crate) struct Wal {
+    env: Env,
+    options: WalOptions,
+    store_id: [u8; 16],
+    buffer: Mutex<Buffer>,
+    /// Wakes the log's own thread; goes with `buffer`.
+    work: Condvar,
+    io: Mutex<Io>,
+    /// Position up to which everything has been written.
+    written: AtomicU64,
+    /// Position up to which everything has been synced.
+    synced: AtomicU64,
+    /// Bytes written to segments since the store was opened.
+    bytes_written: AtomicU64,
+    failure: OnceLock<Error>,
+}
+
+/// Records that have not been written. Positions count bytes appended since the store was opened.
+struct Buffer {
+    /// Room for a mark, then the records.
+    bytes: Vec<u8>,
+    end: u64,
+    wants_fsync: bool,
+    /// Read points to move when the records are as safe as was asked for.
+    completions: Vec<(Arc<Mvcc>, u64)>,
+    /// Newest sequence id of each region in the buffer.
+    regions: HashMap<u64, u64>,
+    /// Tasks waiting for a position.
+    waiters: Vec<Waiter>,
+    /// Whether the log's own thread has something to do, or should end.
+    nudged: bool,
+    closing: bool,
+}
+
+struct Waiter {
+    position: u64,
+    fsync: bool,
+    waker: Waker,
+}
+
+/// The segments; holding it is the right to write.
+struct Io {
+    /// `None` until the first write, so that opening and closing a store leaves no segment behind.
+    segment: Option<OpenSegment>,
+    next_number: u64,
+    previous_bytes: u64,
+    /// Closed segments, oldest first.
+    closed: VecDeque<Segment>,
+    /// Sequence id up to which each region's cells are in store files.
+    flushed: HashMap<u64, u64>,
+    /// The buffer that is not in use.
+    spare: Vec<u8>,
+}
+
+struct OpenSegment {
+    file: Box<dyn FileWriter>,
+    bytes: u64,
+    durable_bytes: u64,
+    marked_bytes: u64,
+    segment: Segment,
+}
+
+/// A segment and the newest sequence id of each region in it.
+pub(crate) struct Segment {
+    pub(crate) number: u64,
+    pub(crate) regions: HashMap<u64, u64>,
+}
+
+impl Wal {
+    /// A log that has not looked at the segments there are; [`Wal::resume`] tells it before the first write.
+    pub(crate) fn new(env: Env, options: WalOptions, store_id: [u8; 16]) -> Self {
+        Self {
+            env,
+            options,
+            store_id,
+            buffer: Mutex::new(Buffer {
+                bytes: vec![0; MARK_BYTES],
+                end: 0,
+                wants_fsync: false,
+                completions: Vec::new(),
+                regions: HashMap::new(),
+                waiters: Vec::new(),
+                nudged: false,
+                closing: false,
+            }),
+            work: Condvar::new(),
+            io: Mutex::new(Io {
+                segment: None,
+                next_number: 1,
+                previous_bytes: 0,
+                closed: VecDeque::new(),
+                flushed: HashMap::new(),
+                spare: vec![0; MARK_BYTES],
+            }),
+            written: AtomicU64::new(0),
+            synced: AtomicU64::new(0),
+            bytes_written: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        }
+    }
+
+    /// Goes on behind the segments that were read back.
+    pub(crate) fn resume(&self, recovered: Recovered) {
+        let mut io = self.io();
+        io.next_number = recovered.next_number;
+        io.previous_bytes = recovered.last_bytes;
+        io.closed = recovered.segments.into();
+    }
+
+    fn buffer(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().expect("nothing panics while it holds the log's buffer")
+    }
+
+    fn io(&self) -> MutexGuard<'_, Io> {
+        self.io.lock().expect("nothing panics while it writes the log")
+    }
+
+    /// The level at which an ordinary write is complete.
+    pub(crate) fn default_level(&self) -> Level {
+        if self.options.fsync { Level::Fsync } else { Level::Flush }
+    }
+
+    /// Bytes written to segments since the store was opened.
+    pub(crate) fn bytes_written(&self) -> u64 {
+        self.bytes_written.load(Ordering::Relaxed)
+    }
+
+    /// The error that stopped the log, if one did.
+    ///
+    /// # Errors
+    /// `Stopped`, or the first failure's own kind.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.failure.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Appends a write of `region` and returns the position behind it. The caller holds the region's commit lock, so
+    /// the order of a region's sequence ids is the order of the log.
+    pub(crate) fn append<'a>(&self, region: u64, mvcc: &Arc<Mvcc>, level: Level, cells: impl Iterator<Item = &'a [u8]>) -> Result<u64> {
+        self.check()?;
+        let mut buffer = self.buffer();
+        let sequence = mvcc.next();
+        let before = buffer.bytes.len();
+        format::write_cells(&mut buffer.bytes, region, sequence, cells);
+        buffer.end += (buffer.bytes.len() - before) as u64;
+        buffer.regions.insert(region, sequence);
+        buffer.wants_fsync |= level == Level::Fsync;
+        buffer.complete_later(mvcc, sequence);
+        let end = buffer.end;
+        if level == Level::Async {
+            self.nudge(&mut buffer);
+        }
+        let full = buffer.bytes.len() >= self.options.buffer_bytes_max;
+        drop(buffer);
+        if full {
+            self.sync_to(end, false)?;
+        }
+        Ok(end)
+    }
+
+    /// Lets `sequence`, which is not in the log, become visible after everything appended so far; returns the position
+    /// to wait for. The caller holds the region's commit lock.
+    pub(crate) fn follow(&self, mvcc: &Arc<Mvcc>, sequence: u64) -> u64 {
+        let mut buffer = self.buffer();
+        // What is being written right now completes before anything in the buffer does.
+        buffer.complete_later(mvcc, sequence);
+        // A position of its own, so that waiting for it means waiting for the group that completes it.
+        buffer.end += 1;
+        self.nudge(&mut buffer);
+        buffer.end
+    }
+
+    fn nudge(&self, buffer: &mut Buffer) {
+        if !buffer.nudged {
+            buffer.nudged = true;
+            self.work.notify_one();
+        }
+    }
+
+    /// The position behind everything appended so far.
+    pub(crate) fn end(&self) -> u64 {
+        self.buffer().end
+    }
+
+    fn is_reached(&self, position: u64, fsync: bool) -> bool {
+        let mark = if fsync { &self.synced } else { &self.written };
+        mark.load(Ordering::Acquire) >= position
+    }
+
+    /// Writes, and with `fsync` syncs, everything up to `position`, unless somebody else has.
+    pub(crate) fn sync_to(&self, position: u64, fsync: bool) -> Result<()> {
+        if self.is_reached(position, fsync) {
+            return Ok(());
+        }
+        let mut io = self.io();
+        if self.is_reached(position, fsync) {
+            return Ok(());
+        }
+        self.check()?;
+        self.write_group(&mut io, fsync)
+    }
+
+    /// Writes out and syncs whatever there is, and completes it all.
+    pub(crate) fn sync_all(&self) -> Result<()> {
+        let mut io = self.io();
+        self.check()?;
+        self.write_group(&mut io, true)
+    }
+
+    /// For tasks: whether `position` is reached; if not, `waker` is called when it is.
+    pub(crate) fn poll_sync(&self, position: u64, fsync: bool, waker: &Waker) -> Poll<Result<()>> {
+        if self.is_reached(position, fsync) {
+            return Poll::Ready(Ok(()));
+        }
+        if let Err(error) = self.check() {
+            return Poll::Ready(Err(error));
+        }
+        let mut buffer = self.buffer();
+        buffer.waiters.push(Waiter { position, fsync, waker: waker.clone() });
+        self.nudge(&mut buffer);
+        drop(buffer);
+        // The position may have been reached between the look and the registration.
+        if self.is_reached(position, fsync) || self.failure.get().is_some() {
+            return Poll::Ready(self.check());
+        }
+        Poll::Pending
+    }
+
+    /// Takes the buffer, writes it as one, syncs if anybody asked for that, and completes what was in it.
+    fn write_group(&self, io: &mut Io, fsync: bool) -> Result<()> {
+        let spare = std::mem::take(&mut io.spare);
+        let (mut group, end, regions, completions, fsync) = {
+            let mut buffer = self.buffer();
+            let bytes = std::mem::replace(&mut buffer.bytes, spare);
+            let fsync = fsync || buffer.wants_fsync;
+            buffer.wants_fsync = false;
+            (bytes, buffer.end, std::mem::take(&mut buffer.regions), std::mem::take(&mut buffer.completions), fsync)
+        };
+        let result = self.write_bytes(io, &mut group, regions, fsync);
+        // Keep the memory for the group after next, but not that of a rare huge batch.
+        group.truncate(MARK_BYTES);
+        group.shrink_to(1 << 20);
+        io.spare = group;
+        if let Err(error) = result {
+            let _ = self.failure.set(error.clone());
+            self.wake_waiters();
+            return Err(error);
+        }
+        self.written.store(end, Ordering::Release);
+        if fsync {
+            self.synced.store(end, Ordering::Release);
+        }
+        for (mvcc, sequence) in completions {
+            mvcc.complete(sequence);
+        }
+        self.wake_waiters();
+        Ok(())
+    }
+
+    fn wake_waiters(&self) {
+        let failed = self.failure.get().is_some();
+        let mut buffer = self.buffer();
+        if buffer.waiters.is_empty() {
+            return;
+        }
+        let (ready, waiting) = std::mem::take(&mut buffer.waiters).into_iter().partition(|w| failed || self.is_reached(w.position, w.fsync));
+        buffer.waiters = waiting;
+        drop(buffer);
+        let ready: Vec<Waiter> = ready;
+        for waiter in ready {
+            waiter.waker.wake();
+        }
+    }
+
+    /// Writes a group, whose first bytes are room for a mark, to the current segment.
+    fn write_bytes(&self, io: &mut Io, group: &mut [u8], regions: HashMap<u64, u64>, fsync: bool) -> Result<()> {
+        let (room, records) = group.split_at_mut(MARK_BYTES);
+        if io.segment.as_ref().is_some_and(|open| open.bytes >= self.options.segment_bytes) {
+            self.close_segment(io)?;
+        }
+        if !records.is_empty() && io.segment.is_none() {
+            self.begin_segment(io)?;
+        }
+        let Some(open) = io.segment.as_mut() else { return Ok(()) };
+        let path = segment_path(open.segment.number);
+        let failed = |what: &str, error| stopped(&format!("{what} log segment {}/{path}", self.env.fs.root()), error);
+        if !records.is_empty() {
+            let marks = open.durable_bytes > open.marked_bytes;
+            let written = if marks {
+                room.copy_from_slice(&format::mark(open.durable_bytes));
+                open.marked_bytes = open.durable_bytes;
+                &*group
+            } else {
+                &*records
+            };
+            open.file.write_all(written).map_err(|error| failed("writing", error))?;
+            open.bytes += written.len() as u64;
+            self.bytes_written.fetch_add(written.len() as u64, Ordering::Relaxed);
+            for (region, sequence) in regions {
+                open.segment.regions.insert(region, sequence);
+            }
+        }
+        if fsync && open.durable_bytes < open.bytes {
+            open.file.sync().map_err(|error| failed("syncing", error))?;
+            open.durable_bytes = open.bytes;
+        }
+        Ok(())
+    }
+
+    fn begin_segment(&self, io: &mut Io) -> Result<()> {
+        let number = io.next_number;
+        let path = segment_path(number);
+        let failed = |error| stopped(&format!("beginning log segment {}/{path}", self.env.fs.root()), error);
+        let mut file = self.env.fs.create(&path).map_err(failed)?;
+        let header = SegmentHeader { store_id: self.store_id, number, previous_bytes: io.previous_bytes }.encode();
+        file.write_all(&header).map_err(failed)?;
+        // The header is durable before any record: a damaged one is never a torn write.
+        file.sync().map_err(failed)?;
+        self.env.fs.sync_dir(DIRECTORY).map_err(failed)?;
+        io.next_number += 1;
+        let segment = Segment { number, regions: HashMap::new() };
+        io.segment =
+            Some(OpenSegment { file, bytes: header.len() as u64, durable_bytes: header.len() as u64, marked_bytes: header.len() as u64, segment });
+        Ok(())
+    }
+
+    /// Syncs the current segment to its end and puts it with the closed ones.
+    fn close_segment(&self, io: &mut Io) -> Result<()> {
+        let Some(mut open) = io.segment.take() else { return Ok(()) };
+        open.file
+            .sync()
+            .map_err(|error| stopped(&format!("syncing log segment {}/{}", self.env.fs.root(), segment_path(open.segment.number)), error))?;
+        io.previous_bytes = open.bytes;
+        io.closed.push_back(open.segment);
+        self.remove_flushed(io);
+        Ok(())
+    }
+
+    /// Everything of `region` up to `sequence` is in store files: segments that nobody needs any more go.
+    pub(crate) fn release(&self, region: u64, sequence: u64) {
+        let mut io = self.io();
+        let flushed = io.flushed.entry(region).or_default();
+        *flushed = sequence.max(*flushed);
+        self.remove_flushed(&mut io);
+    }
+
+    fn remove_flushed(&self, io: &mut Io) {
+        while let Some(oldest) = io.closed.front() {
+            let needed = oldest.regions.iter().any(|(region, sequence)| io.flushed.get(region).is_none_or(|flushed| flushed < sequence));
+            if needed {
+                break;
+            }
+            // A segment that stays by mistake is read again at the next opening and does no harm.
+            let _ = self.env.fs.remove_file(&segment_path(oldest.number));
+            io.closed.pop_front();
+        }
+    }
+
+    /// The regions whose cells keep the oldest of more than `limit` segments alive.
+    pub(crate) fn regions_to_flush(&self, limit: usize) -> Vec<u64> {
+        let io = self.io();
+        if io.closed.len() <= limit {
+            return Vec::new();
+        }
+        let Some(oldest) = io.closed.front() else { return Vec::new() };
+        let needed = |(region, sequence): (&u64, &u64)| io.flushed.get(region).is_none_or(|flushed| flushed < sequence).then_some(*region);
+        oldest.regions.iter().filter_map(needed).collect()
+    }
+
+    /// After everything has been flushed: takes all segments away.
+    pub(crate) fn close(&self) -> Result<()> {
+        self.sync_all()?;
+        let mut io = self.io();
+        self.close_segment(&mut io)?;
+        if io.closed.is_empty() {
+            self.env.fs.sync_dir(DIRECTORY).map_err(|error| Error::io(format!("syncing {}/{DIRECTORY}", self.env.fs.root()), error))?;
+        }
+        Ok(())
+    }
+
+    /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`].
+    pub(crate) fn run(&self) {
+        loop {
+            let mut buffer = self.buffer();
+            while !buffer.nudged && !buffer.closing {
+                buffer = self.work.wait(buffer).expect("nothing panics while it holds the log's buffer");
+            }
+            if buffer.closing {
+                return;
+            }
+            buffer.nudged = false;
+            let fsync = buffer.waiters.iter().any(|waiter| waiter.fsync);
+            drop(buffer);
+            let mut io = self.io();
+            if self.failure.get().is_none() {
+                // The error is kept as the log's failure, where everybody who waits finds it.
+                let _ = self.write_group(&mut io, fsync);
+            }
+        }
+    }
+
+    /// Ends [`Wal::run`].
+    pub(crate) fn stop(&self) {
+        self.buffer().closing = true;
+        self.work.notify_all();
+    }
+}
+
+impl Buffer {
+    fn complete_later(&mut self, mvcc: &Arc<Mvcc>, sequence: u64) {
+        match self.completions.last_mut() {
+            // A region's ids rise, so the newest completes those before it.
+            Some((last, newest)) if Arc::ptr_eq(last, mvcc) => *newest = sequence,
+            _ => self.completions.push((Arc::clone(mvcc), sequence)),
+        }
+    }
+}
+
+/// The error of a log that cannot go on.
+fn stopped(what: &str, error: std::io::Error) -> Error {
+    let error = Error::io(what, error);
+    let kind = if error.kind() == ErrorKind::DiskFull { ErrorKind::DiskFull } else { ErrorKind::Stopped };
+    Error::new(kind, format!("{}; writing has stopped, reads go on; close the store, mend the cause and open it again", error.message()))
+        .with_source(error)
+}

@@ -1,0 +1,208 @@
+//! The store as a [`Cluster`]: what memory can answer is answered at once, the rest on the pool's threads.
+
+use std::sync::Arc;
+
+use halite_engine::{Engine, TableScanner};
+use halite_types::{
+    Admin, Attributes, Bytes, Cluster, ClusterStatus, CompactionKind, ErrorKind, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp, RowSource,
+    RowStream, Scan, Table, TableDescriptor, TableName, Tier,
+};
+
+use crate::pool::Pool;
+use crate::store::Store;
+
+impl Cluster for Store {
+    fn table(&self, name: &TableName) -> Arc<dyn Table> {
+        Arc::new(ClusterTable { name: name.clone(), engine: Arc::clone(&self.engine), pool: Arc::clone(&self.pool) })
+    }
+
+    fn admin(&self) -> Arc<dyn Admin> {
+        Arc::new(StoreAdmin { engine: Arc::clone(&self.engine), pool: Arc::clone(&self.pool) })
+    }
+}
+
+struct ClusterTable {
+    name: TableName,
+    engine: Arc<Engine>,
+    pool: Arc<Pool>,
+}
+
+impl Table for ClusterTable {
+    fn name(&self) -> &TableName {
+        &self.name
+    }
+
+    fn descriptor(&self) -> Fut<'_, Arc<TableDescriptor>> {
+        Box::pin(std::future::ready(self.engine.descriptor(&self.name)))
+    }
+
+    fn regions(&self) -> Fut<'_, Vec<RegionInfo>> {
+        Box::pin(std::future::ready(self.engine.regions(&self.name)))
+    }
+
+    fn get(&self, gets: Vec<Get>) -> Fut<'_, Vec<Row>> {
+        Box::pin(async move {
+            let table = self.engine.table(&self.name)?;
+            let mut rows = Vec::with_capacity(gets.len());
+            let mut gets = gets.into_iter();
+            for get in gets.by_ref() {
+                match table.get(&get, Tier::Memory) {
+                    Err(error) if error.kind() == ErrorKind::NeedsIo => {
+                        // From the first one that needs the disk on, the rest goes to a thread that may wait for it.
+                        let rest: Vec<Get> = std::iter::once(get).chain(gets).collect();
+                        let more = self.pool.run(move || rest.iter().map(|get| table.get(get, Tier::Disk)).collect::<Result<Vec<Row>>>());
+                        rows.extend(more.await?);
+                        return Ok(rows);
+                    }
+                    row => rows.push(row?),
+                }
+            }
+            Ok(rows)
+        })
+    }
+
+    fn apply(&self, ops: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>> {
+        Box::pin(async move {
+            let table = self.engine.table(&self.name)?;
+            // What reads before it writes may have to wait for the disk.
+            let plain = ops.iter().all(|op| matches!(op, RowOp::Put(_)));
+            let applied = if plain { table.submit(ops) } else { self.pool.run(move || Ok(table.submit(ops))).await? };
+            applied.ticket.await?;
+            Ok(applied.results)
+        })
+    }
+
+    fn scan(&self, scan: Scan) -> RowStream {
+        RowStream::new(Rows {
+            engine: Arc::clone(&self.engine),
+            pool: Arc::clone(&self.pool),
+            state: Some(ScanState::New(self.name.clone(), Box::new(scan))),
+        })
+    }
+}
+
+struct Rows {
+    engine: Arc<Engine>,
+    pool: Arc<Pool>,
+    /// Away with a thread while a batch is read; for good after an error.
+    state: Option<ScanState>,
+}
+
+enum ScanState {
+    New(TableName, Box<Scan>),
+    Open(TableScanner),
+}
+
+impl RowSource for Rows {
+    fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
+        let Some(state) = self.state.take() else { return Box::pin(std::future::ready(Ok(Vec::new()))) };
+        let engine = Arc::clone(&self.engine);
+        let answer = self.pool.run(move || {
+            let mut scanner = match state {
+                ScanState::New(name, scan) => engine.table(&name)?.scan(*scan, Tier::Disk),
+                ScanState::Open(scanner) => scanner,
+            };
+            let rows = scanner.next_rows()?;
+            Ok((rows, scanner))
+        });
+        Box::pin(async move {
+            let (rows, scanner) = answer.await?;
+            self.state = Some(ScanState::Open(scanner));
+            Ok(rows)
+        })
+    }
+}
+
+struct StoreAdmin {
+    engine: Arc<Engine>,
+    pool: Arc<Pool>,
+}
+
+impl StoreAdmin {
+    /// Administration waits for the disk: it runs on the pool.
+    fn run<T: Send + 'static>(&self, work: impl FnOnce(&Engine) -> Result<T> + Send + 'static) -> Fut<'_, T> {
+        let engine = Arc::clone(&self.engine);
+        Box::pin(self.pool.run(move || work(&engine)))
+    }
+}
+
+impl Admin for StoreAdmin {
+    fn list_tables(&self) -> Fut<'_, Vec<Arc<TableDescriptor>>> {
+        Box::pin(std::future::ready(Ok(self.engine.descriptors())))
+    }
+
+    fn create_table(&self, table: TableDescriptor, splits: Vec<Bytes>) -> Fut<'_, ()> {
+        self.run(move |engine| engine.create_table(table, splits))
+    }
+
+    fn alter_table(&self, table: TableDescriptor) -> Fut<'_, ()> {
+        self.run(move |engine| engine.alter_table(table))
+    }
+
+    fn drop_table(&self, table: &TableName) -> Fut<'_, ()> {
+        let table = table.clone();
+        self.run(move |engine| engine.drop_table(&table))
+    }
+
+    fn truncate_table(&self, table: &TableName, keep_splits: bool) -> Fut<'_, ()> {
+        let table = table.clone();
+        self.run(move |engine| engine.truncate_table(&table, keep_splits))
+    }
+
+    fn enable_table(&self, table: &TableName) -> Fut<'_, ()> {
+        let table = table.clone();
+        self.run(move |engine| engine.enable_table(&table))
+    }
+
+    fn disable_table(&self, table: &TableName) -> Fut<'_, ()> {
+        let table = table.clone();
+        self.run(move |engine| engine.disable_table(&table))
+    }
+
+    fn is_enabled(&self, table: &TableName) -> Fut<'_, bool> {
+        Box::pin(std::future::ready(self.engine.is_enabled(table)))
+    }
+
+    fn list_namespaces(&self) -> Fut<'_, Vec<(String, Attributes)>> {
+        Box::pin(std::future::ready(Ok(self.engine.namespaces())))
+    }
+
+    fn create_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()> {
+        let name = name.to_owned();
+        self.run(move |engine| engine.create_namespace(&name, settings))
+    }
+
+    fn alter_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()> {
+        let name = name.to_owned();
+        self.run(move |engine| engine.alter_namespace(&name, settings))
+    }
+
+    fn drop_namespace(&self, name: &str) -> Fut<'_, ()> {
+        let name = name.to_owned();
+        self.run(move |engine| engine.drop_namespace(&name))
+    }
+
+    fn flush(&self, table: &TableName) -> Fut<'_, ()> {
+        let table = table.clone();
+        self.run(move |engine| engine.flush(&table))
+    }
+
+    fn compact(&self, table: &TableName, family: Option<Bytes>, kind: CompactionKind) -> Fut<'_, ()> {
+        let table = table.clone();
+        self.run(move |engine| engine.compact(&table, family.as_ref(), kind))
+    }
+
+    fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> Fut<'_, ()> {
+        let name = encoded_name.to_owned();
+        self.run(move |engine| engine.split_region(&name, at))
+    }
+
+    fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Fut<'_, ()> {
+        let (first, second) = (first.to_owned(), second.to_owned());
+        self.run(move |engine| engine.merge_regions(&first, &second, forcible))
+    }
+
+    fn cluster_status(&self) -> Fut<'_, ClusterStatus> {
+        Box::pin(std::future::ready(Ok(self.engine.status())))
+    }
+}

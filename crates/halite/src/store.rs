@@ -1,0 +1,297 @@
+//! The store in this process, with plain synchronous calls.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use halite_engine::env::Env;
+use halite_engine::{Engine, OpenReport, Options, Table, TableScanner};
+use halite_types::{
+    Append, Attributes, Bytes, CheckAndMutate, ClusterStatus, CompactionKind, Delete, Error, Get, Increment, OpResult, Put, RegionInfo, Result, Row,
+    RowMutations, RowOp, Scan, TableDescriptor, TableName, Tier,
+};
+
+use crate::pool::Pool;
+
+/// How to open a store.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    options: Options,
+}
+
+impl Builder {
+    /// With the default options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With these options.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Opens the store in a directory, or creates one in an empty or new directory.
+    ///
+    /// # Errors
+    /// As [`crate::open`].
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
+        self.open_in(Env::os(path)?)
+    }
+
+    /// Opens the store of an environment: for simulations, with their own disk and clock.
+    ///
+    /// # Errors
+    /// As [`crate::open`].
+    pub fn open_in(self, env: Env) -> Result<Store> {
+        Ok(Store { engine: Engine::open(env, self.options)?, pool: Arc::new(Pool::default()) })
+    }
+}
+
+/// A store of tables in this process. Cheap to clone; all clones are the same store.
+///
+/// Dropping the last clone without [`Store::close`] loses nothing, but leaves the next opening to read the log.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) pool: Arc<Pool>,
+}
+
+impl Store {
+    /// What opening found and did.
+    pub fn report(&self) -> &OpenReport {
+        self.engine.report()
+    }
+
+    /// The engine below, for its regions and background work.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Writes what is in memory to store files and lets the directory go. It opens at once next time, and HBase's own
+    /// tools can read it.
+    ///
+    /// # Errors
+    /// A full disk or failed write. What was acknowledged is in the log then.
+    pub fn close(self) -> Result<()> {
+        self.engine.close()
+    }
+
+    /// A table.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`, `InvalidRequest` for a bad name.
+    pub fn table(&self, name: &str) -> Result<StoreTable> {
+        Ok(StoreTable { table: self.engine.table(&name.parse()?)? })
+    }
+
+    /// Creates a table whose regions begin at the empty key and at each of the split keys.
+    ///
+    /// # Errors
+    /// `TableExists`, `NoSuchNamespace`, `InvalidRequest`.
+    pub fn create_table(&self, table: TableDescriptor, splits: &[&[u8]]) -> Result<()> {
+        self.engine.create_table(table, splits.iter().map(|split| Bytes::copy_from_slice(split)).collect())
+    }
+
+    /// Whether a table exists.
+    pub fn has_table(&self, name: &TableName) -> bool {
+        self.engine.descriptor(name).is_ok()
+    }
+
+    /// The descriptors of all tables, by name.
+    pub fn tables(&self) -> Vec<Arc<TableDescriptor>> {
+        self.engine.descriptors()
+    }
+
+    /// Replaces a table's descriptor; families that are gone lose their data.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `InvalidRequest`.
+    pub fn alter_table(&self, table: TableDescriptor) -> Result<()> {
+        self.engine.alter_table(table)
+    }
+
+    /// Takes a table out of service.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`.
+    pub fn disable_table(&self, name: &TableName) -> Result<()> {
+        self.engine.disable_table(name)
+    }
+
+    /// Puts a table back into service.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableEnabled`.
+    pub fn enable_table(&self, name: &TableName) -> Result<()> {
+        self.engine.enable_table(name)
+    }
+
+    /// Takes a disabled table and its data away.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableEnabled`.
+    pub fn drop_table(&self, name: &TableName) -> Result<()> {
+        self.engine.drop_table(name)
+    }
+
+    /// Creates a namespace.
+    ///
+    /// # Errors
+    /// `NamespaceExists`, `InvalidRequest`.
+    pub fn create_namespace(&self, name: &str) -> Result<()> {
+        self.engine.create_namespace(name, Attributes::new())
+    }
+
+    /// Writes the memstores of a table to store files.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, a full disk or failed write.
+    pub fn flush(&self, name: &TableName) -> Result<()> {
+        self.engine.flush(name)
+    }
+
+    /// Compacts a table's stores and returns when that is done.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, a full disk or failed write.
+    pub fn compact(&self, name: &TableName, kind: CompactionKind) -> Result<()> {
+        self.engine.compact(name, None, kind)
+    }
+
+    /// Figures of every region and of the whole.
+    pub fn status(&self) -> ClusterStatus {
+        self.engine.status()
+    }
+}
+
+/// A table of a [`Store`]. Every write returns when it is as durable as it asked to be.
+#[derive(Clone)]
+pub struct StoreTable {
+    table: Arc<Table>,
+}
+
+impl StoreTable {
+    /// Its descriptor.
+    pub fn descriptor(&self) -> Arc<TableDescriptor> {
+        self.table.descriptor()
+    }
+
+    /// Its regions in key order.
+    pub fn regions(&self) -> Vec<RegionInfo> {
+        self.table.region_infos()
+    }
+
+    /// Reads a row; empty if it does not exist.
+    ///
+    /// # Errors
+    /// `InvalidRequest`, `NoSuchFamily`, `TableDisabled`, damage.
+    #[expect(clippy::needless_pass_by_value, reason = "as natural to write as the puts beside it")]
+    pub fn get(&self, get: Get) -> Result<Row> {
+        self.table.get(&get, Tier::Disk)
+    }
+
+    /// Whether a row has any cell that the get asks for.
+    ///
+    /// # Errors
+    /// As [`StoreTable::get`].
+    pub fn exists(&self, get: Get) -> Result<bool> {
+        Ok(!self.get(get)?.is_empty())
+    }
+
+    /// Writes values.
+    ///
+    /// # Errors
+    /// `InvalidRequest`, `NoSuchFamily`, `ReadOnly`, `Busy`, `TableDisabled`, the log's failure.
+    pub fn put(&self, put: Put) -> Result<()> {
+        self.apply_one(put.into()).map(|_| ())
+    }
+
+    /// Writes delete markers.
+    ///
+    /// # Errors
+    /// As [`StoreTable::put`].
+    pub fn delete(&self, delete: Delete) -> Result<()> {
+        self.apply_one(delete.into()).map(|_| ())
+    }
+
+    /// Adds to counters and returns their new values.
+    ///
+    /// # Errors
+    /// As [`StoreTable::put`]; `InvalidRequest` if a cell is not 8 bytes.
+    pub fn increment(&self, increment: Increment) -> Result<Row> {
+        self.apply_one(increment.into()).map(|result| result.row)
+    }
+
+    /// Appends to values and returns the new ones.
+    ///
+    /// # Errors
+    /// As [`StoreTable::put`].
+    pub fn append(&self, append: Append) -> Result<Row> {
+        self.apply_one(append.into()).map(|result| result.row)
+    }
+
+    /// Changes a row if a condition holds; whether it did.
+    ///
+    /// # Errors
+    /// As [`StoreTable::put`].
+    pub fn check_and_mutate(&self, check: CheckAndMutate) -> Result<bool> {
+        self.apply_one(check.into()).map(|result| result.processed)
+    }
+
+    /// Applies several mutations of a row as one.
+    ///
+    /// # Errors
+    /// As [`StoreTable::put`]; nothing is applied then.
+    pub fn mutate_row(&self, mutations: RowMutations) -> Result<Row> {
+        self.apply_one(mutations.into()).map(|result| result.row)
+    }
+
+    /// Applies operations; one result for each, in order. Nothing is promised between rows.
+    ///
+    /// # Errors
+    /// The log's failure.
+    pub fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
+        self.table.apply(ops)
+    }
+
+    fn apply_one(&self, op: RowOp) -> Result<OpResult> {
+        self.table.apply(vec![op])?.pop().unwrap_or_else(|| Err(Error::invalid("nothing was applied")))
+    }
+
+    /// Reads a range of rows, in key order.
+    pub fn scan(&self, scan: Scan) -> Rows {
+        Rows { scanner: self.table.scan(scan, Tier::Disk), rows: Vec::new().into_iter(), ended: false }
+    }
+}
+
+/// The rows of a scan.
+pub struct Rows {
+    scanner: TableScanner,
+    rows: std::vec::IntoIter<Row>,
+    ended: bool,
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        if let Some(row) = self.rows.next() {
+            return Some(Ok(row));
+        }
+        if self.ended {
+            return None;
+        }
+        match self.scanner.next_rows() {
+            Ok(rows) => {
+                self.ended = rows.is_empty();
+                self.rows = rows.into_iter();
+                self.rows.next().map(Ok)
+            }
+            Err(error) => {
+                self.ended = true;
+                Some(Err(error))
+            }
+        }
+    }
+}
