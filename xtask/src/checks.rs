@@ -2,7 +2,7 @@
 
 use crate::command::{cargo, root, run, run_and_watch};
 use crate::steps::{Outcome, Steps};
-use crate::{Result, tidy};
+use crate::{Result, interop, tidy};
 
 /// Set for tests that compare with a golden file: they write it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
@@ -35,6 +35,9 @@ pub(crate) fn everything() -> Result<()> {
         done(run(command.env("RUSTDOCFLAGS", "--deny warnings")))
     });
     steps.step("simulation, short", short_simulation);
+    for (title, part) in interop::PARTS {
+        steps.step(title, part);
+    }
     runners.print();
     steps.finish()
 }

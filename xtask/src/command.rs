@@ -14,6 +14,11 @@ pub(crate) fn root() -> PathBuf {
     here.parent().map_or_else(|| here.to_path_buf(), Path::to_path_buf)
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
+}
+
 /// A cargo command in the repository, with the toolchain that runs this task.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -47,6 +52,13 @@ pub(crate) fn run_and_watch(command: &mut Command, mut line: impl FnMut(&str)) -
     }
     let status = child.wait().map_err(|error| failed(&name, error))?;
     if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
+}
+
+/// What a command prints on both outputs together, if it can be run and succeeds.
+pub(crate) fn answer(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    let both = [output.stdout, output.stderr].concat();
+    output.status.success().then(|| String::from_utf8_lossy(&both).into_owned())
 }
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> String {

@@ -40,6 +40,8 @@ struct List {
     compacting: HashSet<u64>,
     /// Every open region, to find the one with the largest memstores.
     regions: Vec<Weak<Region>>,
+    /// Flushes that have been taken from the list and not ended.
+    flushing: usize,
     /// Flushes that ended, and the error of the last if it failed.
     flushes_ended: u64,
     failure: Option<Error>,
@@ -78,19 +80,29 @@ impl Background {
         }
     }
 
-    /// Asks for a flush: of this region, or else of the one with the largest memstores.
-    pub(crate) fn request_flush(&self, region: &Region, this: bool) {
-        if this && region.flush_requested.load(Ordering::Acquire) {
+    /// Asks for a flush of this region.
+    pub(crate) fn request_flush(&self, region: &Region) {
+        if region.flush_requested.load(Ordering::Acquire) {
             return;
         }
         let mut list = self.list();
-        let open = || list.regions.iter().filter_map(Weak::upgrade);
-        let chosen =
-            if this { open().find(|other| std::ptr::eq(&raw const **other, region)) } else { open().max_by_key(|other| other.memstore_bytes()) };
-        if let Some(chosen) = chosen
-            && !chosen.flush_requested.swap(true, Ordering::AcqRel)
-        {
-            list.flushes.push_back(chosen);
+        let found = list.regions.iter().filter_map(Weak::upgrade).find(|other| std::ptr::eq(&raw const **other, region));
+        if let Some(region) = found {
+            list.add_flush(region);
+            drop(list);
+            self.added.notify_all();
+        }
+    }
+
+    /// Asks for a flush of the region with the largest memstores, unless one is under way.
+    pub(crate) fn request_largest_flush(&self) {
+        let mut list = self.list();
+        if list.flushing > 0 || !list.flushes.is_empty() {
+            return;
+        }
+        let largest = list.regions.iter().filter_map(Weak::upgrade).max_by_key(|region| region.active_bytes());
+        if let Some(region) = largest {
+            list.add_flush(region);
             drop(list);
             self.added.notify_all();
         }
@@ -113,7 +125,7 @@ impl Background {
         }
         let mut seen = self.list().flushes_ended;
         while is_full() {
-            self.request_flush(region, true);
+            self.request_flush(region);
             let mut list = self.list();
             while list.flushes_ended == seen && !list.closing {
                 list = self.flushed.wait(list).expect("nothing panics while it holds the list of work");
@@ -135,6 +147,7 @@ impl Background {
     /// A flush has ended.
     pub(crate) fn flush_ended(&self, result: &Result<bool>) {
         let mut list = self.list();
+        list.flushing = list.flushing.saturating_sub(1);
         list.flushes_ended += 1;
         list.failure = result.as_ref().err().cloned();
         drop(list);
@@ -167,6 +180,11 @@ impl Background {
         }
     }
 
+    /// Whether the engine is being closed, or has been.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.list().closing
+    }
+
     /// Lets the threads end and forgets what was to be done.
     pub(crate) fn close(&self) {
         let mut list = self.list();
@@ -180,8 +198,15 @@ impl Background {
 }
 
 impl List {
+    fn add_flush(&mut self, region: Arc<Region>) {
+        if !region.flush_requested.swap(true, Ordering::AcqRel) {
+            self.flushes.push_back(region);
+        }
+    }
+
     fn take_flush(&mut self) -> Option<Job> {
         let region = self.flushes.pop_front()?;
+        self.flushing += 1;
         region.flush_requested.store(false, Ordering::Release);
         Some(Job::Flush(region))
     }
@@ -193,6 +218,7 @@ impl List {
     }
 }
 
-fn closing() -> Error {
-    Error::new(ErrorKind::Stopped, "the store is being closed; open it again")
+/// The error of calls that come after the engine was closed.
+pub(crate) fn closing() -> Error {
+    Error::new(ErrorKind::Stopped, "the store has been closed; open it again")
 }

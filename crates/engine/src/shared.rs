@@ -29,6 +29,8 @@ pub(crate) struct Shared {
     /// Bytes written by flushes and by compactions.
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) compacted_bytes: AtomicU64,
+    /// Another process cannot open the directory while this lives: whoever can still write to it holds it.
+    pub(crate) _lock: Box<dyn Send + Sync>,
 }
 
 impl Shared {
@@ -59,8 +61,11 @@ impl Shared {
     pub(crate) fn note_write(&self, region: &Region) {
         let bytes = region.memstore_bytes() as u64;
         self.background.note_memstore(region, bytes);
-        if bytes >= self.flush_bytes(region) || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes {
-            self.background.request_flush(region, bytes >= self.flush_bytes(region));
+        // What is being flushed already does not ask for another flush.
+        if region.active_bytes() as u64 >= self.flush_bytes(region) {
+            self.background.request_flush(region);
+        } else if self.background.total_memstore_bytes() >= self.options.memstore_total_bytes {
+            self.background.request_largest_flush();
         }
     }
 

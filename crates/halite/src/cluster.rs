@@ -8,23 +8,21 @@ use halite_types::{
     RowStream, Scan, Table, TableDescriptor, TableName, Tier,
 };
 
-use crate::pool::Pool;
-use crate::store::Store;
+use crate::store::{Handle, Store};
 
 impl Cluster for Store {
     fn table(&self, name: &TableName) -> Arc<dyn Table> {
-        Arc::new(ClusterTable { name: name.clone(), engine: Arc::clone(&self.engine), pool: Arc::clone(&self.pool) })
+        Arc::new(ClusterTable { name: name.clone(), handle: Arc::clone(&self.handle) })
     }
 
     fn admin(&self) -> Arc<dyn Admin> {
-        Arc::new(StoreAdmin { engine: Arc::clone(&self.engine), pool: Arc::clone(&self.pool) })
+        Arc::new(StoreAdmin { handle: Arc::clone(&self.handle) })
     }
 }
 
 struct ClusterTable {
     name: TableName,
-    engine: Arc<Engine>,
-    pool: Arc<Pool>,
+    handle: Arc<Handle>,
 }
 
 impl Table for ClusterTable {
@@ -33,16 +31,16 @@ impl Table for ClusterTable {
     }
 
     fn descriptor(&self) -> Fut<'_, Arc<TableDescriptor>> {
-        Box::pin(std::future::ready(self.engine.descriptor(&self.name)))
+        Box::pin(std::future::ready(self.handle.engine.descriptor(&self.name)))
     }
 
     fn regions(&self) -> Fut<'_, Vec<RegionInfo>> {
-        Box::pin(std::future::ready(self.engine.regions(&self.name)))
+        Box::pin(std::future::ready(self.handle.engine.regions(&self.name)))
     }
 
     fn get(&self, gets: Vec<Get>) -> Fut<'_, Vec<Row>> {
         Box::pin(async move {
-            let table = self.engine.table(&self.name)?;
+            let table = self.handle.engine.table(&self.name)?;
             let mut rows = Vec::with_capacity(gets.len());
             let mut gets = gets.into_iter();
             for get in gets.by_ref() {
@@ -50,7 +48,7 @@ impl Table for ClusterTable {
                     Err(error) if error.kind() == ErrorKind::NeedsIo => {
                         // From the first one that needs the disk on, the rest goes to a thread that may wait for it.
                         let rest: Vec<Get> = std::iter::once(get).chain(gets).collect();
-                        let more = self.pool.run(move || rest.iter().map(|get| table.get(get, Tier::Disk)).collect::<Result<Vec<Row>>>());
+                        let more = self.handle.pool.run(move || rest.iter().map(|get| table.get(get, Tier::Disk)).collect::<Result<Vec<Row>>>());
                         rows.extend(more.await?);
                         return Ok(rows);
                     }
@@ -63,43 +61,38 @@ impl Table for ClusterTable {
 
     fn apply(&self, ops: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>> {
         Box::pin(async move {
-            let table = self.engine.table(&self.name)?;
+            let table = self.handle.engine.table(&self.name)?;
             // What reads before it writes may have to wait for the disk.
             let plain = ops.iter().all(|op| matches!(op, RowOp::Put(_)));
-            let applied = if plain { table.submit(ops) } else { self.pool.run(move || Ok(table.submit(ops))).await? };
+            let applied = if plain { table.submit(ops) } else { self.handle.pool.run(move || Ok(table.submit(ops))).await? };
             applied.ticket.await?;
             Ok(applied.results)
         })
     }
 
     fn scan(&self, scan: Scan) -> RowStream {
-        RowStream::new(Rows {
-            engine: Arc::clone(&self.engine),
-            pool: Arc::clone(&self.pool),
-            state: Some(ScanState::New(self.name.clone(), Box::new(scan))),
-        })
+        RowStream::new(Rows { handle: Arc::clone(&self.handle), state: Some(ScanState::New(self.name.clone(), Box::new(scan))) })
     }
 }
 
 struct Rows {
-    engine: Arc<Engine>,
-    pool: Arc<Pool>,
+    handle: Arc<Handle>,
     /// Away with a thread while a batch is read; for good after an error.
     state: Option<ScanState>,
 }
 
 enum ScanState {
     New(TableName, Box<Scan>),
-    Open(TableScanner),
+    Open(Box<TableScanner>),
 }
 
 impl RowSource for Rows {
     fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
         let Some(state) = self.state.take() else { return Box::pin(std::future::ready(Ok(Vec::new()))) };
-        let engine = Arc::clone(&self.engine);
-        let answer = self.pool.run(move || {
+        let engine = Arc::clone(&self.handle.engine);
+        let answer = self.handle.pool.run(move || {
             let mut scanner = match state {
-                ScanState::New(name, scan) => engine.table(&name)?.scan(*scan, Tier::Disk),
+                ScanState::New(name, scan) => Box::new(engine.table(&name)?.scan(*scan, Tier::Disk)),
                 ScanState::Open(scanner) => scanner,
             };
             let rows = scanner.next_rows()?;
@@ -114,21 +107,20 @@ impl RowSource for Rows {
 }
 
 struct StoreAdmin {
-    engine: Arc<Engine>,
-    pool: Arc<Pool>,
+    handle: Arc<Handle>,
 }
 
 impl StoreAdmin {
     /// Administration waits for the disk: it runs on the pool.
     fn run<T: Send + 'static>(&self, work: impl FnOnce(&Engine) -> Result<T> + Send + 'static) -> Fut<'_, T> {
-        let engine = Arc::clone(&self.engine);
-        Box::pin(self.pool.run(move || work(&engine)))
+        let engine = Arc::clone(&self.handle.engine);
+        Box::pin(self.handle.pool.run(move || work(&engine)))
     }
 }
 
 impl Admin for StoreAdmin {
     fn list_tables(&self) -> Fut<'_, Vec<Arc<TableDescriptor>>> {
-        Box::pin(std::future::ready(Ok(self.engine.descriptors())))
+        Box::pin(std::future::ready(Ok(self.handle.engine.descriptors())))
     }
 
     fn create_table(&self, table: TableDescriptor, splits: Vec<Bytes>) -> Fut<'_, ()> {
@@ -160,11 +152,11 @@ impl Admin for StoreAdmin {
     }
 
     fn is_enabled(&self, table: &TableName) -> Fut<'_, bool> {
-        Box::pin(std::future::ready(self.engine.is_enabled(table)))
+        Box::pin(std::future::ready(self.handle.engine.is_enabled(table)))
     }
 
     fn list_namespaces(&self) -> Fut<'_, Vec<(String, Attributes)>> {
-        Box::pin(std::future::ready(Ok(self.engine.namespaces())))
+        Box::pin(std::future::ready(Ok(self.handle.engine.namespaces())))
     }
 
     fn create_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()> {
@@ -203,6 +195,6 @@ impl Admin for StoreAdmin {
     }
 
     fn cluster_status(&self) -> Fut<'_, ClusterStatus> {
-        Box::pin(std::future::ready(Ok(self.engine.status())))
+        Box::pin(std::future::ready(Ok(self.handle.engine.status())))
     }
 }

@@ -44,7 +44,7 @@ impl Builder {
     /// # Errors
     /// As [`crate::open`].
     pub fn open_in(self, env: Env) -> Result<Store> {
-        Ok(Store { engine: Engine::open(env, self.options)?, pool: Arc::new(Pool::default()) })
+        Ok(Store { handle: Arc::new(Handle { engine: Engine::open(env, self.options)?, pool: Pool::default() }) })
     }
 }
 
@@ -53,19 +53,31 @@ impl Builder {
 /// Dropping the last clone without [`Store::close`] loses nothing, but leaves the next opening to read the log.
 #[derive(Clone)]
 pub struct Store {
+    pub(crate) handle: Arc<Handle>,
+}
+
+/// What all clones of a store and its tables hold. When the last goes, the engine's threads have ended, so that the
+/// directory can be opened again at once.
+pub(crate) struct Handle {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) pool: Pool,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.engine.stop_threads();
+    }
 }
 
 impl Store {
     /// What opening found and did.
     pub fn report(&self) -> &OpenReport {
-        self.engine.report()
+        self.handle.engine.report()
     }
 
     /// The engine below, for its regions and background work.
     pub fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+        &self.handle.engine
     }
 
     /// Writes what is in memory to store files and lets the directory go. It opens at once next time, and HBase's own
@@ -74,7 +86,7 @@ impl Store {
     /// # Errors
     /// A full disk or failed write. What was acknowledged is in the log then.
     pub fn close(self) -> Result<()> {
-        self.engine.close()
+        Arc::clone(&self.handle.engine).close()
     }
 
     /// A table.
@@ -82,7 +94,7 @@ impl Store {
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`, `InvalidRequest` for a bad name.
     pub fn table(&self, name: &str) -> Result<StoreTable> {
-        Ok(StoreTable { table: self.engine.table(&name.parse()?)? })
+        Ok(StoreTable { table: self.handle.engine.table(&name.parse()?)?, _handle: Arc::clone(&self.handle) })
     }
 
     /// Creates a table whose regions begin at the empty key and at each of the split keys.
@@ -90,17 +102,17 @@ impl Store {
     /// # Errors
     /// `TableExists`, `NoSuchNamespace`, `InvalidRequest`.
     pub fn create_table(&self, table: TableDescriptor, splits: &[&[u8]]) -> Result<()> {
-        self.engine.create_table(table, splits.iter().map(|split| Bytes::copy_from_slice(split)).collect())
+        self.handle.engine.create_table(table, splits.iter().map(|split| Bytes::copy_from_slice(split)).collect())
     }
 
     /// Whether a table exists.
     pub fn has_table(&self, name: &TableName) -> bool {
-        self.engine.descriptor(name).is_ok()
+        self.handle.engine.descriptor(name).is_ok()
     }
 
     /// The descriptors of all tables, by name.
     pub fn tables(&self) -> Vec<Arc<TableDescriptor>> {
-        self.engine.descriptors()
+        self.handle.engine.descriptors()
     }
 
     /// Replaces a table's descriptor; families that are gone lose their data.
@@ -108,7 +120,7 @@ impl Store {
     /// # Errors
     /// `NoSuchTable`, `InvalidRequest`.
     pub fn alter_table(&self, table: TableDescriptor) -> Result<()> {
-        self.engine.alter_table(table)
+        self.handle.engine.alter_table(table)
     }
 
     /// Takes a table out of service.
@@ -116,7 +128,7 @@ impl Store {
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`.
     pub fn disable_table(&self, name: &TableName) -> Result<()> {
-        self.engine.disable_table(name)
+        self.handle.engine.disable_table(name)
     }
 
     /// Puts a table back into service.
@@ -124,7 +136,7 @@ impl Store {
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
     pub fn enable_table(&self, name: &TableName) -> Result<()> {
-        self.engine.enable_table(name)
+        self.handle.engine.enable_table(name)
     }
 
     /// Takes a disabled table and its data away.
@@ -132,7 +144,7 @@ impl Store {
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
     pub fn drop_table(&self, name: &TableName) -> Result<()> {
-        self.engine.drop_table(name)
+        self.handle.engine.drop_table(name)
     }
 
     /// Creates a namespace.
@@ -140,7 +152,7 @@ impl Store {
     /// # Errors
     /// `NamespaceExists`, `InvalidRequest`.
     pub fn create_namespace(&self, name: &str) -> Result<()> {
-        self.engine.create_namespace(name, Attributes::new())
+        self.handle.engine.create_namespace(name, Attributes::new())
     }
 
     /// Writes the memstores of a table to store files.
@@ -148,7 +160,7 @@ impl Store {
     /// # Errors
     /// `NoSuchTable`, a full disk or failed write.
     pub fn flush(&self, name: &TableName) -> Result<()> {
-        self.engine.flush(name)
+        self.handle.engine.flush(name)
     }
 
     /// Compacts a table's stores and returns when that is done.
@@ -156,12 +168,12 @@ impl Store {
     /// # Errors
     /// `NoSuchTable`, a full disk or failed write.
     pub fn compact(&self, name: &TableName, kind: CompactionKind) -> Result<()> {
-        self.engine.compact(name, None, kind)
+        self.handle.engine.compact(name, None, kind)
     }
 
     /// Figures of every region and of the whole.
     pub fn status(&self) -> ClusterStatus {
-        self.engine.status()
+        self.handle.engine.status()
     }
 }
 
@@ -169,6 +181,7 @@ impl Store {
 #[derive(Clone)]
 pub struct StoreTable {
     table: Arc<Table>,
+    _handle: Arc<Handle>,
 }
 
 impl StoreTable {
@@ -261,14 +274,14 @@ impl StoreTable {
 
     /// Reads a range of rows, in key order.
     pub fn scan(&self, scan: Scan) -> Rows {
-        Rows { scanner: self.table.scan(scan, Tier::Disk), rows: Vec::new().into_iter(), ended: false }
+        Rows { scanner: self.table.scan(scan, Tier::Disk), batch: Vec::new().into_iter(), ended: false }
     }
 }
 
 /// The rows of a scan.
 pub struct Rows {
     scanner: TableScanner,
-    rows: std::vec::IntoIter<Row>,
+    batch: std::vec::IntoIter<Row>,
     ended: bool,
 }
 
@@ -276,7 +289,7 @@ impl Iterator for Rows {
     type Item = Result<Row>;
 
     fn next(&mut self) -> Option<Result<Row>> {
-        if let Some(row) = self.rows.next() {
+        if let Some(row) = self.batch.next() {
             return Some(Ok(row));
         }
         if self.ended {
@@ -285,8 +298,8 @@ impl Iterator for Rows {
         match self.scanner.next_rows() {
             Ok(rows) => {
                 self.ended = rows.is_empty();
-                self.rows = rows.into_iter();
-                self.rows.next().map(Ok)
+                self.batch = rows.into_iter();
+                self.batch.next().map(Ok)
             }
             Err(error) => {
                 self.ended = true;

@@ -1,10 +1,23 @@
 //! Filters as data; the engine evaluates them (`scan/filter.rs` there).
 //!
-//! The names and meanings are those of HBase's filter classes, so that both the wire and the shell map onto them.
+//! The names and meanings are those of HBase's filter classes, so that both the wire and the shell map onto them. A
+//! filter is read from a string of HBase's filter language by `str::parse` or [`Filter::parse_bytes`], and printed as one.
+//!
+//! ```
+//! let filter: halite_types::Filter = "PrefixFilter('row') AND (QualifierFilter(>=, 'binary:xyz'))".parse()?;
+//! assert_eq!(filter.to_string(), "PrefixFilter('row') AND QualifierFilter(>=, 'binary:xyz')");
+//! # Ok::<(), halite_types::Error>(())
+//! ```
+
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
 
 use bytes::Bytes;
 
 use crate::key::RowRange;
+pub use parse::FORMS;
 
 /// How two values compare: `stored op given`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,6 +24,8 @@ fn folders(tree: &Tree) -> Vec<Finding> {
     let folders: BTreeSet<&str> = sources.filter_map(|(path, _)| path.rsplit_once('/')).map(|(folder, _)| folder).collect();
     let below_src = folders.iter().filter_map(|folder| Some((folder.strip_prefix("crates/")?, folder.split_once("/src")?.1)));
     below_src
+        // What tests is named by what it tests.
+        .filter(|(folder, _)| !folder.ends_with("/tests"))
         .filter(|(folder, inner)| {
             let crate_name = folder.split('/').next().unwrap_or_default();
             let wanted = if inner.is_empty() { format!("crates/{crate_name}") } else { format!("{}/", inner.trim_start_matches('/')) };

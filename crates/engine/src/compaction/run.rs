@@ -90,7 +90,7 @@ impl Region {
             major: !keep_deletes,
             compacted_from: inputs.iter().map(|file| file.entry.name.clone()).collect(),
         };
-        let output = write_file(&self.shared, new, |each| scanner.compact(each))?;
+        let output = write_file(&self.shared, &new, |each| scanner.compact(each))?;
         drop(scanner);
         self.replace_files(index, &inputs, output)
     }

@@ -161,7 +161,7 @@ impl Engine {
             }
             Ok(())
         })?;
-        regions.iter().for_each(|region| region.alter(Arc::clone(&descriptor)));
+        regions.iter().for_each(|region| region.alter(&descriptor));
         drop(locks);
         table.set_descriptor(Arc::clone(&descriptor));
         for info in &infos {
@@ -209,6 +209,7 @@ impl Engine {
         region.close();
         // What was written between the two.
         region.flush_maintained()?;
+        region.leave();
         self.shared.background.note_memstore(region, 0);
         Ok(())
     }

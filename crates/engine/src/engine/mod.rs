@@ -32,8 +32,6 @@ pub struct Engine {
     ddl: Mutex<()>,
     threads: Mutex<Vec<Box<dyn JoinHandle>>>,
     report: OpenReport,
-    /// Another process cannot open the directory while this lives.
-    _lock: Box<dyn Send + Sync>,
 }
 
 impl Engine {
@@ -167,11 +165,14 @@ impl Engine {
             region.close();
             // What was written between the two.
             region.flush()?;
+            region.leave();
         }
+        self.remove_unused_directories();
         self.shared.wal.close()
     }
 
-    fn stop_threads(&self) {
+    /// Ends the engine's threads after the work they are at. What is in memory stays in the log for the next opening.
+    pub fn stop_threads(&self) {
         self.shared.background.close();
         self.shared.wal.stop();
         let threads = std::mem::take(&mut *self.threads.lock().expect("nothing panics while it holds the threads"));
@@ -186,6 +187,7 @@ impl Engine {
         let wal = Arc::clone(&self.shared.wal);
         threads.extend(spawn("halite-wal", Box::new(move || wal.run()))?);
         for (name, flushes) in [("halite-flush", true), ("halite-compact", false)] {
+            // Not the engine itself, or it would never be dropped.
             let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(self));
             let work = move || {
                 while let Some(job) = shared.background.wait(flushes) {
@@ -206,7 +208,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // A thread of the engine that held the last handle cannot wait for itself; it ends with its next look at the list.
+        // The last handle may be a thread's own, which cannot wait for itself; it ends with its next look at the list.
         self.shared.background.close();
         self.shared.wal.stop();
     }
@@ -220,7 +222,7 @@ fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
             result?;
             for number in shared.wal.regions_to_flush(shared.options.wal_segments_max) {
                 if let Some(other) = engine.open_regions().into_iter().find(|region| region.number == number) {
-                    shared.background.request_flush(&other, true);
+                    shared.background.request_flush(&other);
                 }
             }
             if region.wants_compaction() {

@@ -58,25 +58,19 @@ impl Engine {
             files: StoreFiles::new(env.clone()),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
-            retired_regions: Mutex::new(Vec::new()),
+            retired_regions: Mutex::new(tree::referred_regions(&catalog)),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             wal,
             manifest,
             options,
             env,
+            _lock: lock,
         });
         let tables = open_tables(&shared, &catalog)?;
         report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
         replay(&shared, &tables, &mut report)?;
-        let engine = Arc::new(Self {
-            shared,
-            tables: ArcSwap::from_pointee(tables),
-            ddl: Mutex::new(()),
-            threads: Mutex::new(Vec::new()),
-            report,
-            _lock: lock,
-        });
+        let engine = Arc::new(Self { shared, tables: ArcSwap::from_pointee(tables), ddl: Mutex::new(()), threads: Mutex::new(Vec::new()), report });
         engine.start_threads()?;
         Ok(engine)
     }

@@ -110,7 +110,8 @@ impl Engine {
         for info in new {
             self.make_region_directory(info, &descriptor)?;
         }
-        // From here to the change of the table writers are told to look again; it is a few small files long.
+        // From here to the change of the table writers wait and reads go on; it is a few small files long.
+        let _changing = table.lock_changing();
         for region in old {
             region.close();
         }

@@ -1,17 +1,22 @@
 //! Reading and writing a table across its regions.
 
+use std::collections::HashMap;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use halite_types::{Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, TableDescriptor, Tier};
 
+use crate::background::closing;
 use crate::commit::CommitTicket;
 use crate::region::{Applied, Region};
 use crate::scan::{ReadTrace, RegionScanner, ScanBudget};
 use crate::shared::Shared;
+
+/// Operations for one region, with their places in the batch.
+type RegionOps = (Arc<Region>, Vec<usize>, Vec<RowOp>);
 
 /// How often an operation looks its region up again when a split or merge took it away meanwhile.
 const LOOKUPS_MAX: usize = 100;
@@ -21,13 +26,21 @@ pub struct Table {
     shared: Arc<Shared>,
     descriptor: ArcSwap<TableDescriptor>,
     enabled: AtomicBool,
+    /// Held while regions are replaced: a writer whose region has gone waits here for its successor.
+    changing: Mutex<()>,
     /// By start key; swapped whole.
     regions: ArcSwap<Vec<Arc<Region>>>,
 }
 
 impl Table {
     pub(super) fn new(shared: Arc<Shared>, descriptor: Arc<TableDescriptor>, enabled: bool, regions: Vec<Arc<Region>>) -> Self {
-        Self { shared, descriptor: ArcSwap::new(descriptor), enabled: AtomicBool::new(enabled), regions: ArcSwap::from_pointee(regions) }
+        Self {
+            shared,
+            descriptor: ArcSwap::new(descriptor),
+            enabled: AtomicBool::new(enabled),
+            changing: Mutex::new(()),
+            regions: ArcSwap::from_pointee(regions),
+        }
     }
 
     /// Its descriptor.
@@ -80,6 +93,9 @@ impl Table {
 
     #[cold]
     fn disabled(&self) -> Error {
+        if self.shared.background.is_closing() {
+            return closing();
+        }
         let name = self.descriptor().name().clone();
         Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled; enable it first"))
     }
@@ -105,55 +121,82 @@ impl Table {
         for attempt in 1.. {
             let result = work(&self.region_of(row)?);
             match &result {
-                Err(error) if is_elsewhere(error) && attempt < LOOKUPS_MAX => self.pause(),
+                Err(error) if is_elsewhere(error) && attempt < LOOKUPS_MAX => self.wait_for_change()?,
                 _ => return result,
             }
         }
         unreachable!("the last attempt returns")
     }
 
-    /// Lets whoever is replacing a region get on with it.
-    fn pause(&self) {
-        let _ = &self.shared;
-        std::thread::yield_now();
+    pub(super) fn lock_changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().expect("nothing panics while it replaces regions")
+    }
+
+    /// Waits until whoever is replacing regions is done.
+    fn wait_for_change(&self) -> Result<()> {
+        drop(self.lock_changing());
+        if self.shared.background.is_closing() { Err(closing()) } else { Ok(()) }
     }
 
     /// Applies operations and gives back their results with the ticket to wait for. Operations on one row keep their
     /// order.
     pub fn submit(&self, ops: Vec<RowOp>) -> Applied {
-        let mut results: Vec<Option<Result<OpResult>>> = ops.iter().map(|_| None).collect();
+        if let [op] = &ops[..]
+            && let Ok(region) = self.region_of(op.row())
+        {
+            let applied = region.apply(ops);
+            return if applied.returned.is_empty() { applied } else { self.submit_again(applied) };
+        }
+        self.submit_by_region(ops.into_iter().enumerate().collect())
+    }
+
+    /// The operations of a region that has gone, given to its successors.
+    fn submit_again(&self, applied: Applied) -> Applied {
+        match self.wait_for_change() {
+            Ok(()) => self.submit_by_region(applied.returned),
+            Err(error) => {
+                Applied { results: applied.returned.iter().map(|_| Err(error.clone())).collect(), ticket: applied.ticket, returned: Vec::new() }
+            }
+        }
+    }
+
+    fn submit_by_region(&self, mut waiting: Vec<(usize, RowOp)>) -> Applied {
+        let mut results: Vec<Option<Result<OpResult>>> = waiting.iter().map(|_| None).collect();
         let mut ticket = CommitTicket::ready();
-        let mut waiting: Vec<(usize, RowOp)> = ops.into_iter().enumerate().collect();
         for _ in 0..LOOKUPS_MAX {
-            for (region, group) in self.by_region(std::mem::take(&mut waiting), &mut results) {
-                let (places, ops): (Vec<usize>, Vec<RowOp>) = group.into_iter().unzip();
+            for (region, places, ops) in self.by_region(std::mem::take(&mut waiting), &mut results) {
                 let applied = region.apply(ops);
                 ticket = ticket.later(applied.ticket);
                 for (place, result) in places.iter().zip(applied.results) {
                     results[*place] = Some(result);
                 }
-                for (at, op) in applied.returned {
-                    results[places[at]] = None;
-                    waiting.push((places[at], op));
-                }
+                waiting.extend(applied.returned.into_iter().map(|(at, op)| (places[at], op)));
             }
             if waiting.is_empty() {
                 break;
             }
-            self.pause();
+            if let Err(error) = self.wait_for_change() {
+                waiting.drain(..).for_each(|(place, _)| results[place] = Some(Err(error.clone())));
+            }
         }
+        waiting.iter().for_each(|(place, _)| results[*place] = Some(Err(self.disabled())));
         Applied { results: results.into_iter().map(|result| result.unwrap_or_else(|| Err(self.disabled()))).collect(), ticket, returned: Vec::new() }
     }
 
     /// Operations by region, in the order given; those without a region get their error.
-    #[expect(clippy::type_complexity, reason = "places and operations by region, used right above")]
-    fn by_region(&self, ops: Vec<(usize, RowOp)>, results: &mut [Option<Result<OpResult>>]) -> Vec<(Arc<Region>, Vec<(usize, RowOp)>)> {
-        let mut groups: Vec<(Arc<Region>, Vec<(usize, RowOp)>)> = Vec::new();
+    fn by_region(&self, ops: Vec<(usize, RowOp)>, results: &mut [Option<Result<OpResult>>]) -> Vec<RegionOps> {
+        let mut groups: Vec<RegionOps> = Vec::new();
+        let mut known: HashMap<u64, usize> = HashMap::new();
         for (place, op) in ops {
-            let known = groups.iter().position(|(region, _)| region.info().contains(op.row()));
-            match known.map_or_else(|| self.region_of(op.row()).map(Err), |at| Ok(Ok(at))) {
-                Ok(Ok(at)) => groups[at].1.push((place, op)),
-                Ok(Err(region)) => groups.push((region, vec![(place, op)])),
+            match self.region_of(op.row()) {
+                Ok(region) => {
+                    let at = *known.entry(region.number).or_insert(groups.len());
+                    if at == groups.len() {
+                        groups.push((region, Vec::new(), Vec::new()));
+                    }
+                    groups[at].1.push(place);
+                    groups[at].2.push(op);
+                }
                 Err(error) => results[place] = Some(Err(error)),
             }
         }

@@ -1,8 +1,8 @@
 //! What lies in the directory tree beside the live files: what a crash left behind goes, what is not ours is named.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use halite_types::{Error, Result};
+use halite_types::{Error, Result, TableName};
 
 use super::Engine;
 use crate::catalog::{Catalog, layout};
@@ -135,6 +135,18 @@ fn is_own_leftover(shared: &Shared, path: &str, name: &str) -> bool {
     reader.info().get(STORE_ID_KEY).is_some_and(|id| id == shared.manifest.current().store_id)
 }
 
+/// The regions that are there only because references need their files: table, directory, family directories.
+pub(super) fn referred_regions(catalog: &Catalog) -> Vec<(TableName, String, Vec<String>)> {
+    let mut referred = BTreeSet::new();
+    for (name, table) in &catalog.tables {
+        let families: Vec<String> = table.descriptor.families().map(|family| layout::family_directory_name(family.name())).collect();
+        for target in table.regions.iter().flat_map(|region| region.families.values().flatten()).filter_map(|file| file.target.as_ref()) {
+            referred.insert((name.clone(), target.0.clone(), families.clone()));
+        }
+    }
+    referred.into_iter().collect()
+}
+
 impl Engine {
     /// Takes away directories of regions that are gone and that no reference needs any more.
     pub(super) fn remove_unused_directories(&self) {
@@ -146,23 +158,21 @@ impl Engine {
         let mut still = Vec::new();
         for (table, encoded, families) in pending {
             let directory = layout::region_directory(&table, &encoded);
-            if live.directories.contains(&directory) {
+            if live.directories.contains(&directory) || !remove_region_directory(&self.shared.env, &directory, &families) {
                 still.push((table, encoded, families));
-            } else {
-                remove_region_directory(&self.shared.env, &directory, &families);
             }
         }
         self.shared.retired_regions.lock().expect("nothing panics while it holds the list").append(&mut still);
     }
 }
 
-/// Takes away the directory of a region whose store files are gone. What a reader still holds keeps its directory until
-/// the next opening.
-pub(super) fn remove_region_directory(env: &Env, directory: &str, families: &[String]) {
-    for family in families {
-        let _ = env.fs.remove_dir(&format!("{directory}/{family}"));
+/// Takes away the directory of a region whose store files are gone; false if a reader still holds one.
+pub(super) fn remove_region_directory(env: &Env, directory: &str, families: &[String]) -> bool {
+    let is_gone = |path: &str| env.fs.remove_dir(path).is_ok() || matches!(env.fs.exists(path), Ok(false));
+    if !families.iter().all(|family| is_gone(&format!("{directory}/{family}"))) {
+        return false;
     }
     let _ = env.fs.remove_dir(&format!("{directory}/.tmp"));
     let _ = env.fs.remove_file(&format!("{directory}/.regioninfo"));
-    let _ = env.fs.remove_dir(directory);
+    is_gone(directory)
 }

@@ -12,7 +12,7 @@ use crate::wal::Level;
 /// What the commit lock protects beside the order of commits.
 #[derive(Debug, Default)]
 pub(crate) struct CommitState {
-    /// The region is no longer served.
+    /// Writes are refused.
     pub(crate) closed: bool,
 }
 

@@ -111,7 +111,7 @@ impl Region {
             major: false,
             compacted_from: Vec::new(),
         };
-        write_file(&self.shared, new, |each| scanner.compact(each))
+        write_file(&self.shared, &new, |each| scanner.compact(each))
     }
 }
 

@@ -51,6 +51,7 @@ impl Region {
 
     /// The region is gone: its files go when no other region refers to them and no reader holds them.
     pub(crate) fn retire(&self) {
+        self.leave();
         self.snapshot_ref().stores.iter().flat_map(|store| &store.files).for_each(|file| file.retire());
     }
 }

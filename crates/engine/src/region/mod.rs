@@ -21,7 +21,7 @@ mod row_lock;
 mod snapshot;
 mod write;
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
@@ -53,6 +53,8 @@ pub struct Region {
     maintenance: Mutex<()>,
     /// Held by whoever compacts the region, or must not have it compacted; taken before `maintenance`.
     compaction: Mutex<()>,
+    /// Reads are not served any more.
+    gone: AtomicBool,
     /// A flush has been asked for and has not begun.
     pub(crate) flush_requested: AtomicBool,
     /// Memory of the memstores as last told to the background.
@@ -86,6 +88,7 @@ impl Region {
             row_locks: RowLocks::default(),
             maintenance: Mutex::new(()),
             compaction: Mutex::new(()),
+            gone: AtomicBool::new(false),
             flush_requested: AtomicBool::new(false),
             noted_bytes: AtomicU64::new(0),
             counters: Counters::default(),
@@ -131,7 +134,7 @@ impl Region {
     }
 
     /// Puts another descriptor in force; families that are new get an empty store, those that are gone lose theirs.
-    pub(crate) fn alter(&self, descriptor: Arc<TableDescriptor>) {
+    pub(crate) fn alter(&self, descriptor: &Arc<TableDescriptor>) {
         self.swap(|old| {
             let store = |family: &halite_types::FamilyDescriptor| {
                 old.index_of(family.name()).map_or_else(
@@ -145,18 +148,23 @@ impl Region {
                     store.files.iter().for_each(|file| file.retire());
                 }
             }
-            RegionSnapshot::new(Arc::clone(&descriptor), stores)
+            RegionSnapshot::new(Arc::clone(descriptor), stores)
         });
     }
 
-    /// Takes the region out of service: reads that run finish, everything new is told that it is gone.
+    /// Refuses writes from here on. Reads go on: nothing changes any more.
     pub(crate) fn close(&self) {
         self.lock_commit().closed = true;
     }
 
-    /// Whether reads and writes are served.
+    /// Refuses reads too: the rows are served elsewhere, or not at all. Reads that run finish.
+    pub(crate) fn leave(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
+    /// Whether reads are served.
     pub(crate) fn check_open(&self) -> Result<()> {
-        if self.lock_commit().closed { Err(self.gone()) } else { Ok(()) }
+        if self.gone.load(Ordering::Acquire) { Err(self.gone()) } else { Ok(()) }
     }
 
     fn gone(&self) -> Error {
@@ -182,6 +190,11 @@ impl Region {
     /// Memory of the cells that are not in a file.
     pub(crate) fn memstore_bytes(&self) -> usize {
         self.state.load().memstore_bytes()
+    }
+
+    /// Memory of the memstores that take writes.
+    pub(crate) fn active_bytes(&self) -> usize {
+        self.state.load().stores.iter().map(|store| store.active.bytes()).sum()
     }
 
     /// The figures of the region.

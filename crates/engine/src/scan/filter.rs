@@ -10,7 +10,7 @@
 //!
 //! Checked call by call against HBase's classes (`testdata/filter`). It differs on purpose where they lose rows:
 //! `SkipFilter` and `WhileMatchFilter` pass the direction of the scan on, reverse hints behind `7f` and `ff` bytes are
-//! exact, ranges without an end work in reverse, and limits and offsets near 2^31 do not wrap around. Values that a
+//! exact, ranges without an end work in reverse, of ranges with one start the one that includes it counts, and limits and offsets near 2^31 do not wrap around. Values that a
 //! comparator cannot read are left out instead of failing the scan.
 
 mod column;

@@ -30,7 +30,7 @@ pub(crate) struct NewFile<'a> {
 /// on failure. The manifest does not name the file yet.
 pub(crate) fn write_file(
     shared: &Shared,
-    new: NewFile<'_>,
+    new: &NewFile<'_>,
     fill: impl FnOnce(&mut dyn FnMut(CellRef<'_>) -> Result<()>) -> Result<()>,
 ) -> Result<Option<Arc<StoreFile>>> {
     let (table, region) = (&new.region.table, &new.region.encoded_name);
@@ -38,7 +38,7 @@ pub(crate) fn write_file(
     let temporary = format!("{}/{name}", layout::temporary_directory(table, region));
     let directory = layout::family_directory(table, region, &new.family.name);
     let path = format!("{directory}/{name}");
-    let result = fill_file(shared, &new, &temporary, fill);
+    let result = fill_file(shared, new, &temporary, fill);
     let cells = match result {
         Ok(cells) => cells,
         Err(error) => {

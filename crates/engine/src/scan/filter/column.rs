@@ -61,8 +61,8 @@ impl MultipleColumnPrefix {
 }
 
 impl Evaluate for MultipleColumnPrefix {
-    /// Only the greatest prefix not above the qualifier is tried, so that a prefix hides shorter ones of its own: with
-    /// `a` and `ab`, the column `abz` passes and so does `ac`, but `ab` < `abx` < `ac` always tries `ab`.
+    /// As in HBase only the greatest prefix not above the qualifier is tried, so that of two prefixes the longer hides
+    /// the shorter behind it: with `a` and `ab` the column `ac` does not pass, though it begins with `a`.
     fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
         if self.prefixes.is_empty() {
             return ReturnCode::Include;
@@ -244,7 +244,7 @@ impl Evaluate for ColumnPagination {
 
 /// `TimestampsFilter`.
 pub(super) struct Timestamps {
-    timestamps: BTreeSet<i64>,
+    wanted: BTreeSet<i64>,
     min: i64,
     can_hint: bool,
 }
@@ -254,16 +254,16 @@ impl Timestamps {
         if let Some(negative) = given.iter().find(|&&timestamp| timestamp < 0) {
             return Err(Error::invalid(format!("filter: a TimestampsFilter has the timestamp {negative}; give milliseconds since 1970")));
         }
-        let timestamps: BTreeSet<i64> = given.iter().copied().collect();
-        let min = timestamps.first().copied().unwrap_or(i64::MAX);
-        Ok(Self { timestamps, min, can_hint })
+        let wanted: BTreeSet<i64> = given.iter().copied().collect();
+        let min = wanted.first().copied().unwrap_or(i64::MAX);
+        Ok(Self { wanted, min, can_hint })
     }
 }
 
 impl Evaluate for Timestamps {
     fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
         let timestamp = cell.timestamp();
-        if self.timestamps.contains(&timestamp) {
+        if self.wanted.contains(&timestamp) {
             ReturnCode::Include
         } else if timestamp < self.min {
             ReturnCode::NextCol
@@ -279,7 +279,7 @@ impl Evaluate for Timestamps {
             return None;
         }
         let (row, family, qualifier) = (cell.row(), cell.family(), cell.qualifier());
-        Some(match self.timestamps.range(..cell.timestamp()).next_back() {
+        Some(match self.wanted.range(..cell.timestamp()).next_back() {
             Some(&next) => cell::make_key(row, family, qualifier, next, cell::TYPE_MAXIMUM),
             None => cell::last_on_column(row, family, qualifier),
         })

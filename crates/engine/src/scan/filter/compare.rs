@@ -90,8 +90,8 @@ pub(super) struct SingleColumnValue {
     filter_if_missing: bool,
     latest_version_only: bool,
     exclude: bool,
-    found: bool,
-    matched: bool,
+    /// Whether the column satisfies, once it was met in this row.
+    matched: Option<bool>,
 }
 
 impl SingleColumnValue {
@@ -99,29 +99,25 @@ impl SingleColumnValue {
         if test.is_no_op() {
             return Err(Error::invalid("filter: a SingleColumnValueFilter cannot have NO_OP as its operator; choose a comparison"));
         }
-        Ok(Self { column, test, filter_if_missing, latest_version_only, exclude, found: false, matched: false })
+        Ok(Self { column, test, filter_if_missing, latest_version_only, exclude, matched: None })
     }
 }
 
 impl Evaluate for SingleColumnValue {
     fn reset(&mut self) {
-        self.found = false;
-        self.matched = false;
+        self.matched = None;
     }
 
     fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
-        if self.matched {
-            return ReturnCode::Include;
+        match self.matched {
+            Some(true) => return ReturnCode::Include,
+            Some(false) if self.latest_version_only => return ReturnCode::NextRow,
+            _ if !self.column.holds(&cell) => return ReturnCode::Include,
+            _ => {}
         }
-        if self.latest_version_only && self.found {
-            return ReturnCode::NextRow;
-        }
-        if !self.column.holds(&cell) {
-            return ReturnCode::Include;
-        }
-        self.found = true;
-        self.matched = self.test.accepts(cell.value());
-        if self.matched || !self.latest_version_only { ReturnCode::Include } else { ReturnCode::NextRow }
+        let matched = self.test.accepts(cell.value());
+        self.matched = Some(matched);
+        if matched || !self.latest_version_only { ReturnCode::Include } else { ReturnCode::NextRow }
     }
 
     fn has_filter_row(&self) -> bool {
@@ -137,7 +133,7 @@ impl Evaluate for SingleColumnValue {
     }
 
     fn filter_row(&mut self) -> bool {
-        if self.found { !self.matched } else { self.filter_if_missing }
+        self.matched.map_or(self.filter_if_missing, |matched| !matched)
     }
 }
 

@@ -3,7 +3,8 @@
 //! The crate answers in time linear to the text, which a server needs that takes expressions from anyone. What it cannot
 //! do for that reason (back-references, looking around, possessive quantifiers, atomic groups) is refused with a text that
 //! says so. What Java means differently is rewritten: `\d`, `\w` and `\s` are ASCII, `.` and `$` know Java's line ends,
-//! `\Q..\E` quotes. Ignoring case covers all letters here, in Java without `UNICODE_CASE` only those of ASCII.
+//! `\Q..\E` quotes. Ignoring case covers all letters here, in Java without `UNICODE_CASE` only those of ASCII; and
+//! where `.` has taken the first half of a last `\r\n`, `$` matches before the second here and not in Java.
 
 const UNIX_LINES: u32 = 1;
 const CASE_INSENSITIVE: u32 = 2;
@@ -79,6 +80,10 @@ impl Translator {
         found
     }
 
+    fn put(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
     fn has(&self, flag: u32) -> bool {
         self.flags & flag != 0
     }
@@ -98,8 +103,10 @@ impl Translator {
                     (false, true) => r"[^\n]",
                     (false, false) => r"[^\n\r\x{85}\x{2028}\x{2029}]",
                 }),
-                '^' => self.out.push_str(if self.has(MULTILINE) { "(?m:^)" } else { "^" }),
-                '$' if self.has(MULTILINE) => self.out.push_str("(?m:$)"),
+                '^' | '$' if self.has(MULTILINE) => {
+                    let carriage_return = if self.has(UNIX_LINES) { "" } else { "R" };
+                    self.put(&format!("(?m{carriage_return}:{next})"));
+                }
                 '$' => self.end_of_text(),
                 '*' | '+' | '?' => self.quantifier(next)?,
                 '{' => self.counted()?,
@@ -113,7 +120,7 @@ impl Translator {
     /// The end, or before a line end that is the last thing there is.
     fn end_of_text(&mut self) {
         let line_end = if self.has(UNIX_LINES) { r"\n" } else { LINE_END };
-        self.out.push_str(&format!(r"(?:{line_end}?\z)"));
+        self.put(&format!(r"(?:{line_end}?\z)"));
     }
 
     fn comment(&mut self) {
@@ -135,6 +142,7 @@ impl Translator {
         self.out.push(sign);
         match self.peek() {
             Some('+') => Err("possessive quantifiers such as a++ are not offered; leave the second + away".into()),
+            Some('*') => Err("a * has nothing to repeat".into()),
             Some('?') => {
                 self.at += 1;
                 self.out.push('?');
@@ -294,7 +302,7 @@ impl Translator {
         if char::from_u32(code).is_none() {
             return Err(format!("U+{code:04X} is no character"));
         }
-        self.out.push_str(&format!(r"\x{{{code:X}}}"));
+        self.put(&format!(r"\x{{{code:X}}}"));
         Ok(())
     }
 
@@ -354,7 +362,7 @@ impl Translator {
         let ascii = ["Lower", "Upper", "ASCII", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print", "Blank", "Cntrl", "XDigit", "Space"];
         if ascii.contains(&name.as_str()) && !self.has(UNICODE_CHARACTER_CLASS) {
             let not = if negated { "^" } else { "" };
-            self.out.push_str(&format!("[[:{not}{}:]]", name.to_ascii_lowercase()));
+            self.put(&format!("[[:{not}{}:]]", name.to_ascii_lowercase()));
             return Ok(());
         }
         if name.starts_with("In") || name.starts_with("blk=") || name.starts_with("block=") {
@@ -366,7 +374,7 @@ impl Translator {
             "javaAlphabetic" => "Alphabetic",
             other => other.strip_prefix("Is").unwrap_or(other),
         };
-        self.out.push_str(&format!(r"\{}{{{name}}}", if negated { 'P' } else { 'p' }));
+        self.put(&format!(r"\{}{{{name}}}", if negated { 'P' } else { 'p' }));
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! Filters that decide by the row key or by counting rows.
 
+use std::cmp::Ordering;
+
 use bytes::Bytes;
 use halite_types::cell::{self, CellRef};
 use halite_types::key::successor_of_prefix;
@@ -8,16 +10,16 @@ use super::{Evaluate, ReturnCode};
 
 /// `PrefixFilter`.
 pub(super) struct Prefix {
-    prefix: Bytes,
+    wanted: Bytes,
     reversed: bool,
     passed: bool,
-    filter_row: bool,
-    before: bool,
+    /// Where the row lies against the prefix in the direction of the scan, once the row key was told.
+    place: Option<Ordering>,
 }
 
 impl Prefix {
     pub(super) fn new(prefix: &Bytes) -> Self {
-        Self { prefix: prefix.clone(), reversed: false, passed: false, filter_row: true, before: false }
+        Self { wanted: prefix.clone(), reversed: false, passed: false, place: None }
     }
 }
 
@@ -27,7 +29,7 @@ impl Evaluate for Prefix {
     }
 
     fn reset(&mut self) {
-        self.filter_row = true;
+        self.place = None;
     }
 
     fn filter_all_remaining(&self) -> bool {
@@ -38,26 +40,23 @@ impl Evaluate for Prefix {
         if self.passed {
             return true;
         }
-        let order = row[..row.len().min(self.prefix.len())].cmp(&self.prefix);
-        let order = if self.reversed { order.reverse() } else { order };
-        self.passed = order.is_gt();
-        self.before = order.is_lt();
-        self.filter_row = order.is_ne();
+        let order = row[..row.len().min(self.wanted.len())].cmp(&self.wanted);
+        let place = if self.reversed { order.reverse() } else { order };
+        self.place = Some(place);
+        self.passed = place.is_gt();
         self.passed
     }
 
     fn filter_cell(&mut self, _cell: CellRef<'_>) -> ReturnCode {
-        if self.before {
-            ReturnCode::SeekNextUsingHint
-        } else if self.filter_row {
-            ReturnCode::NextRow
-        } else {
-            ReturnCode::Include
+        match self.place {
+            Some(Ordering::Less) => ReturnCode::SeekNextUsingHint,
+            Some(Ordering::Equal) => ReturnCode::Include,
+            Some(Ordering::Greater) | None => ReturnCode::NextRow,
         }
     }
 
     fn next_cell_hint(&mut self, _cell: CellRef<'_>) -> Option<Vec<u8>> {
-        if self.reversed { successor_of_prefix(&self.prefix).map(|end| cell::first_on_row(&end)) } else { Some(cell::first_on_row(&self.prefix)) }
+        if self.reversed { successor_of_prefix(&self.wanted).map(|end| cell::first_on_row(&end)) } else { Some(cell::first_on_row(&self.wanted)) }
     }
 
     fn is_hinting(&self) -> bool {
@@ -65,7 +64,7 @@ impl Evaluate for Prefix {
     }
 
     fn filter_row(&mut self) -> bool {
-        self.filter_row
+        self.place != Some(Ordering::Equal)
     }
 }
 

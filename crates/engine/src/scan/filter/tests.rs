@@ -1,1 +1,312 @@
 //! Filters against the recorded answers of HBase's classes.
+//!
+//! ```text
+//! cell ROW FAMILY QUALIFIER TIMESTAMP TYPE VALUE     a cell of the scan, in order
+//! filter (NAME ...)                                  the same scan with a filter, forward and in reverse
+//!   forward [whole-rows]                             whole-rows: has_filter_row
+//!   reverse hangs                                    HBase never ends; all we ask for is that we do
+//!     ROW: 0I 1C 2H>KEY kept 0                       cell 0 of the row: Include, 1: NextCol, 2: a hint and its key
+//! value VALUE                                        a value to compare
+//! comparator (NAME ...)                              its order against each value: < = > or ! if there is none
+//! ```
+//! Codes: `I` is `Include`, `IC` and `IR` the same with `NextCol` and `SeekNextRow`, `S` is `Skip`, `C` `NextCol`, `R`
+//! `NextRow`, `H` `SeekNextUsingHint`; `=VALUE` behind one is the transformed value. `kept` are the cells that `keep_cell`
+//! leaves, `filtered` is what `filter_row_key` or `filter_row` says, `end` is `filter_all_remaining`.
+//! `interop/java/FilterAnswers.java` writes the answers of HBase into the files.
+
+mod notation;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use halite_types::cell::{self, CellRef, CellType};
+
+use super::comparator::Compiled;
+use super::{FilterState, ReturnCode};
+use notation::{Parser, bytes, print};
+
+struct OwnCell {
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl OwnCell {
+    fn parse(words: &str) -> Self {
+        let [row, family, qualifier, timestamp, kind, value] = words.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        let kind = if kind == "Put" { CellType::Put } else { CellType::DeleteColumn };
+        let key = cell::make_key(&bytes(row), &bytes(family), &bytes(qualifier), timestamp.parse().unwrap(), kind.code());
+        Self { key, value: bytes(value).to_vec() }
+    }
+
+    fn view(&self) -> CellRef<'_> {
+        CellRef::new(&self.key, &self.value, &[], 0)
+    }
+}
+
+/// The answers to the questions in a golden file, in the form of that file.
+fn answers(golden: &str) -> String {
+    let mut cells = Vec::new();
+    let mut values = Vec::new();
+    let mut out = String::new();
+    let mut lines = golden.lines().peekable();
+    while let Some(line) = lines.next() {
+        let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+        if !matches!(kind, "cell" | "value" | "filter" | "comparator" | "#") {
+            continue;
+        }
+        writeln!(out, "{line}").unwrap();
+        match kind {
+            "cell" => cells.push(OwnCell::parse(rest)),
+            "value" => values.push(bytes(rest)),
+            "filter" => {
+                let until_next = std::iter::from_fn(|| lines.next_if(|line| line.starts_with(' ')));
+                let hangs = until_next.filter(|line| *line == "  reverse hangs").count() > 0;
+                answer_filter(rest, &cells, hangs, &mut out);
+            }
+            "comparator" => match Compiled::new(&Parser::new(rest).comparator()) {
+                Ok(comparator) => {
+                    let sign =
+                        |order: Option<std::cmp::Ordering>| order.map_or('!', |order| ['<', '=', '>'][usize::try_from(order as i8 + 1).unwrap()]);
+                    writeln!(out, "  {}", values.iter().map(|value| sign(comparator.order_of(value))).collect::<String>()).unwrap();
+                }
+                Err(_) => out.push_str("  error\n"),
+            },
+            _ => {}
+        }
+    }
+    out
+}
+
+fn answer_filter(text: &str, cells: &[OwnCell], hangs: bool, out: &mut String) {
+    let filter = Parser::new(text).filter();
+    for reversed in [false, true] {
+        let Ok(mut state) = FilterState::new(&filter) else {
+            out.push_str("  error\n");
+            return;
+        };
+        state.set_reversed(reversed);
+        if reversed && hangs {
+            ScanOf { state, reversed, positions: BTreeMap::new() }.run(cells, &mut String::new());
+            out.push_str("  reverse hangs\n");
+            continue;
+        }
+        let whole_rows = if state.has_filter_row() { " whole-rows" } else { "" };
+        writeln!(out, "  {}{whole_rows}", if reversed { "reverse" } else { "forward" }).unwrap();
+        ScanOf { state, reversed, positions: BTreeMap::new() }.run(cells, out);
+    }
+}
+
+/// A scan as far as a filter sees it: each family moves on its own, as scanners of stores do.
+struct ScanOf {
+    state: FilterState,
+    reversed: bool,
+    positions: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl ScanOf {
+    fn run(&mut self, cells: &[OwnCell], out: &mut String) {
+        let mut rows: Vec<&[OwnCell]> = cells.chunk_by(|a, b| a.view().row() == b.view().row()).collect();
+        if self.reversed {
+            rows.reverse();
+        }
+        for row in rows {
+            if !row.iter().any(|cell| self.is_ahead(cell.view())) {
+                continue;
+            }
+            if self.state.filter_all_remaining() {
+                out.push_str("    end\n");
+                return;
+            }
+            self.state.reset();
+            let key = row[0].view().row();
+            write!(out, "    {}:", print(key)).unwrap();
+            if self.state.filter_row_key(key) {
+                out.push_str(" filtered");
+            } else {
+                self.row(row, out);
+            }
+            out.push('\n');
+        }
+    }
+
+    fn row(&mut self, row: &[OwnCell], out: &mut String) {
+        let mut taken = Vec::new();
+        for (number, cell) in row.iter().enumerate() {
+            let cell = cell.view();
+            if !self.is_ahead(cell) {
+                continue;
+            }
+            if self.state.filter_all_remaining() {
+                out.push_str(" end");
+                break;
+            }
+            let code = self.state.filter_cell(cell);
+            write!(out, " {number}{}", name(code)).unwrap();
+            if code.includes() {
+                let mut scratch = Vec::new();
+                let value = self.state.transform_value(&cell, &mut scratch);
+                assert!(self.state.transforms() || value == cell.value());
+                if value != cell.value() {
+                    write!(out, "={}", print(value)).unwrap();
+                }
+                taken.push((number, cell));
+            }
+            self.move_on(cell, code, out);
+        }
+        taken.retain(|&(_, cell)| {
+            let kept = self.state.keep_cell(cell);
+            assert!(kept || self.state.drops_cells());
+            kept
+        });
+        if !taken.is_empty() {
+            out.push_str(" kept");
+            taken.iter().for_each(|(number, _)| write!(out, " {number}").unwrap());
+            out.push_str(if self.state.filter_row() { " filtered" } else { "" });
+        }
+    }
+
+    fn move_on(&mut self, cell: CellRef<'_>, code: ReturnCode, out: &mut String) {
+        let position = match code {
+            ReturnCode::Include | ReturnCode::Skip => return,
+            ReturnCode::IncludeAndNextCol | ReturnCode::NextCol => cell::last_on_column(cell.row(), cell.family(), cell.qualifier()),
+            ReturnCode::IncludeAndSeekNextRow | ReturnCode::NextRow => cell::last_on_row(cell.row()),
+            ReturnCode::SeekNextUsingHint => {
+                let Some(hint) = self.state.next_cell_hint(cell) else {
+                    out.push_str(">none");
+                    return;
+                };
+                let at = CellRef::new(&hint, &[], &[], 0);
+                let [row, family, qualifier] = [at.row(), at.family(), at.qualifier()].map(print);
+                write!(out, ">{row}/{family}/{qualifier}/{}/{}", at.timestamp(), at.type_code()).unwrap();
+                hint
+            }
+        };
+        self.positions.insert(cell.family().to_vec(), position);
+    }
+
+    fn is_ahead(&self, cell: CellRef<'_>) -> bool {
+        let Some(position) = self.positions.get(cell.family()) else { return true };
+        match cell.row().cmp(cell::key_row(position)) {
+            std::cmp::Ordering::Equal => cell::compare_keys(cell.key(), position).is_ge(),
+            order => order.is_lt() == self.reversed,
+        }
+    }
+}
+
+fn name(code: ReturnCode) -> &'static str {
+    match code {
+        ReturnCode::Include => "I",
+        ReturnCode::IncludeAndNextCol => "IC",
+        ReturnCode::IncludeAndSeekNextRow => "IR",
+        ReturnCode::Skip => "S",
+        ReturnCode::NextCol => "C",
+        ReturnCode::NextRow => "R",
+        ReturnCode::SeekNextUsingHint => "H",
+    }
+}
+
+/// Compares line by line, because the first line that differs says what is wrong.
+fn check(golden: &str) {
+    let golden = golden.replace("\r\n", "\n");
+    let ours = answers(&golden);
+    let mut question = "";
+    for (number, (expected, given)) in golden.lines().zip(ours.lines()).enumerate() {
+        if expected.starts_with(|first: char| first.is_ascii_lowercase()) {
+            question = expected;
+        }
+        assert_eq!(expected, given, "line {}, of {question}", number + 1);
+    }
+    assert_eq!(golden.lines().count(), ours.lines().count());
+}
+
+#[test]
+fn each_filter_answers_as_in_hbase() {
+    check(include_str!("../../../testdata/filter/single.txt"));
+}
+
+#[test]
+fn nested_filters_answer_as_in_hbase() {
+    check(include_str!("../../../testdata/filter/nested.txt"));
+}
+
+#[test]
+fn comparators_order_as_in_hbase() {
+    check(include_str!("../../../testdata/filter/comparators.txt"));
+}
+
+fn answer(question: &str, rows: &[&str]) -> String {
+    let cells: Vec<OwnCell> = rows.iter().map(|row| OwnCell::parse(&format!("{row} f q 1 Put v"))).collect();
+    let mut out = String::new();
+    answer_filter(question, &cells, false, &mut out);
+    out
+}
+
+#[test]
+fn ranges_without_an_end_work_in_reverse() {
+    let rows = ["a", "m", "z"];
+    let expected = "  reverse\n    z: 0I kept 0\n    m: 0H>b/''/''/9223372036854775807/255\n    a: 0I kept 0\n";
+    assert!(answer("(ranges from a to b from n to '')", &rows).ends_with(expected));
+}
+
+#[test]
+fn reverse_hints_behind_the_greatest_byte_spare_no_row_that_matches() {
+    let rows = ["a\\xFF", "a\\xFFb", "c"];
+    let expected = "  reverse\n    c: 0H>b/''/''/9223372036854775807/255\n    a\\xFFb: 0I kept 0\n    a\\xFF: 0I kept 0\n";
+    assert!(answer("(prefix a\\xFF)", &rows).ends_with(expected));
+    assert!(answer("(fuzzy a\\xFF 00)", &rows).ends_with(expected));
+}
+
+#[test]
+fn wrapping_filters_pass_the_direction_on() {
+    let expected = "  reverse whole-rows\n    z: 0H>none\n    end\n";
+    assert!(answer("(while (prefix m))", &["a", "m", "z"]).ends_with(expected));
+    let expected = "  reverse whole-rows\n    m: 0I kept 0\n    a: filtered\n";
+    assert!(answer("(while (prefix m))", &["a", "m"]).ends_with(expected));
+}
+
+#[test]
+fn limits_near_the_greatest_number_do_not_wrap_around() {
+    assert!(answer("(pages 4294967295 1)", &["a"]).starts_with("  forward\n    a: 0C\n"));
+    assert!(answer("(pages 4294967295 0)", &["a"]).starts_with("  forward\n    a: 0IC kept 0\n"));
+}
+
+#[test]
+fn a_random_filter_keeps_its_share_and_follows_its_seed() {
+    let kept = |seed| -> Vec<bool> {
+        let mut state = FilterState::new(&halite_types::Filter::All(vec![halite_types::Filter::RandomRow(0.25)])).unwrap();
+        state.set_seed(seed);
+        (0..4000).map(|_| !state.filter_row_key(b"row")).collect()
+    };
+    let share = kept(1).iter().filter(|kept| **kept).count();
+    assert!((900..1100).contains(&share), "{share} of 4000 rows");
+    assert_eq!(kept(1), kept(1));
+    assert_ne!(kept(1), kept(2));
+}
+
+#[test]
+fn filters_that_cannot_be_evaluated_are_refused_with_the_mend() {
+    let refusal = |text: &str| FilterState::new(&Parser::new(text).filter()).err().map(|error| (error.kind(), error.to_string())).unwrap();
+    for (question, mend) in [
+        ("(value = (regex \\x28?=a\\x29))", "unbounded time"),
+        ("(value = (regex \\x28a\\x29\\x5C1))", "back-references"),
+        ("(value = (regex a++))", "possessive"),
+        ("(value = (regex [a))", "has no ]"),
+        ("(value = (regex a 128))", "flags"),
+        ("(value = (regex a 32 UTF-16))", "UTF-8"),
+        ("(value = (regex (a{1000}){1000}))", "cannot be used"),
+        ("(scv f q noop (binary v) true true true)", "comparison"),
+        ("(fuzzy ab 0)", "mask"),
+        ("(fuzzy)", "at least one"),
+        ("(ranges)", "at least one"),
+        ("(ranges from b to a)", "swap"),
+        ("(colprefixes p p)", "once"),
+        ("(stamps false -1)", "1970"),
+    ] {
+        let question = question.replace("(a{1000})", "\\x28a{1000}\\x29");
+        let (kind, text) = refusal(&question);
+        assert_eq!(kind, halite_types::ErrorKind::InvalidRequest);
+        assert!(text.starts_with("filter: ") && text.contains(mend), "{question}: {text}");
+    }
+    let deep = (0..200).fold(halite_types::Filter::FirstKeyOnly, |inner, _| halite_types::Filter::All(vec![inner]));
+    assert!(FilterState::new(&deep).err().unwrap().to_string().contains("make the lists flat"));
+}

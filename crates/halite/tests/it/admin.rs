@@ -1,0 +1,161 @@
+//! Tables, regions and namespaces: every administrative call and what it does to the data.
+
+use halite::{CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store, TableName};
+use halite_engine::env::sim::SimEnv;
+
+use crate::{keys, reopen, store};
+
+fn name() -> TableName {
+    "t".parse().unwrap()
+}
+
+fn fill(store: &Store, rows: usize) {
+    let table = store.table("t").unwrap();
+    for i in 0..rows {
+        table.put(Put::new(format!("k{i:03}")).add("f", "q", "x".repeat(200)).add("g", "q", "y")).unwrap();
+    }
+}
+
+#[test]
+fn a_disabled_table_refuses_and_an_enabled_one_has_everything_again() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    fill(&store, 50);
+    let table = store.table("t").unwrap();
+    store.disable_table(&name()).unwrap();
+    assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
+    assert_eq!(table.put(Put::new("r").add("f", "q", "v")).unwrap_err().kind(), ErrorKind::TableDisabled);
+    assert_eq!(table.get(Get::new("r")).unwrap_err().kind(), ErrorKind::TableDisabled);
+    assert_eq!(store.disable_table(&name()).unwrap_err().kind(), ErrorKind::TableDisabled);
+    drop((table, store));
+    sim.fs.kill();
+    let store = reopen(&sim);
+    assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
+    store.enable_table(&name()).unwrap();
+    assert_eq!(store.enable_table(&name()).unwrap_err().kind(), ErrorKind::TableEnabled);
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 50);
+}
+
+#[test]
+fn drop_and_truncate_leave_nothing_on_the_disk() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    fill(&store, 50);
+    assert_eq!(store.drop_table(&name()).unwrap_err().kind(), ErrorKind::TableEnabled);
+    store.disable_table(&name()).unwrap();
+    store.engine().truncate_table(&name(), false).unwrap();
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
+    fill(&store, 10);
+    store.disable_table(&name()).unwrap();
+    store.drop_table(&name()).unwrap();
+    assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::NoSuchTable);
+    store.close().unwrap();
+    let left: Vec<String> = sim.fs.files().into_keys().filter(|path| path.starts_with("data/default")).collect();
+    assert_eq!(left, [""; 0]);
+}
+
+#[test]
+fn a_split_and_a_merge_keep_every_row_and_the_old_files_go_in_the_end() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    fill(&store, 300);
+    store.flush(&name()).unwrap();
+    let table = store.table("t").unwrap();
+    let all = keys(&table, Scan::all());
+    let region = table.regions()[0].encoded_name.clone();
+    store.engine().split_region(&region, None).unwrap();
+    let regions = table.regions();
+    assert_eq!(regions.len(), 2);
+    assert_eq!(regions[0].end, regions[1].start);
+    assert_eq!(keys(&table, Scan::all()), all);
+    table.put(Put::new("k000").add("g", "q", "new")).unwrap();
+    // Again while the daughters still refer to the parent's files.
+    store.engine().split_region(&regions[1].encoded_name, Some("k290".into())).unwrap();
+    assert_eq!(keys(&table, Scan::all()), all);
+    drop((table, store));
+    sim.fs.kill();
+    let store = reopen(&sim);
+    let table = store.table("t").unwrap();
+    assert_eq!(keys(&table, Scan::all()), all);
+    let regions = table.regions();
+    assert_eq!(regions.len(), 3);
+    let error = store.engine().merge_regions(&regions[0].encoded_name, &regions[2].encoded_name, false).unwrap_err();
+    assert!(error.message().contains("not neighbours"), "{error}");
+    store.engine().merge_regions(&regions[1].encoded_name, &regions[0].encoded_name, false).unwrap();
+    assert_eq!(keys(&table, Scan::all()), all);
+    let regions = table.regions();
+    store.engine().merge_regions(&regions[0].encoded_name, &regions[1].encoded_name, true).unwrap();
+    assert_eq!(table.regions().len(), 1);
+    assert_eq!(keys(&table, Scan::all().reverse(true)), all.iter().rev().cloned().collect::<Vec<_>>());
+    assert_eq!(table.get(Get::new("k000")).unwrap().value("g", "q"), Some(&b"new"[..]));
+    store.compact(&name(), CompactionKind::Major).unwrap();
+    drop(table);
+    store.close().unwrap();
+    let region_directories: std::collections::BTreeSet<String> = sim
+        .fs
+        .files()
+        .keys()
+        .filter(|path| path.starts_with("data/default/t/") && !path.contains(".tabledesc"))
+        .map(|path| path.split('/').nth(3).unwrap().to_owned())
+        .collect();
+    assert_eq!(region_directories.len(), 1, "{:?}", sim.fs.files().keys());
+    assert_eq!(keys(&reopen(&sim).table("t").unwrap(), Scan::all()), all);
+}
+
+#[test]
+fn an_altered_family_takes_effect_and_a_dropped_one_does_not_come_back() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    fill(&store, 10);
+    let table = store.table("t").unwrap();
+    let mut descriptor = (*table.descriptor()).clone();
+    descriptor.remove_family(b"g").unwrap();
+    descriptor.set_family(FamilyDescriptor::new("h"));
+    store.alter_table(descriptor.clone()).unwrap();
+    assert_eq!(table.put(Put::new("r").add("g", "q", "v")).unwrap_err().kind(), ErrorKind::NoSuchFamily);
+    table.put(Put::new("r").add("h", "q", "v")).unwrap();
+    store.alter_table(descriptor.family(FamilyDescriptor::new("g"))).unwrap();
+    assert_eq!(table.get(Get::new("k000")).unwrap().len(), 1);
+    drop((table, store));
+    sim.fs.kill();
+    let store = reopen(&sim);
+    let table = store.table("t").unwrap();
+    assert_eq!(table.get(Get::new("k000").family("g")).unwrap().len(), 0);
+    assert_eq!(table.get(Get::new("r")).unwrap().value("h", "q"), Some(&b"v"[..]));
+    assert_eq!(table.descriptor().family_count(), 3);
+}
+
+#[test]
+fn namespaces_hold_tables_of_their_own() {
+    let store = store(&SimEnv::new(1));
+    let table = halite::TableDescriptor::new("ns:t".parse().unwrap()).family(FamilyDescriptor::new("f"));
+    assert_eq!(store.create_table(table.clone(), &[]).unwrap_err().kind(), ErrorKind::NoSuchNamespace);
+    store.create_namespace("ns").unwrap();
+    assert_eq!(store.create_namespace("ns").unwrap_err().kind(), ErrorKind::NamespaceExists);
+    store.create_table(table, &[]).unwrap();
+    store.table("ns:t").unwrap().put(Put::new("r").add("f", "q", "v")).unwrap();
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
+    assert_eq!(store.engine().drop_namespace("ns").unwrap_err().kind(), ErrorKind::NamespaceNotEmpty);
+    store.disable_table(&"ns:t".parse().unwrap()).unwrap();
+    store.drop_table(&"ns:t".parse().unwrap()).unwrap();
+    store.engine().drop_namespace("ns").unwrap();
+}
+
+#[test]
+fn the_figures_of_a_region_are_exact() {
+    let store = store(&SimEnv::new(1));
+    fill(&store, 20);
+    let table = store.table("t").unwrap();
+    table.delete(Delete::new("k000")).unwrap();
+    assert_eq!(table.scan(Scan::all()).count(), 19);
+    table.get(Get::new("k001")).unwrap();
+    table.get(Get::new("absent")).unwrap();
+    let load = store.status().regions.remove(0);
+    assert_eq!((load.write_requests, load.read_requests), (21, 21));
+    assert_eq!((load.rows_returned, load.cells_returned, load.rows_examined), (20, 40, 22));
+    assert_eq!((load.store_files, load.flushes), (0, 0));
+    assert!(load.memstore_bytes > 20 * 200 && load.bytes_written > 20 * 200 && load.bytes_returned > 19 * 200);
+    store.flush(&name()).unwrap();
+    let load = store.status().regions.remove(0);
+    assert_eq!((load.store_files, load.flushes, load.store_file_cells), (2, 1, 40));
+}

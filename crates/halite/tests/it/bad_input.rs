@@ -1,0 +1,115 @@
+//! Every wrong request gets an error that says what, where and the mend, and changes nothing.
+
+use halite::{CheckAndMutate, Delete, Error, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowMutations, Scan, TableDescriptor, TimeRange};
+use halite_engine::env::sim::SimEnv;
+
+use crate::store;
+
+#[track_caller]
+fn says(error: Error, kind: ErrorKind, words: &[&str]) {
+    assert_eq!(error.kind(), kind, "{error}");
+    for word in words {
+        assert!(error.message().contains(word), "{word:?} is not in: {error}");
+    }
+}
+
+#[test]
+fn rows_families_timestamps_and_sizes_are_checked() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let put = |put: Put| table.put(put).unwrap_err();
+    let invalid = ErrorKind::InvalidRequest;
+    says(put(Put::new("").add("f", "q", "v")), invalid, &["row key is empty", "at least one byte"]);
+    says(put(Put::new(vec![b'x'; 32_768]).add("f", "q", "v")), invalid, &["32768 bytes", "32767", "shorten"]);
+    table.put(Put::new(vec![b'x'; 32_767]).add("f", "q", "v")).unwrap();
+    says(put(Put::new("r").add("nope", "q", "v")), ErrorKind::NoSuchFamily, &["nope", "it has f, g"]);
+    says(put(Put::new("r").add("a:b", "q", "v")), invalid, &["a:b", "colon"]);
+    says(put(Put::new("r").add_at("f", "q", -5, "v")), invalid, &["-5", "negative", "f:q"]);
+    says(put(Put::new("r").add("f", "q", vec![0; (10 << 20) + 1])), invalid, &["row r", "f:q", "limit", "cell_bytes_max"]);
+    says(put(Put::new("r")), invalid, &["row r", "add a column"]);
+    says(table.get(Get::new("")).unwrap_err(), invalid, &["row key is empty"]);
+    says(table.get(Get::new(vec![b'x'; 32_768])).unwrap_err(), invalid, &["32767"]);
+    says(table.get(Get::new("r").family("nope")).unwrap_err(), ErrorKind::NoSuchFamily, &["nope", "f, g"]);
+    says(table.scan(Scan::all().column("nope", "q")).next().unwrap().unwrap_err(), ErrorKind::NoSuchFamily, &["nope"]);
+    says(table.get(Get::new("r").versions(0)).unwrap_err(), invalid, &["0 versions"]);
+    says(table.delete(Delete::new("r").column("nope", "q")).unwrap_err(), ErrorKind::NoSuchFamily, &["nope"]);
+    says(table.delete(Delete::new("r").up_to(-1)).unwrap_err(), invalid, &["-1"]);
+    says(TimeRange::new(5, 4).unwrap_err(), invalid, &["swap"]);
+    says(TimeRange::new(-1, 4).unwrap_err(), invalid, &["negative"]);
+    assert_eq!(table.scan(Scan::all()).count(), 1, "only the longest legal row is there");
+}
+
+#[test]
+fn read_modify_writes_are_checked_before_they_touch_anything() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    table.put(Put::new("r").add("f", "q", "not a counter")).unwrap();
+    let error = table.increment(Increment::new("r").add("f", "q", 1)).unwrap_err();
+    says(error, ErrorKind::InvalidRequest, &["row r", "f:q", "13 bytes", "8-byte"]);
+    let other = CheckAndMutate::if_absent("r", "f", "x", Put::new("s").add("f", "q", "v"));
+    says(table.check_and_mutate(other).unwrap_err(), ErrorKind::InvalidRequest, &["row r", "row s", "same row"]);
+    let mixed = RowMutations::new("r").then(Put::new("r").add("f", "a", "v")).then(Delete::new("s"));
+    says(table.mutate_row(mixed).unwrap_err(), ErrorKind::InvalidRequest, &["row r", "row s"]);
+    let half = RowMutations::new("r").then(Put::new("r").add("f", "a", "v")).then(Put::new("r").add("nope", "a", "v"));
+    says(table.mutate_row(half).unwrap_err(), ErrorKind::NoSuchFamily, &["nope"]);
+    assert_eq!(table.get(Get::new("r")).unwrap().len(), 1);
+}
+
+#[test]
+fn one_bad_operation_does_not_spoil_its_batch() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let ops = vec![
+        Put::new("a").add("f", "q", "v").into(),
+        Put::new("").add("f", "q", "v").into(),
+        Put::new("b").add("nope", "q", "v").into(),
+        Increment::new("c").add("f", "n", 1).into(),
+        Put::new("d").add("f", "q", "v").into(),
+    ];
+    let results = table.batch(ops).unwrap();
+    assert_eq!(results.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, false, true, true]);
+    assert_eq!(table.scan(Scan::all()).count(), 3);
+}
+
+#[test]
+fn tables_are_checked() {
+    let store = store(&SimEnv::new(1));
+    let table = |name: &str| TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
+    says(store.create_table(table("t"), &[]).unwrap_err(), ErrorKind::TableExists, &["t exists"]);
+    says(store.table("absent").err().unwrap(), ErrorKind::NoSuchTable, &["absent", "create it"]);
+    says(store.create_table(TableDescriptor::new("x".parse().unwrap()), &[]).unwrap_err(), ErrorKind::InvalidRequest, &["no family"]);
+    says(store.create_table(table("x"), &[b"5", b"5"]).unwrap_err(), ErrorKind::InvalidRequest, &["split key 5", "twice"]);
+    says(store.create_table(table("x"), &[b""]).unwrap_err(), ErrorKind::InvalidRequest, &["split key is empty"]);
+    let colon = TableDescriptor::new("x".parse().unwrap()).family(FamilyDescriptor::new("a:b"));
+    says(store.create_table(colon, &[]).unwrap_err(), ErrorKind::InvalidRequest, &["a:b", "colon"]);
+    says("a b".parse::<halite::TableName>().unwrap_err(), ErrorKind::InvalidRequest, &["a b"]);
+    store.create_table(table("split"), &[b"m"]).unwrap();
+    let regions = store.table("split").unwrap().regions();
+    let split = |region: usize, at: &'static str| store.engine().split_region(&regions[region].encoded_name, Some(at.into())).unwrap_err();
+    says(split(0, "z"), ErrorKind::InvalidRequest, &["z", "outside", "'m'"]);
+    says(split(1, "m"), ErrorKind::InvalidRequest, &["begins"]);
+    says(store.engine().split_region("feed", None).unwrap_err(), ErrorKind::NoSuchRegion, &["feed"]);
+    says(store.engine().split_region(&regions[0].encoded_name, None).unwrap_err(), ErrorKind::InvalidRequest, &["too little"]);
+    assert_eq!(store.tables().len(), 2);
+}
+
+#[test]
+fn a_read_only_table_says_so() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let descriptor = (*table.descriptor()).clone();
+    store.alter_table(descriptor.clone().set("READONLY", "true")).unwrap();
+    says(table.put(Put::new("r").add("f", "q", "v")).unwrap_err(), ErrorKind::ReadOnly, &["read-only", "READONLY => 'false'"]);
+    says(table.increment(Increment::new("r").add("f", "q", 1)).unwrap_err(), ErrorKind::ReadOnly, &["read-only"]);
+    store.alter_table(descriptor).unwrap();
+    table.put(Put::new("r").add("f", "q", "v")).unwrap();
+}
+
+#[test]
+fn an_inverted_scan_is_empty_and_can_be_explained() {
+    let store = store(&SimEnv::new(1));
+    let scan = Scan::range("z", "a");
+    let why = halite_engine::explain_empty(&scan.range).unwrap();
+    assert!(why.contains("'z'") && why.contains("'a'"), "{why}");
+    assert_eq!(store.table("t").unwrap().scan(scan).count(), 0);
+}

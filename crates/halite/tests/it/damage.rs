@@ -1,0 +1,235 @@
+//! Disks that are full, read-only, damaged, or hold what is not ours.
+
+use halite::{Builder, Error, ErrorKind, Get, Put, Scan, Store};
+use halite_engine::env::sim::SimEnv;
+
+use crate::{reopen, small, store};
+
+fn open(sim: &SimEnv) -> Result<Store, Error> {
+    Builder::new().options(small()).open_in(sim.env())
+}
+
+/// A store with `rows` rows in a file, closed.
+fn closed(sim: &SimEnv, rows: usize) {
+    let store = store(sim);
+    let table = store.table("t").unwrap();
+    for i in 0..rows {
+        table.put(Put::new(format!("k{i:04}")).add("f", "q", "v".repeat(100))).unwrap();
+    }
+    drop(table);
+    store.close().unwrap();
+}
+
+fn find(sim: &SimEnv, part: &str, not: &str) -> String {
+    sim.fs.files().into_keys().find(|path| path.contains(part) && !path.contains(not)).unwrap()
+}
+
+#[track_caller]
+fn says(error: &Error, kind: ErrorKind, words: &[&str]) {
+    assert_eq!(error.kind(), kind, "{error}");
+    for word in words {
+        assert!(error.message().contains(word), "{word:?} is not in: {error}");
+    }
+}
+
+#[test]
+fn a_full_disk_stops_writing_loses_nothing_and_goes_on_when_there_is_room() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let table = store.table("t").unwrap();
+    sim.fs.set_capacity(Some(sim.fs.used_bytes() + 20_000));
+    let mut acknowledged = 0;
+    let error = loop {
+        match table.put(Put::new(format!("k{acknowledged:04}")).add("f", "q", "v".repeat(300))) {
+            Ok(()) => acknowledged += 1,
+            Err(error) => break error,
+        }
+    };
+    says(&error, ErrorKind::DiskFull, &["halite/wal", "room", "open it again"]);
+    assert!(acknowledged > 10);
+    assert_eq!(table.put(Put::new("later").add("f", "q", "v")).unwrap_err().kind(), ErrorKind::DiskFull);
+    assert_eq!(table.scan(Scan::all()).count(), acknowledged, "reads go on and see what was acknowledged");
+    drop((table, store));
+    sim.fs.kill();
+    sim.fs.set_capacity(None);
+    let store = reopen(&sim);
+    let table = store.table("t").unwrap();
+    let rows = table.scan(Scan::all()).count();
+    assert!(rows == acknowledged || rows == acknowledged + 1, "{rows} of {acknowledged}");
+    table.put(Put::new("later").add("f", "q", "v")).unwrap();
+}
+
+#[test]
+fn a_flush_that_finds_the_disk_full_can_be_tried_again() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let table = store.table("t").unwrap();
+    for i in 0..100 {
+        table.put(Put::new(format!("k{i:04}")).add("f", "q", "v".repeat(300))).unwrap();
+    }
+    sim.fs.set_capacity(Some(sim.fs.used_bytes() + 1000));
+    let name = "t".parse().unwrap();
+    assert_eq!(store.flush(&name).unwrap_err().kind(), ErrorKind::DiskFull);
+    assert_eq!(table.scan(Scan::all()).count(), 100);
+    sim.fs.set_capacity(None);
+    store.flush(&name).unwrap();
+    assert_eq!(table.scan(Scan::all()).count(), 100);
+    drop(table);
+    store.close().unwrap();
+    assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), 100);
+}
+
+#[test]
+fn a_read_only_directory_says_so() {
+    let sim = SimEnv::new(1);
+    closed(&sim, 1);
+    sim.fs.set_read_only(true);
+    says(&open(&sim).err().unwrap(), ErrorKind::ReadOnly, &["halite", "write permission"]);
+    sim.fs.set_read_only(false);
+    assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), 1);
+}
+
+#[test]
+fn a_damaged_manifest_is_refused_and_a_newer_one_named() {
+    for byte in [3, 15, 60] {
+        let sim = SimEnv::new(1);
+        closed(&sim, 1);
+        sim.fs.corrupt("halite/MANIFEST", byte, 1).unwrap();
+        says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["halite/MANIFEST", "CRC32C", "restore"]);
+        sim.fs.corrupt("halite/MANIFEST", byte, 1).unwrap();
+        reopen(&sim);
+    }
+    let sim = SimEnv::new(1);
+    closed(&sim, 1);
+    sim.fs.cut("halite/MANIFEST", 40).unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["cut short"]);
+    let sim = SimEnv::new(1);
+    closed(&sim, 1);
+    let mut bytes = sim.fs.read("halite/MANIFEST").unwrap();
+    bytes[11] = 7;
+    let end = bytes.len() - 4;
+    let crc = crc32c::crc32c(&bytes[..end]);
+    bytes[end..].copy_from_slice(&crc.to_be_bytes());
+    sim.fs.write("halite/MANIFEST", bytes).unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &["version 7", "newer"]);
+}
+
+#[test]
+fn a_missing_manifest_beside_tables_is_not_taken_for_a_new_store() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    store.create_namespace("ns").unwrap();
+    store.close().unwrap();
+    sim.env().fs.remove_file("halite/MANIFEST").unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["no manifest", "restore"]);
+}
+
+#[test]
+fn a_damaged_store_file_names_itself_and_the_block() {
+    let sim = SimEnv::new(1);
+    closed(&sim, 2000);
+    let file = find(&sim, "/f/", "halite/");
+    sim.fs.corrupt(&file, 100_000, 4).unwrap();
+    let store = reopen(&sim);
+    let table = store.table("t").unwrap();
+    let error = table.scan(Scan::all()).find_map(Result::err).unwrap();
+    says(&error, ErrorKind::Corrupt, &[&file, "block at", "damaged"]);
+    assert!(table.get(Get::new("k0000")).is_ok(), "the other blocks can be read");
+    drop((table, store));
+    sim.fs.kill();
+    let length = sim.fs.read(&file).unwrap().len();
+    sim.fs.cut(&file, length - 10).unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&file]);
+    sim.env().fs.remove_file(&file).unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&file, "manifest names it", "restore"]);
+}
+
+#[test]
+fn a_store_file_of_a_newer_version_is_named() {
+    let sim = SimEnv::new(1);
+    closed(&sim, 1);
+    let file = find(&sim, "/f/", "halite/");
+    let mut bytes = sim.fs.read(&file).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] = 4;
+    sim.fs.write(&file, bytes).unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &[&file]);
+}
+
+/// A store with `rows` rows in the log only, killed.
+fn killed(sim: &SimEnv, rows: usize) -> String {
+    let store = store(sim);
+    let table = store.table("t").unwrap();
+    for i in 0..rows {
+        table.put(Put::new(format!("k{i:04}")).add("f", "q", "v")).unwrap();
+    }
+    drop((table, store));
+    sim.fs.kill();
+    find(sim, ".wal", "data/")
+}
+
+#[test]
+fn a_flipped_bit_in_the_log_is_damage_unless_it_is_in_what_was_never_acknowledged() {
+    let sim = SimEnv::new(1);
+    let log = killed(&sim, 20);
+    let length = sim.fs.read(&log).unwrap().len();
+    sim.fs.corrupt(&log, length / 2, 1).unwrap();
+    let before = sim.fs.files();
+    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&log, "damaged at byte", "restore"]);
+    sim.fs.kill();
+    assert_eq!(sim.fs.files()[&log], before[&log], "nothing was changed");
+    sim.fs.corrupt(&log, length / 2, 1).unwrap();
+    assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), 20);
+}
+
+#[test]
+fn a_log_cut_short_gives_what_is_whole_and_reports_the_rest() {
+    let sim = SimEnv::new(1);
+    let log = killed(&sim, 20);
+    let length = sim.fs.read(&log).unwrap().len();
+    sim.fs.cut(&log, length - 5).unwrap();
+    let store = reopen(&sim);
+    assert!(store.report().cut_bytes > 0);
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 19);
+}
+
+#[test]
+fn a_log_of_a_newer_version_is_named() {
+    let sim = SimEnv::new(1);
+    let log = killed(&sim, 1);
+    let mut bytes = sim.fs.read(&log).unwrap();
+    bytes[11] = 9;
+    let crc = crc32c::crc32c(&bytes[..44]);
+    bytes[44..48].copy_from_slice(&crc.to_be_bytes());
+    sim.fs.write(&log, bytes).unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &[&log, "version 9"]);
+}
+
+#[test]
+fn what_is_not_ours_is_named_and_left_alone() {
+    let sim = SimEnv::new(1);
+    closed(&sim, 1);
+    let file = find(&sim, "/f/", "halite/");
+    let directory = file.rsplit_once('/').unwrap().0;
+    for (path, words) in [
+        (format!("{directory}/notes.txt"), ["notes.txt", "move it"]),
+        (format!("{directory}/0123456789abcdef0123456789abcdef"), ["0123456789abcdef", "not a file of this store"]),
+        ("data/readme".to_owned(), ["data/readme", "move it"]),
+        ("halite/wal/odd".to_owned(), ["halite/wal/odd", "move it"]),
+    ] {
+        sim.fs.write(&path, "somebody's").unwrap();
+        says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &words);
+        sim.fs.kill();
+        assert_eq!(sim.fs.read(&path).unwrap(), b"somebody's");
+        sim.env().fs.remove_file(&path).unwrap();
+    }
+    sim.fs.write(&format!("{directory}/.hidden"), "nobody's business").unwrap();
+    reopen(&sim);
+}
+
+#[test]
+fn a_directory_with_other_things_in_it_is_not_made_a_store() {
+    let sim = SimEnv::new(1);
+    sim.fs.write("photos/holiday.jpg", "...").unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::InvalidRequest, &["photos", "not empty"]);
+}

@@ -1,0 +1,42 @@
+//! The library from outside: reading and writing, administration, restarts, and every kind of bad input.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod admin;
+mod bad_input;
+mod damage;
+mod reading;
+mod restart;
+mod writing;
+
+use halite::{Builder, FamilyDescriptor, Options, Row, Scan, Store, StoreTable, TableDescriptor};
+use halite_engine::env::sim::SimEnv;
+
+/// A store on a simulated disk with a table `t` of the families `f` (three versions) and `g`.
+fn store(sim: &SimEnv) -> Store {
+    let store = reopen(sim);
+    let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+    store.create_table(table, &[]).unwrap();
+    store
+}
+
+fn reopen(sim: &SimEnv) -> Store {
+    Builder::new().options(small()).open_in(sim.env()).unwrap()
+}
+
+/// Small limits, so that little data goes through everything.
+fn small() -> Options {
+    let mut options = Options::default();
+    options.memstore_flush_bytes = 256 << 10;
+    options.wal_segment_bytes = 64 << 10;
+    options
+}
+
+/// A row as `column@timestamp=value`.
+fn show(row: &Row) -> Vec<String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    row.iter().map(|cell| format!("{}:{}@{}={}", text(cell.family()), text(cell.qualifier()), cell.timestamp(), text(cell.value()))).collect()
+}
+
+fn keys(table: &StoreTable, scan: Scan) -> Vec<String> {
+    table.scan(scan).map(|row| String::from_utf8_lossy(row.unwrap().key()).into_owned()).collect()
+}

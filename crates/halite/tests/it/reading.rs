@@ -1,0 +1,112 @@
+//! Gets and scans: order, ranges, versions, limits, batches, snapshots.
+
+use halite::{Filter, Get, Put, Scan, TimeRange};
+use halite_engine::env::sim::SimEnv;
+
+use crate::{keys, show, store};
+
+#[test]
+fn rows_come_in_unsigned_byte_order() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    for key in [&b"b"[..], b"a", b"B", b"10", b"9", b"\xff", b"\x00"] {
+        table.put(Put::new(key.to_vec()).add("f", "q", "v")).unwrap();
+    }
+    let seen = |scan| table.scan(scan).map(|row| row.unwrap().key().to_vec()).collect::<Vec<_>>();
+    let sorted: Vec<Vec<u8>> = [&b"\x00"[..], b"10", b"9", b"B", b"a", b"b", b"\xff"].map(<[u8]>::to_vec).into();
+    assert_eq!(seen(Scan::all()), sorted);
+    let reversed: Vec<Vec<u8>> = sorted.iter().rev().cloned().collect();
+    assert_eq!(seen(Scan::all().reverse(true)), reversed);
+    store.flush(&"t".parse().unwrap()).unwrap();
+    assert_eq!(seen(Scan::all()), sorted);
+    assert_eq!(seen(Scan::all().reverse(true)), reversed);
+}
+
+#[test]
+fn ranges_limits_and_directions_agree_across_regions_files_and_memory() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    for i in (0..100).step_by(2) {
+        table.put(Put::new(format!("k{i:02}")).add("f", "q", "v")).unwrap();
+    }
+    store.flush(&"t".parse().unwrap()).unwrap();
+    let region = table.regions()[0].encoded_name.clone();
+    store.engine().split_region(&region, Some("k50".into())).unwrap();
+    for i in (1..100).step_by(2) {
+        table.put(Put::new(format!("k{i:02}")).add("g", "q", "v")).unwrap();
+    }
+    let all: Vec<String> = (0..100).map(|i| format!("k{i:02}")).collect();
+    assert_eq!(table.regions().len(), 2);
+    for (from, to) in [(0, 100), (10, 20), (45, 55), (50, 51), (49, 50), (99, 100), (0, 50), (50, 100)] {
+        let key = |i: usize| format!("k{i:02}");
+        let scan = || Scan::range(key(from), if to == 100 { "l".into() } else { key(to) });
+        assert_eq!(keys(&table, scan()), all[from..to], "{from}..{to}");
+        let backwards: Vec<String> = all[from..to].iter().rev().cloned().collect();
+        assert_eq!(keys(&table, scan().reverse(true)), backwards, "{from}..{to} backwards");
+        assert_eq!(keys(&table, scan().limit(3)), all[from..to.min(from + 3)]);
+        assert_eq!(keys(&table, scan().reverse(true).limit(3)), backwards[..backwards.len().min(3)]);
+        assert_eq!(keys(&table, scan().max_result_bytes(1)), all[from..to]);
+    }
+    assert_eq!(keys(&table, Scan::all().start_after("k97")), ["k98", "k99"]);
+    assert_eq!(keys(&table, Scan::all().start("k97").stop_after("k98")), ["k97", "k98"]);
+    assert_eq!(keys(&table, Scan::all().start("k49").stop_after("k50").reverse(true)), ["k50", "k49"]);
+    assert_eq!(keys(&table, Scan::range("k20", "k10")), [""; 0]);
+    assert_eq!(keys(&table, Scan::prefix("k4")), all[40..50]);
+}
+
+#[test]
+fn versions_time_ranges_and_family_limits() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    for stamp in 1..=5 {
+        table.put(Put::new("r").add_at("f", "q", stamp, format!("v{stamp}")).add_at("f", "p", stamp, "x")).unwrap();
+    }
+    table.put(Put::new("r").add_at("g", "q", 9, "g")).unwrap();
+    let get = || Get::new("r");
+    assert_eq!(show(&table.get(get()).unwrap()), ["f:p@5=x", "f:q@5=v5", "g:q@9=g"]);
+    assert_eq!(show(&table.get(get().column("f", "q").all_versions()).unwrap()), ["f:q@5=v5", "f:q@4=v4", "f:q@3=v3"]);
+    assert_eq!(show(&table.get(get().column("f", "q").versions(2)).unwrap()), ["f:q@5=v5", "f:q@4=v4"]);
+    assert_eq!(show(&table.get(get().family("f").time_range(TimeRange::new(2, 4).unwrap())).unwrap()), ["f:p@3=x", "f:q@3=v3"]);
+    assert_eq!(show(&table.get(get().all_versions().family_limit(2).family_offset(1)).unwrap()), ["f:p@4=x", "f:p@3=x"]);
+    assert_eq!(show(&table.get(get().family_time_range("g", TimeRange::at(1).unwrap())).unwrap()), ["f:p@5=x", "f:q@5=v5"]);
+    assert_eq!(show(&table.get(get().filter(Filter::KeyOnly(false)).family("g")).unwrap()), ["g:q@9="]);
+    assert!(!table.exists(Get::new("absent")).unwrap());
+}
+
+#[test]
+fn a_wide_row_comes_in_pieces_of_the_batch_size() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let put = (0..10).fold(Put::new("r"), |put, i| put.add_at("f", format!("q{i}"), 1, "v"));
+    table.put((0..3).fold(put, |put, i| put.add_at("g", format!("q{i}"), 1, "v"))).unwrap();
+    table.put(Put::new("s").add_at("f", "q", 1, "v")).unwrap();
+    let pieces: Vec<(Vec<u8>, usize)> = table.scan(Scan::all().batch(4)).map(|row| row.unwrap()).map(|row| (row.key().to_vec(), row.len())).collect();
+    let r = |cells| (b"r".to_vec(), cells);
+    assert_eq!(pieces, [r(4), r(4), r(4), r(1), (b"s".to_vec(), 1)]);
+    let limited: usize = table.scan(Scan::all().batch(4).limit(1)).map(|row| row.unwrap().len()).sum();
+    assert_eq!(limited, 13, "the limit counts rows, not pieces");
+}
+
+#[test]
+fn a_scan_sees_the_moment_it_began_whatever_happens_meanwhile() {
+    let store = store(&SimEnv::new(1));
+    let name = "t".parse().unwrap();
+    let table = store.table("t").unwrap();
+    for i in 0..50 {
+        table.put(Put::new(format!("k{i:02}")).add_at("f", "q", 1, "old")).unwrap();
+    }
+    let mut rows = table.scan(Scan::all().max_result_bytes(1));
+    let first = rows.next().unwrap().unwrap();
+    assert_eq!(show(&first), ["f:q@1=old"]);
+    for i in 0..50 {
+        table.put(Put::new(format!("k{i:02}")).add_at("f", "q", 2, "new").add("g", "q", "new")).unwrap();
+    }
+    store.flush(&name).unwrap();
+    for i in 0..50 {
+        table.delete(halite::Delete::new(format!("k{i:02}"))).unwrap();
+    }
+    store.compact(&name, halite::CompactionKind::Major).unwrap();
+    let rest: Vec<_> = rows.map(|row| show(&row.unwrap())).collect();
+    assert_eq!(rest, vec![vec!["f:q@1=old".to_owned()]; 49]);
+    assert_eq!(table.scan(Scan::all()).count(), 0);
+}

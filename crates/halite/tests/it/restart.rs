@@ -1,0 +1,74 @@
+//! Closing, killing, losing power: what was acknowledged is there.
+
+use halite::{Get, Put, Scan};
+use halite_engine::env::sim::SimEnv;
+
+use crate::{reopen, store};
+
+#[test]
+fn a_clean_close_leaves_live_files_only_and_nothing_to_replay() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let table = store.table("t").unwrap();
+    for i in 0..2000 {
+        table.put(Put::new(format!("k{i:04}")).add("f", "q", "v".repeat(300))).unwrap();
+        while store.engine().step().unwrap() {}
+    }
+    drop(table);
+    store.close().unwrap();
+    let files = sim.fs.files();
+    assert!(!files.keys().any(|path| path.ends_with(".wal") || path.contains(".tmp/")), "{:?}", files.keys());
+    let store = reopen(&sim);
+    assert_eq!((store.report().replayed_writes, store.report().removed_files), (0, 0));
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 2000);
+}
+
+#[test]
+fn what_was_acknowledged_survives_the_loss_of_power_again_and_again() {
+    let sim = SimEnv::new(7);
+    let mut store = store(&sim);
+    let mut written = 0;
+    for round in 0..8 {
+        let table = store.table("t").unwrap();
+        for _ in 0..150 {
+            table.put(Put::new(format!("k{written:05}")).add("f", "q", "v".repeat(500)).add("g", "q", "w")).unwrap();
+            written += 1;
+            if written % 60 == 0 {
+                while store.engine().step().unwrap() {}
+            }
+        }
+        drop((table, store));
+        sim.fs.crash(round);
+        store = reopen(&sim);
+        let table = store.table("t").unwrap();
+        assert_eq!(table.scan(Scan::all()).map(|row| row.unwrap().len()).collect::<Vec<_>>(), vec![2; written], "round {round}");
+    }
+}
+
+#[test]
+fn two_processes_cannot_open_one_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = halite::open(directory.path()).unwrap();
+    let error = halite::open(directory.path()).err().unwrap();
+    assert_eq!(error.kind(), halite::ErrorKind::Locked);
+    assert!(error.message().contains("another process"), "{error}");
+    store.close().unwrap();
+    halite::open(directory.path()).unwrap();
+}
+
+#[test]
+fn a_store_on_a_real_disk_survives_being_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = halite::open(directory.path()).unwrap();
+    store.create_table(halite::TableDescriptor::new("t".parse().unwrap()).family(halite::FamilyDescriptor::new("f")), &[b"5"]).unwrap();
+    let table = store.table("t").unwrap();
+    for i in 0..10 {
+        table.put(Put::new(i.to_string()).add("f", "q", "v")).unwrap();
+    }
+    drop((table, store));
+    let store = halite::open(directory.path()).unwrap();
+    assert_eq!(store.report().replayed_writes, 10);
+    let table = store.table("t").unwrap();
+    assert_eq!(table.scan(Scan::all()).count(), 10);
+    assert_eq!(table.get(Get::new("7")).unwrap().value("f", "q"), Some(&b"v"[..]));
+}

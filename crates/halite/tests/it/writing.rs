@@ -1,0 +1,101 @@
+//! Operations: overwriting, deleting, counting, appending, checking, and all of them under threads.
+
+use halite::{Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, Get, Increment, Put, RowMutations, Scan};
+use halite_engine::env::sim::SimEnv;
+
+use crate::{show, store};
+
+#[test]
+fn the_newest_timestamp_wins_not_the_last_write() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    table.put(Put::new("r").add_at("f", "q", 100, "new")).unwrap();
+    table.put(Put::new("r").add_at("f", "q", 50, "written later, stamped older")).unwrap();
+    assert_eq!(show(&table.get(Get::new("r")).unwrap()), ["f:q@100=new"]);
+    table.put(Put::new("r").add_at("f", "q", 100, "same stamp, last write")).unwrap();
+    assert_eq!(show(&table.get(Get::new("r")).unwrap()), ["f:q@100=same stamp, last write"]);
+}
+
+#[test]
+fn counters_count_and_appends_append() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let value = |row: &halite::Row| i64::from_be_bytes(row.cells().first().unwrap().value().try_into().unwrap());
+    for expected in [5, 10, 15] {
+        assert_eq!(value(&table.increment(Increment::new("c").add("f", "n", 5)).unwrap()), expected);
+    }
+    for expected in ["1", "11", "111"] {
+        let row = table.append(Append::new("a").add("f", "s", "1")).unwrap();
+        assert_eq!(row.value("f", "s"), Some(expected.as_bytes()));
+    }
+}
+
+#[test]
+fn a_condition_decides_and_a_row_changes_as_a_whole() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let put = |value: &str| Put::new("r").add_at("f", "q", 1, value);
+    assert!(table.check_and_mutate(CheckAndMutate::if_absent("r", "f", "q", put("a"))).unwrap());
+    assert!(!table.check_and_mutate(CheckAndMutate::if_absent("r", "f", "q", put("b"))).unwrap());
+    assert!(!table.check_and_mutate(CheckAndMutate::if_equals("r", "f", "q", "x", put("b"))).unwrap());
+    let both = RowMutations::new("r").then(Put::new("r").add_at("g", "q", 2, "g")).then(Delete::new("r").version("f", "q", 1));
+    assert!(table.check_and_mutate(CheckAndMutate::if_equals("r", "f", "q", "a", both)).unwrap());
+    assert_eq!(show(&table.get(Get::new("r")).unwrap()), ["g:q@2=g"]);
+    let greater = Condition::Column { family: "g".into(), qualifier: "q".into(), op: CompareOp::Greater, value: Some("h".into()) };
+    assert!(table.check_and_mutate(CheckAndMutate::new("r", greater, put("c"))).unwrap(), "h is greater than what is stored");
+}
+
+#[test]
+fn many_threads_count_exactly_and_never_see_half_a_row() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = halite::Builder::new().options(crate::small()).open(directory.path()).unwrap();
+    let table =
+        halite::TableDescriptor::new("t".parse().unwrap()).family(halite::FamilyDescriptor::new("f")).family(halite::FamilyDescriptor::new("g"));
+    store.create_table(table, &[b"m"]).unwrap();
+    let table = store.table("t").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let table = &table;
+            scope.spawn(move || {
+                for i in 0..200 {
+                    table.increment(Increment::new("counter").add("f", "n", 1)).unwrap();
+                    let value = format!("{thread}-{i}");
+                    table.put(Put::new(format!("row{}", i % 7)).add("f", "a", &value).add("g", "b", &value).durability(Durability::SyncWal)).unwrap();
+                }
+            });
+        }
+        scope.spawn(|| {
+            for _ in 0..100 {
+                for row in table.scan(Scan::prefix("row")) {
+                    let row = row.unwrap();
+                    assert_eq!(row.value("f", "a"), row.value("g", "b"), "half a row");
+                }
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..10 {
+                store.flush(&"t".parse().unwrap()).unwrap();
+                store.compact(&"t".parse().unwrap(), halite::CompactionKind::Minor).unwrap();
+            }
+        });
+    });
+    let count = table.get(Get::new("counter")).unwrap();
+    assert_eq!(count.value("f", "n"), Some(&800i64.to_be_bytes()[..]));
+    store.close().unwrap();
+}
+
+#[test]
+fn every_durability_is_read_back_at_once_and_survives_a_clean_close() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let table = store.table("t").unwrap();
+    for (i, durability) in
+        [Durability::SkipWal, Durability::AsyncWal, Durability::SyncWal, Durability::FsyncWal, Durability::UseDefault].into_iter().enumerate()
+    {
+        table.put(Put::new(format!("r{i}")).add("f", "q", "v").durability(durability)).unwrap();
+        assert_eq!(table.scan(Scan::all()).count(), i + 1, "{durability:?}");
+    }
+    drop(table);
+    store.close().unwrap();
+    assert_eq!(crate::reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), 5);
+}

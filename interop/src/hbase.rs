@@ -1,0 +1,30 @@
+//! Starts HBase's code.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::Result;
+
+/// What HBase's jars reach into, closed since Java 16.
+const OPENED: [&str; 6] = [
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
+];
+
+/// Reads every store file below `work`; what HBase prints of `NAME` goes to `NAME.printed` in `work`.
+pub(crate) fn read_store_files(jars: &Path, work: &Path) -> Result<()> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("java/ReadStoreFiles.java");
+    let status = Command::new("java")
+        .args(OPENED)
+        .args(["-Xmx512m", "-Dlog4j2.level=ERROR", "-cp"])
+        .arg(jars.join("*"))
+        .arg(program)
+        .arg(work)
+        .status()
+        .map_err(|error| format!("java cannot be started: {error}; is a JDK 17 in PATH?"))?;
+    if status.success() { Ok(()) } else { Err(format!("HBase found fault with a file ({status}); it is named above")) }
+}

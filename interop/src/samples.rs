@@ -1,0 +1,186 @@
+//! Store files of every kind the writer makes, with cells that are hard on readers.
+
+use std::fs;
+use std::path::Path;
+
+use halite_engine::env::Env;
+use halite_engine::hfile::{ChecksumType, Comparator, Compression, HashKind, StoreFileInfo, Writer, WriterOptions};
+use halite_types::cell::{CellRef, make_key, write_tag};
+use halite_types::schema::BloomType;
+
+use crate::Result;
+
+/// The family of every cell; HBase checks it against the name of the folder.
+const FAMILY: &str = "f";
+/// Beginnings of rows: empty, control bytes, bytes above ASCII, what sorts beside what separates.
+const ROW_STARTS: [&[u8]; 8] = [b"", b"\x00", b"\x01\xff", b"row", b"row-", b"row,", b"user/alpha", b"\xff\xff"];
+const TYPES: [u8; 8] = [4, 4, 4, 4, 8, 10, 12, 14];
+/// Timestamps at both ends of what a table takes, and one in between that most cells share.
+const TIMESTAMPS: [i64; 5] = [0, 1, 1_700_000_000_000, 1_700_000_000_001, i64::MAX - 1];
+
+/// A cell that owns its bytes.
+pub(crate) struct OwnedCell {
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+    pub(crate) tags: Vec<u8>,
+    pub(crate) sequence: u64,
+}
+
+impl OwnedCell {
+    pub(crate) fn view(&self) -> CellRef<'_> {
+        CellRef::new(&self.key, &self.value, &self.tags, self.sequence)
+    }
+}
+
+/// One store file to write.
+pub(crate) struct Sample {
+    pub(crate) name: &'static str,
+    pub(crate) cells: Vec<OwnedCell>,
+    options: WriterOptions,
+    store: StoreFileInfo,
+}
+
+impl Sample {
+    fn new(name: &'static str, count: usize, change: impl FnOnce(&mut WriterOptions)) -> Self {
+        let mut options = WriterOptions { block_bytes: 4096, created_ms: 1_700_000_000_000, ..WriterOptions::default() };
+        change(&mut options);
+        let cells = cells(count, &options);
+        Self { name, cells, options, store: StoreFileInfo::flushed(1 << 40) }
+    }
+
+    /// Whether one byte of it is changed after writing, to see that HBase would notice.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.name.starts_with("damaged")
+    }
+
+    /// Writes the file to `work/f/NAME`.
+    pub(crate) fn write(&self, work: &Path) -> Result<()> {
+        let failed = |error: halite_types::Error| format!("{}: {error}", self.name);
+        let env = Env::os(work.join(FAMILY)).map_err(failed)?;
+        let file = env.fs.create(self.name).map_err(|error| format!("{}: {error}", self.name))?;
+        let mut writer = Writer::create(file, self.name, self.options.clone()).map_err(failed)?;
+        for cell in &self.cells {
+            writer.append(cell.view()).map_err(failed)?;
+        }
+        writer.finish(self.store.clone()).map_err(failed)?;
+        if self.is_damaged() { damage(&work.join(FAMILY).join(self.name)) } else { Ok(()) }
+    }
+}
+
+/// All samples. Names are what the reader chooses its checks by: `damaged` ones must be noticed.
+pub(crate) fn all() -> Vec<Sample> {
+    let mut samples = vec![
+        Sample::new("plain", 3000, |_| ()),
+        Sample::new("empty", 0, |_| ()),
+        Sample::new("one", 1, |_| ()),
+        Sample::new("default-blocks", 6000, |options| options.block_bytes = 64 << 10),
+        Sample::new("gz", 3000, |options| options.compression = Compression::Gz),
+        Sample::new("tags", 3000, |options| options.include_tags = true),
+        Sample::new("gz-tags", 2000, |options| (options.compression, options.include_tags) = (Compression::Gz, true)),
+        Sample::new("no-sequence-ids", 3000, |options| options.include_sequence_ids = false),
+        Sample::new("crc32", 2000, |options| (options.checksum, options.bytes_per_checksum) = (ChecksumType::Crc32, 512)),
+        Sample::new("no-checksums", 1000, |options| options.checksum = ChecksumType::Null),
+        Sample::new("bloom-none", 1000, |options| options.bloom = BloomType::None),
+        Sample::new("bloom-rowcol", 6000, |options| (options.bloom, options.bloom_chunk_bytes) = (BloomType::RowCol, 1024)),
+        Sample::new("bloom-chunks", 6000, |options| options.bloom_chunk_bytes = 256),
+        Sample::new("bloom-jenkins", 2000, |options| options.bloom_hash = HashKind::Jenkins),
+        Sample::new("bloom-murmur3", 2000, |options| options.bloom_hash = HashKind::Murmur3),
+        Sample::new("deep-index", 8000, |options| {
+            (options.block_bytes, options.index_chunk_bytes, options.min_index_entries) = (512, 512, 4);
+        }),
+        Sample::new("meta-order", 2000, |options| options.comparator = Comparator::Meta),
+        Sample::new("damaged", 3000, |_| ()),
+    ];
+    samples.push(Sample { store: StoreFileInfo::default(), ..Sample::new("bulk", 2000, |options| options.include_sequence_ids = false) });
+    let merged = StoreFileInfo::compacted(1 << 40, true, vec!["0123456789abcdef".to_string()]);
+    samples.push(Sample { store: merged, ..Sample::new("major", 2000, |_| ()) });
+    samples
+}
+
+/// Changes a byte in the middle of the first data block.
+fn damage(path: &Path) -> Result<()> {
+    const AT: usize = 1000;
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut bytes = fs::read(path).map_err(failed)?;
+    let byte = bytes.get_mut(AT).ok_or_else(|| format!("{}: too short to damage", path.display()))?;
+    *byte ^= 0x10;
+    fs::write(path, bytes).map_err(failed)
+}
+
+/// Cells in the order of the file, no two with the same key, the same ones each time.
+fn cells(count: usize, options: &WriterOptions) -> Vec<OwnedCell> {
+    let mut chance = Chance(0x5eed);
+    let mut cells: Vec<OwnedCell> = (0..count).map(|_| cell(&mut chance, count, options)).collect();
+    cells.sort_by(|a, b| options.comparator.compare(&a.key, &b.key));
+    cells.dedup_by(|later, earlier| later.key == earlier.key);
+    cells
+}
+
+fn cell(chance: &mut Chance, count: usize, options: &WriterOptions) -> OwnedCell {
+    let number = chance.below(count / 5 + 1);
+    let row = match options.comparator {
+        Comparator::Meta => [&b"table,"[..], chance.pick(&ROW_STARTS[3..7]), format!("{number},16{number:011}.").as_bytes()].concat(),
+        Comparator::Cell => [chance.pick(&ROW_STARTS), format!("{number:05}").as_bytes()].concat(),
+    };
+    let qualifier = match chance.below(8) {
+        0 => Vec::new(),
+        1 => vec![0, 0xff],
+        _ => format!("c{}", chance.below(20)).into_bytes(),
+    };
+    let type_code = chance.pick(&TYPES);
+    let qualifier = if type_code == 10 || type_code == 14 { Vec::new() } else { qualifier };
+    let timestamp = chance.pick(&TIMESTAMPS);
+    let value_bytes = if type_code == 4 { chance.pick(&[0, 1, 8, 8, 8, 100, 1500]) } else { 0 };
+    let mut tags = Vec::new();
+    if options.include_tags {
+        for _ in 0..chance.below(3) {
+            let bytes = chance.below(12);
+            write_tag(&mut tags, chance.pick(&[1, 8, 64]), &chance.bytes(bytes));
+        }
+    }
+    let sequence = if options.include_sequence_ids { chance.next() >> chance.pick(&[24, 40, 60]) } else { 0 };
+    let key = make_key(&row, FAMILY.as_bytes(), &qualifier, timestamp, type_code);
+    OwnedCell { key, value: chance.bytes(value_bytes), tags, sequence }
+}
+
+/// Numbers without pattern, the same each time (xorshift).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() >> 33).unwrap_or_default() % limit
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.next().to_be_bytes()[3]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_the_same_each_time_and_have_every_type_of_cell() {
+        let (once, again) = (all(), all());
+        for (one, other) in once.iter().zip(&again) {
+            assert!(
+                one.cells.iter().zip(&other.cells).all(|(a, b)| (&a.key, &a.value, &a.tags, a.sequence) == (&b.key, &b.value, &b.tags, b.sequence))
+            );
+        }
+        let plain = &once[0].cells;
+        assert!(plain.len() > 2000, "{}", plain.len());
+        assert!(TYPES.iter().all(|code| plain.iter().any(|cell| cell.view().type_code() == *code)));
+    }
+}
