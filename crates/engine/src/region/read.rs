@@ -56,7 +56,7 @@ impl Region {
         check_selection(selection)?;
         let row = get.row();
         let range = RowRange { start: Bound::Included(row.clone()), end: Bound::Included(row.clone()) };
-        let mut filter = selection.filter.as_ref().map(FilterState::new).transpose()?;
+        let mut filter = self.filter_state(selection)?;
         trace.add_rows_examined(1);
         if let Some(filter) = &mut filter {
             filter.reset();
@@ -102,7 +102,7 @@ impl Region {
         let read_point = self.mvcc.read_point();
         let now = self.shared.env.clock.now_ms();
         let trace = Arc::new(ReadTrace::default());
-        let mut filter = scan.selection.filter.as_ref().map(FilterState::new).transpose()?;
+        let mut filter = self.filter_state(&scan.selection)?;
         if let Some(filter) = &mut filter {
             filter.set_reversed(scan.reverse);
         }
@@ -127,6 +127,13 @@ impl Region {
         let region = Arc::clone(self);
         let on_finish = Box::new(move |trace: &ReadTrace| region.counters.add_scan(trace));
         RegionScanner::new(ScanPlan { stores, filter, range, reverse: scan.reverse, batch: scan.batch, trace, on_finish })
+    }
+
+    fn filter_state(&self, selection: &Selection) -> Result<Option<FilterState>> {
+        let Some(filter) = &selection.filter else { return Ok(None) };
+        let mut state = FilterState::new(filter)?;
+        state.set_seed(self.shared.env.rng.next_u64());
+        Ok(Some(state))
     }
 
     /// The part of a range that lies in this region.

@@ -1,5 +1,10 @@
 //! The library from outside: reading and writing, administration, restarts, and every kind of bad input.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    clippy::case_sensitive_file_extension_comparisons,
+    reason = "tests are short and fail by panic"
+)]
 
 mod admin;
 mod bad_input;
