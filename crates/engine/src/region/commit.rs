@@ -82,7 +82,7 @@ impl Region {
             }
             // Not waiting for the log itself, but for those before it.
             (position, None | Some(Level::Async)) => {
-                let position = position.unwrap_or_else(|| wal.follow(&self.mvcc, sequence));
+                let position = position.unwrap_or_else(|| wal.follow(self.number, &self.mvcc, sequence));
                 CommitTicket::new(wal, position, false)
             }
             (position, Some(level)) => CommitTicket::new(wal, position.expect("logged writes have a position"), level == Level::Fsync),
