@@ -1,6 +1,5 @@
 //! The subcommands, one file each.
 
-mod bench;
 mod shell;
 
 use std::process::ExitCode;
@@ -8,7 +7,6 @@ use std::process::ExitCode;
 /// What `halite` can do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    Bench(bench::BenchCommand),
     Shell(shell::Shell),
 }
 
@@ -18,7 +16,6 @@ pub(crate) enum Command {
 /// Whatever stopped it, in words for the person at the terminal.
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Bench(bench) => bench.run(),
         Command::Shell(shell) => shell.run(),
     }
 }
