@@ -3,6 +3,7 @@
 
 mod bench;
 mod cmd;
+mod shell;
 
 use std::process::ExitCode;
 
