@@ -10,6 +10,8 @@ type Parsed<T> = Result<T, SyntaxProblem>;
 
 /// Operators from loosest to tightest.
 const LEVELS: [&[&str]; 6] = [&["||"], &["&&"], &["==", "!="], &["<", "<=", ">", ">="], &["<<", "+", "-"], &["*", "/", "%"]];
+/// Expressions inside of expressions; more is a slip or an attack on the stack.
+const DEPTH_MAX: usize = 64;
 /// Names that end a statement or an argument list instead of standing for a value.
 const RESERVED: [&str; 9] = ["do", "end", "in", "if", "unless", "then", "else", "while", "until"];
 
@@ -18,7 +20,11 @@ const RESERVED: [&str; 9] = ["do", "end", "in", "if", "unless", "then", "else", 
 /// # Errors
 /// [`SyntaxProblem::Incomplete`] if more lines may complete it.
 pub(crate) fn parse(source: &str, variables: &BTreeSet<String>) -> Parsed<Vec<Expression>> {
-    let mut parser = Parser { tokens: tokens(source)?, next: 0, variables: variables.clone() };
+    parse_inside(source, variables, 0)
+}
+
+fn parse_inside(source: &str, variables: &BTreeSet<String>, depth: usize) -> Parsed<Vec<Expression>> {
+    let mut parser = Parser { tokens: tokens(source)?, next: 0, variables: variables.clone(), depth };
     let statements = parser.statements()?;
     match parser.peek().kind {
         Kind::End => Ok(statements),
@@ -30,6 +36,7 @@ struct Parser {
     tokens: Vec<Token>,
     next: usize,
     variables: BTreeSet<String>,
+    depth: usize,
 }
 
 impl Parser {
@@ -113,6 +120,20 @@ impl Parser {
     }
 
     fn expression(&mut self) -> Parsed<Expression> {
+        self.deeper(Self::expression_here)
+    }
+
+    fn deeper(&mut self, read: fn(&mut Self) -> Parsed<Expression>) -> Parsed<Expression> {
+        if self.depth == DEPTH_MAX {
+            return Err(SyntaxProblem::wrong(self.peek().at, format!("this is nested more than {DEPTH_MAX} deep; take it apart with variables")));
+        }
+        self.depth += 1;
+        let expression = read(self);
+        self.depth -= 1;
+        expression
+    }
+
+    fn expression_here(&mut self) -> Parsed<Expression> {
         if let Kind::Name(name) = self.peek().kind.clone() {
             if self.ahead(1).is("=") {
                 self.next += 2;
@@ -190,7 +211,7 @@ impl Parser {
     fn unary(&mut self) -> Parsed<Expression> {
         for operator in ["-", "!"] {
             if self.accept(operator) {
-                return Ok(Expression::Unary(operator, Box::new(self.unary()?)));
+                return Ok(Expression::Unary(operator, Box::new(self.deeper(Self::unary)?)));
             }
         }
         self.postfix()
@@ -276,11 +297,14 @@ impl Parser {
     fn text(&mut self) -> Parsed<Expression> {
         let mut pieces = Vec::new();
         while let Kind::Text(parts) = self.peek().kind.clone() {
+            let at = self.peek().at;
             self.next += 1;
             for part in parts {
                 pieces.push(match part {
                     Part::Bytes(bytes) => Piece::Bytes(bytes),
-                    Part::Code(source) => Piece::Code(parse(&source, &self.variables)?),
+                    Part::Code(source) => {
+                        Piece::Code(parse_inside(&source, &self.variables, self.depth).map_err(|problem| inside_text(problem, at))?)
+                    }
                 });
             }
         }
@@ -407,6 +431,14 @@ impl Parser {
     }
 }
 
+/// The problem of an expression in `#{}` as one of the string that begins at `at`.
+fn inside_text(problem: SyntaxProblem, at: usize) -> SyntaxProblem {
+    match problem {
+        SyntaxProblem::Incomplete { .. } => SyntaxProblem::wrong(at, "an expression in #{} is not complete"),
+        SyntaxProblem::Wrong { text, .. } => SyntaxProblem::wrong(at, format!("in #{{}}: {text}")),
+    }
+}
+
 #[derive(Default)]
 struct Items {
     values: Vec<Expression>,
@@ -476,6 +508,19 @@ mod tests {
         for source in ["scan 't' {LIMIT => 1}", "scan 't', }", "{LIMIT =>}", "put 't' 'r' 5", "end", "scan 't', A => 1, 'b'"] {
             assert!(matches!(parse(source, &BTreeSet::new()), Err(SyntaxProblem::Wrong { .. })), "{source}");
         }
+    }
+
+    #[test]
+    fn no_beginning_of_a_statement_and_no_depth_is_fatal() {
+        let statement = "t = put('t', \"r\u{5f20}#{x + [1, 2.5][0]}\\x00\", {A => [1, b: :c], 'd' => -1..3}) ; for i in %w[a b] do puts i end";
+        for (end, _) in statement.char_indices() {
+            parse(&statement[..end], &BTreeSet::new()).ok();
+            parse(&statement[end..], &BTreeSet::new()).ok();
+        }
+        for deep in ["(", "[", "{a => ", "-", "!", "x = ", "\"#{"] {
+            assert!(parse(&deep.repeat(100_000), &BTreeSet::new()).is_err(), "{deep}");
+        }
+        assert!(matches!(parse("\"#{1 +}\"", &BTreeSet::new()), Err(SyntaxProblem::Wrong { at: 0, .. })));
     }
 
     #[test]
