@@ -1,7 +1,9 @@
 //! The `halite` command: reads its arguments, runs a subcommand and turns failure into an exit code.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cmd;
+mod shell;
 
 use std::process::ExitCode;
 

@@ -128,6 +128,12 @@ pub fn check_row(row: &[u8]) -> Result<()> {
     Ok(())
 }
 
+fn ttl_tag(milliseconds: u64) -> Vec<u8> {
+    let mut tags = Vec::new();
+    write_tag(&mut tags, TAG_TTL, &i64::try_from(milliseconds).unwrap_or(i64::MAX).to_be_bytes());
+    tags
+}
+
 macro_rules! mutation_methods {
     ($name:ident) => {
         impl $name {
@@ -183,8 +189,7 @@ impl Put {
     /// Gives the columns added from here on a time to live of their own, in milliseconds. The family's own limit still holds.
     #[must_use]
     pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
-        self.tags.clear();
-        write_tag(&mut self.tags, TAG_TTL, &i64::try_from(milliseconds).unwrap_or(i64::MAX).to_be_bytes());
+        self.tags = ttl_tag(milliseconds);
         self
     }
 
@@ -275,6 +280,7 @@ impl Delete {
 #[derive(Clone, Debug)]
 pub struct Increment {
     mutation: Mutation,
+    tags: Vec<u8>,
     /// Only current values in this range count as current.
     pub time_range: TimeRange,
     /// Whether the new values come back.
@@ -285,13 +291,20 @@ mutation_methods!(Increment);
 impl Increment {
     /// An increment of `row` without columns.
     pub fn new(row: impl Into<Bytes>) -> Self {
-        Self { mutation: Mutation::new(row.into()), time_range: TimeRange::default(), return_results: true }
+        Self { mutation: Mutation::new(row.into()), tags: Vec::new(), time_range: TimeRange::default(), return_results: true }
+    }
+
+    /// Gives the cells of the columns added from here on a time to live of their own, in milliseconds.
+    #[must_use]
+    pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
+        self.tags = ttl_tag(milliseconds);
+        self
     }
 
     /// Adds `delta` to a column; a missing cell counts as 0.
     #[must_use]
     pub fn add(mut self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, delta: i64) -> Self {
-        self.mutation.push((family.as_ref(), qualifier.as_ref()), LATEST_TIMESTAMP, CellType::Put, &delta.to_be_bytes(), b"");
+        self.mutation.push((family.as_ref(), qualifier.as_ref()), LATEST_TIMESTAMP, CellType::Put, &delta.to_be_bytes(), &self.tags);
         self
     }
 }
@@ -300,6 +313,7 @@ impl Increment {
 #[derive(Clone, Debug)]
 pub struct Append {
     mutation: Mutation,
+    tags: Vec<u8>,
     /// Only current values in this range count as current.
     pub time_range: TimeRange,
     /// Whether the new values come back.
@@ -310,13 +324,20 @@ mutation_methods!(Append);
 impl Append {
     /// An append to `row` without columns.
     pub fn new(row: impl Into<Bytes>) -> Self {
-        Self { mutation: Mutation::new(row.into()), time_range: TimeRange::default(), return_results: true }
+        Self { mutation: Mutation::new(row.into()), tags: Vec::new(), time_range: TimeRange::default(), return_results: true }
+    }
+
+    /// Gives the cells of the columns added from here on a time to live of their own, in milliseconds.
+    #[must_use]
+    pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
+        self.tags = ttl_tag(milliseconds);
+        self
     }
 
     /// Appends `value` to a column; a missing cell counts as empty.
     #[must_use]
     pub fn add(mut self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
-        self.mutation.push((family.as_ref(), qualifier.as_ref()), LATEST_TIMESTAMP, CellType::Put, value.as_ref(), b"");
+        self.mutation.push((family.as_ref(), qualifier.as_ref()), LATEST_TIMESTAMP, CellType::Put, value.as_ref(), &self.tags);
         self
     }
 }

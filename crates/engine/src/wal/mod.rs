@@ -8,8 +8,8 @@
 //! Lock order: a region's commit lock, then `io`, then `buffer`. A failed write or sync is final: nothing is tried
 //! again, every later call fails, and the next opening shows what survived.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
 
@@ -71,6 +71,8 @@ pub(crate) struct Wal {
     /// Bytes written to segments since the store was opened.
     bytes_written: AtomicU64,
     failure: OnceLock<Error>,
+    /// Whether a thread is in [`Wal::run`], or will be.
+    threaded: AtomicBool,
 }
 
 /// Records that have not been written. Positions count bytes appended since the store was opened.
@@ -80,14 +82,19 @@ struct Buffer {
     end: u64,
     wants_fsync: bool,
     /// Read points to move when the records are as safe as was asked for.
-    completions: Vec<(Arc<Mvcc>, u64)>,
-    /// Newest sequence id of each region in the buffer.
-    regions: HashMap<u64, u64>,
+    completions: Vec<Completion>,
     /// Tasks waiting for a position.
     waiters: Vec<Waiter>,
     /// Whether the log's own thread has something to do, or should end.
     nudged: bool,
     closing: bool,
+}
+
+/// Everything of a region up to a sequence id.
+struct Completion {
+    region: u64,
+    mvcc: Arc<Mvcc>,
+    sequence: u64,
 }
 
 struct Waiter {
@@ -105,7 +112,7 @@ struct Io {
     /// Closed segments, oldest first.
     closed: VecDeque<Segment>,
     /// Sequence id up to which each region's cells are in store files.
-    flushed: HashMap<u64, u64>,
+    flushed: BTreeMap<u64, u64>,
     /// The buffer that is not in use.
     spare: Vec<u8>,
 }
@@ -121,7 +128,7 @@ struct OpenSegment {
 /// A segment and the newest sequence id of each region in it.
 pub(crate) struct Segment {
     pub(crate) number: u64,
-    pub(crate) regions: HashMap<u64, u64>,
+    pub(crate) regions: BTreeMap<u64, u64>,
 }
 
 impl Wal {
@@ -136,7 +143,6 @@ impl Wal {
                 end: 0,
                 wants_fsync: false,
                 completions: Vec::new(),
-                regions: HashMap::new(),
                 waiters: Vec::new(),
                 nudged: false,
                 closing: false,
@@ -147,13 +153,14 @@ impl Wal {
                 next_number: 1,
                 previous_bytes: 0,
                 closed: VecDeque::new(),
-                flushed: HashMap::new(),
+                flushed: BTreeMap::new(),
                 spare: vec![0; MARK_BYTES],
             }),
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
             failure: OnceLock::new(),
+            threaded: AtomicBool::new(false),
         }
     }
 
@@ -200,9 +207,8 @@ impl Wal {
         let before = buffer.bytes.len();
         format::write_cells(&mut buffer.bytes, region, sequence, cells);
         buffer.end += (buffer.bytes.len() - before) as u64;
-        buffer.regions.insert(region, sequence);
         buffer.wants_fsync |= level == Level::Fsync;
-        buffer.complete_later(mvcc, sequence);
+        buffer.complete_later(region, mvcc, sequence);
         let end = buffer.end;
         if level == Level::Async {
             self.nudge(&mut buffer);
@@ -217,10 +223,10 @@ impl Wal {
 
     /// Lets `sequence`, which is not in the log, become visible after everything appended so far; returns the position
     /// to wait for. The caller holds the region's commit lock.
-    pub(crate) fn follow(&self, mvcc: &Arc<Mvcc>, sequence: u64) -> u64 {
+    pub(crate) fn follow(&self, region: u64, mvcc: &Arc<Mvcc>, sequence: u64) -> u64 {
         let mut buffer = self.buffer();
         // What is being written right now completes before anything in the buffer does.
-        buffer.complete_later(mvcc, sequence);
+        buffer.complete_later(region, mvcc, sequence);
         // A position of its own, so that waiting for it means waiting for the group that completes it.
         buffer.end += 1;
         self.nudge(&mut buffer);
@@ -264,13 +270,22 @@ impl Wal {
         self.write_group(&mut io, true)
     }
 
-    /// For tasks: whether `position` is reached; if not, `waker` is called when it is.
+    /// Says that a thread serves tasks with [`Wal::run`].
+    pub(crate) fn set_threaded(&self) {
+        self.threaded.store(true, Ordering::Release);
+    }
+
+    /// For tasks: whether `position` is reached; if not, `waker` is called when it is. Without a thread to do it, the
+    /// task syncs by itself.
     pub(crate) fn poll_sync(&self, position: u64, fsync: bool, waker: &Waker) -> Poll<Result<()>> {
         if self.is_reached(position, fsync) {
             return Poll::Ready(Ok(()));
         }
         if let Err(error) = self.check() {
             return Poll::Ready(Err(error));
+        }
+        if !self.threaded.load(Ordering::Acquire) {
+            return Poll::Ready(self.sync_to(position, fsync));
         }
         let mut buffer = self.buffer();
         buffer.waiters.push(Waiter { position, fsync, waker: waker.clone() });
@@ -286,14 +301,14 @@ impl Wal {
     /// Takes the buffer, writes it as one, syncs if anybody asked for that, and completes what was in it.
     fn write_group(&self, io: &mut Io, fsync: bool) -> Result<()> {
         let spare = std::mem::take(&mut io.spare);
-        let (mut group, end, regions, completions, fsync) = {
+        let (mut group, end, completions, fsync) = {
             let mut buffer = self.buffer();
             let bytes = std::mem::replace(&mut buffer.bytes, spare);
             let fsync = fsync || buffer.wants_fsync;
             buffer.wants_fsync = false;
-            (bytes, buffer.end, std::mem::take(&mut buffer.regions), std::mem::take(&mut buffer.completions), fsync)
+            (bytes, buffer.end, std::mem::take(&mut buffer.completions), fsync)
         };
-        let result = self.write_bytes(io, &mut group, regions, fsync);
+        let result = self.write_bytes(io, &mut group, &completions, fsync);
         // Keep the memory for the group after next, but not that of a rare huge batch.
         group.truncate(MARK_BYTES);
         group.shrink_to(1 << 20);
@@ -307,8 +322,8 @@ impl Wal {
         if fsync {
             self.synced.store(end, Ordering::Release);
         }
-        for (mvcc, sequence) in completions {
-            mvcc.complete(sequence);
+        for completion in &completions {
+            completion.mvcc.complete(completion.sequence);
         }
         self.wake_waiters();
         Ok(())
@@ -330,7 +345,7 @@ impl Wal {
     }
 
     /// Writes a group, whose first bytes are room for a mark, to the current segment.
-    fn write_bytes(&self, io: &mut Io, group: &mut [u8], regions: HashMap<u64, u64>, fsync: bool) -> Result<()> {
+    fn write_bytes(&self, io: &mut Io, group: &mut [u8], completions: &[Completion], fsync: bool) -> Result<()> {
         let (room, records) = group.split_at_mut(MARK_BYTES);
         if io.segment.as_ref().is_some_and(|open| open.bytes >= self.options.segment_bytes) {
             self.close_segment(io)?;
@@ -339,8 +354,8 @@ impl Wal {
             self.begin_segment(io)?;
         }
         let Some(open) = io.segment.as_mut() else { return Ok(()) };
-        let path = segment_path(open.segment.number);
-        let failed = |what: &str, error| stopped(&format!("{what} log segment {}/{path}", self.env.fs.root()), error);
+        let number = open.segment.number;
+        let failed = |what: &str, error| stopped(&format!("{what} log segment {}/{}", self.env.fs.root(), segment_path(number)), error);
         if !records.is_empty() {
             let marks = open.durable_bytes > open.marked_bytes;
             let written = if marks {
@@ -353,8 +368,8 @@ impl Wal {
             open.file.write_all(written).map_err(|error| failed("writing", error))?;
             open.bytes += written.len() as u64;
             self.bytes_written.fetch_add(written.len() as u64, Ordering::Relaxed);
-            for (region, sequence) in regions {
-                open.segment.regions.insert(region, sequence);
+            for completion in completions {
+                open.segment.regions.insert(completion.region, completion.sequence);
             }
         }
         if fsync && open.durable_bytes < open.bytes {
@@ -375,7 +390,7 @@ impl Wal {
         file.sync().map_err(failed)?;
         self.env.fs.sync_dir(DIRECTORY).map_err(failed)?;
         io.next_number += 1;
-        let segment = Segment { number, regions: HashMap::new() };
+        let segment = Segment { number, regions: BTreeMap::new() };
         io.segment =
             Some(OpenSegment { file, bytes: header.len() as u64, durable_bytes: header.len() as u64, marked_bytes: header.len() as u64, segment });
         Ok(())
@@ -464,11 +479,11 @@ impl Wal {
 }
 
 impl Buffer {
-    fn complete_later(&mut self, mvcc: &Arc<Mvcc>, sequence: u64) {
+    fn complete_later(&mut self, region: u64, mvcc: &Arc<Mvcc>, sequence: u64) {
         match self.completions.last_mut() {
             // A region's ids rise, so the newest completes those before it.
-            Some((last, newest)) if Arc::ptr_eq(last, mvcc) => *newest = sequence,
-            _ => self.completions.push((Arc::clone(mvcc), sequence)),
+            Some(last) if last.region == region => last.sequence = sequence,
+            _ => self.completions.push(Completion { region, mvcc: Arc::clone(mvcc), sequence }),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reading the log back after the store was not closed.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use halite_types::{Error, ErrorKind, Result};
 
@@ -61,7 +61,7 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
             let text = format!("it has {} bytes and should have {}", recovered.last_bytes, header.previous_bytes);
             return Err(damaged(&format!("{root}/{}", segment_path(numbers[i - 1])), recovered.last_bytes.min(header.previous_bytes), &text));
         }
-        let mut regions = HashMap::new();
+        let mut regions = BTreeMap::new();
         let end = read_segment(&bytes, |write| {
             regions.insert(write.region, write.sequence);
             recovered.writes += 1;

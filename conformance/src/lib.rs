@@ -1,0 +1,8 @@
+//! One battery of scripted cases with the answers of Apache HBase 2.6.4, and what runs it on an implementation.
+//!
+//! The format of the case files stands in this crate's `README.md`. [`script::Case::parse_file`] reads them into operations of
+//! `halite-types`; [`runner::run`] runs one case on a [`runner::Subject`] and says where the answers differ.
+#![forbid(unsafe_code)]
+
+pub mod runner;
+pub mod script;

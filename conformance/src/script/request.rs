@@ -1,0 +1,262 @@
+//! Commands that read or write rows, as operations of `halite-types`.
+
+use std::ops::Bound;
+
+use bytes::Bytes;
+use halite_types::{
+    Append, CheckAndMutate, Condition, Delete, Error, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, Scan, Selection, TimeRange,
+};
+use halite_types::{LATEST_TIMESTAMP, RowRange};
+
+use super::words::{Words, number};
+use super::{Fault, filter, text};
+
+/// `FAMILY[:ATTRIBUTE=VALUE,...]`
+pub(super) fn family(word: &str) -> Result<FamilyDescriptor, Fault> {
+    let (name, attributes) = word.split_once(':').unwrap_or((word, ""));
+    let mut family = FamilyDescriptor::new(text::bytes(name)?);
+    for attribute in attributes.split(',').filter(|attribute| !attribute.is_empty()) {
+        let (name, value) = attribute.split_once('=').ok_or_else(|| Fault::malformed(format!("attribute {attribute:?} has no value")))?;
+        family = match (name, value) {
+            ("VERSIONS", "all") => family.set("VERSIONS", i32::MAX),
+            ("VERSIONS" | "MIN_VERSIONS" | "TTL", _) => family.set(name, value),
+            ("KEEP_DELETED", _) => family.set("KEEP_DELETED_CELLS", value),
+            _ => return Err(Fault::malformed(format!("{name:?} is no attribute"))),
+        };
+    }
+    Ok(family)
+}
+
+/// Whether a command of this name writes one row.
+pub(super) fn is_mutation(verb: &str) -> bool {
+    matches!(verb, "put" | "delete" | "deletecolumn" | "deletefamily" | "deletefamilyversion" | "deleterow" | "incr" | "append" | "mutate" | "check")
+}
+
+pub(super) fn mutation(words: &mut Words<'_>) -> Result<RowOp, Fault> {
+    match words.next()? {
+        "put" => put(words).map(RowOp::from),
+        "incr" => increment(words).map(RowOp::from),
+        "append" => append(words).map(RowOp::from),
+        "mutate" => row_mutations(words).map(RowOp::from),
+        "check" => check(words).map(RowOp::from),
+        verb => delete(verb, words).map(RowOp::from),
+    }
+}
+
+/// `{ MUTATION ; ... }`
+pub(super) fn block(words: &mut Words<'_>) -> Result<Vec<RowOp>, Fault> {
+    words.expect("{")?;
+    let mut ops = Vec::new();
+    while !words.flag("}") {
+        ops.push(mutation(words)?);
+        if !words.flag(";") && words.peek() != Some("}") {
+            return Err(Fault::malformed("a block lacks its closing brace"));
+        }
+    }
+    Ok(ops)
+}
+
+fn put(words: &mut Words<'_>) -> Result<Put, Fault> {
+    let mut columns = Vec::new();
+    let row = words.bytes()?;
+    let mut put = Put::new(row);
+    while !words.at_end() {
+        if let Some(ttl) = words.option("ttl") {
+            put = put.ttl_ms(number(ttl)?);
+            continue;
+        }
+        let (family, qualifier) = words.column()?;
+        let value = words.bytes()?;
+        columns.push((family, qualifier, value, words.timestamp()?.unwrap_or(LATEST_TIMESTAMP)));
+    }
+    // The time to live is the whole put's, wherever it stands among the columns.
+    Ok(columns.into_iter().fold(put, |put, (family, qualifier, value, timestamp)| put.add_at(family, qualifier, timestamp, value)))
+}
+
+fn delete(verb: &str, words: &mut Words<'_>) -> Result<Delete, Fault> {
+    let mut delete = Delete::new(words.bytes()?);
+    if verb == "deleterow" {
+        return Ok(words.timestamp()?.map_or(delete.clone(), |timestamp| delete.up_to(timestamp)));
+    }
+    while !words.at_end() {
+        let what = words.next()?;
+        let timestamp = words.timestamp()?.unwrap_or(LATEST_TIMESTAMP);
+        delete = match verb {
+            "delete" => text::column(what).map(|(family, qualifier)| delete.version(family, qualifier, timestamp))?,
+            "deletecolumn" => text::column(what).map(|(family, qualifier)| delete.column_up_to(family, qualifier, timestamp))?,
+            "deletefamily" => delete.family_up_to(text::bytes(what)?, timestamp),
+            "deletefamilyversion" => delete.family_version(text::bytes(what)?, timestamp),
+            _ => return Err(Fault::malformed(format!("{verb:?} is no command"))),
+        };
+    }
+    Ok(delete)
+}
+
+fn increment(words: &mut Words<'_>) -> Result<Increment, Fault> {
+    let mut increment = Increment::new(words.bytes()?);
+    while !words.at_end() {
+        if let Some(range) = words.option("range") {
+            increment.time_range = time_range(range)?;
+        } else if let Some(ttl) = words.option("ttl") {
+            increment = increment.ttl_ms(number(ttl)?);
+        } else if words.flag("noresult") {
+            increment.return_results = false;
+        } else {
+            let (family, qualifier) = words.column()?;
+            increment = increment.add(family, qualifier, words.number()?);
+        }
+    }
+    Ok(increment)
+}
+
+fn append(words: &mut Words<'_>) -> Result<Append, Fault> {
+    let mut append = Append::new(words.bytes()?);
+    while !words.at_end() {
+        if let Some(range) = words.option("range") {
+            append.time_range = time_range(range)?;
+        } else if let Some(ttl) = words.option("ttl") {
+            append = append.ttl_ms(number(ttl)?);
+        } else if words.flag("noresult") {
+            append.return_results = false;
+        } else {
+            let (family, qualifier) = words.column()?;
+            append = append.add(family, qualifier, words.bytes()?);
+        }
+    }
+    Ok(append)
+}
+
+fn row_mutations(words: &mut Words<'_>) -> Result<RowMutations, Fault> {
+    let mut mutations = RowMutations::new(words.bytes()?);
+    mutations.ops = block(words)?;
+    Ok(mutations)
+}
+
+fn check(words: &mut Words<'_>) -> Result<CheckAndMutate, Fault> {
+    let row = words.bytes()?;
+    let condition = if words.flag("filter") {
+        Condition::Filter(filter::parse(words.next()?)?)
+    } else {
+        let (family, qualifier) = words.column()?;
+        let op = filter::operator(words.next()?)?;
+        let value = if words.flag("null") { None } else { Some(words.bytes()?) };
+        Condition::Column { family, qualifier, op, value }
+    };
+    let range = words.option("range").map(time_range).transpose()?;
+    words.expect("then")?;
+    let mut check = CheckAndMutate::new(row, condition, mutation(words)?);
+    check.time_range = range.unwrap_or_default();
+    Ok(check)
+}
+
+/// The get, and whether only existence is asked for.
+pub(super) fn get(words: &mut Words<'_>) -> Result<(Get, bool), Fault> {
+    let mut get = Get::new(words.bytes()?);
+    let mut exists_only = false;
+    while !words.at_end() {
+        if words.flag("exists") {
+            exists_only = true;
+        } else if !select(words, &mut get.selection)? {
+            get = match add(words.next()?)? {
+                (family, None) => get.family(family),
+                (family, Some(qualifier)) => get.column(family, qualifier),
+            };
+        }
+    }
+    Ok((get, exists_only))
+}
+
+pub(super) fn scan(words: &mut Words<'_>) -> Result<Scan, Fault> {
+    let mut scan = Scan::all();
+    let (mut start, mut stop) = (Bytes::new(), Bytes::new());
+    let (mut start_inclusive, mut stop_inclusive) = (true, false);
+    let mut prefix = None;
+    while !words.at_end() {
+        if words.flag("reverse") {
+            scan.reverse = true;
+        } else if words.flag("raw") {
+            scan.raw = true;
+        } else if words.flag("startexclusive") {
+            start_inclusive = false;
+        } else if words.flag("stopinclusive") {
+            stop_inclusive = true;
+        } else if let Some(row) = words.option("start") {
+            start = text::bytes(row)?;
+        } else if let Some(row) = words.option("stop") {
+            stop = text::bytes(row)?;
+        } else if let Some(row) = words.option("prefix") {
+            prefix = Some(text::bytes(row)?);
+        } else if let Some(cells) = words.option("batch") {
+            // HBase takes 0 and below for no limit.
+            scan.batch = usize::try_from(number::<i64>(cells)?).ok().filter(|&cells| cells > 0);
+        } else if let Some(rows) = words.option("limit") {
+            scan.limit = Some(number(rows)?);
+        } else if !select(words, &mut scan.selection)? {
+            scan = match add(words.next()?)? {
+                (family, None) => scan.family(family),
+                (family, Some(qualifier)) => scan.column(family, qualifier),
+            };
+        }
+    }
+    let (first, last) = (bound(start, start_inclusive), bound(stop, stop_inclusive));
+    scan.range = match prefix {
+        Some(prefix) => RowRange::prefix(prefix),
+        None if scan.reverse => RowRange { start: last, end: first },
+        None => RowRange { start: first, end: last },
+    };
+    Ok(scan)
+}
+
+/// An empty row is no bound.
+fn bound(row: Bytes, inclusive: bool) -> Bound<Bytes> {
+    match inclusive {
+        _ if row.is_empty() => Bound::Unbounded,
+        true => Bound::Included(row),
+        false => Bound::Excluded(row),
+    }
+}
+
+fn add(word: &str) -> Result<(Bytes, Option<Bytes>), Fault> {
+    if word.contains(':') {
+        return text::column(word).map(|(family, qualifier)| (family, Some(qualifier)));
+    }
+    if word.contains('=') {
+        return Err(Fault::malformed(format!("{word:?} is no option")));
+    }
+    Ok((text::bytes(word)?, None))
+}
+
+/// Takes the next word if it is an option that gets and scans share.
+fn select(words: &mut Words<'_>, selection: &mut Selection) -> Result<bool, Fault> {
+    if let Some(versions) = words.option("versions") {
+        selection.max_versions = match versions {
+            "all" => i32::MAX as u32,
+            _ => u32::try_from(number::<i64>(versions)?).map_err(|_| Error::invalid("a negative number of versions"))?,
+        };
+    } else if let Some(range) = words.option("range") {
+        selection.time_range = time_range(range)?;
+    } else if let Some(timestamp) = words.option("ts") {
+        selection.time_range = TimeRange::at(number(timestamp)?)?;
+    } else if let Some(family_range) = words.option("familyrange") {
+        let (family, range) = family_range.split_once(':').ok_or_else(|| Fault::malformed("familyrange is FAMILY:MIN..MAX"))?;
+        selection.family_time_ranges.insert(text::bytes(family)?, time_range(range)?);
+    } else if let Some(cells) = words.option("storelimit") {
+        // HBase takes a negative limit for none.
+        selection.family_limit = u32::try_from(number::<i64>(cells)?).ok();
+    } else if let Some(cells) = words.option("storeoffset") {
+        selection.family_offset = u32::try_from(number::<i64>(cells)?).unwrap_or(0);
+    } else if let Some(word) = words.option("filter") {
+        selection.filter = Some(filter::parse(word)?);
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// `MIN..MAX`
+fn time_range(text: &str) -> Result<TimeRange, Fault> {
+    let (min, max) = text.split_once("..").ok_or_else(|| Fault::malformed(format!("{text:?} is no range: write MIN..MAX")))?;
+    let min = if min.is_empty() { 0 } else { number(min)? };
+    let max = if max.is_empty() { i64::MAX } else { number(max)? };
+    Ok(TimeRange::new(min, max)?)
+}

@@ -1,0 +1,103 @@
+//! The embedded store as a subject of the battery.
+
+use halite::{
+    CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, OpResult, Options, RegionLoad, Result, Row, RowOp, Scan, Store, StoreTable,
+    TableDescriptor,
+};
+use halite_conformance::runner::{Merge, Subject};
+use halite_engine::env::Clock;
+use halite_engine::env::sim::SimEnv;
+
+const TABLE: &str = "t";
+
+/// A store on a simulated disk that nothing happens to, whose clock the script moves.
+pub(crate) struct Embedded {
+    outside: SimEnv,
+    store: Store,
+    table: Option<StoreTable>,
+}
+
+impl Embedded {
+    pub(crate) fn new() -> Self {
+        let outside = SimEnv::new(1);
+        let store = halite::Builder::new().options(options()).open_in(outside.env()).expect("an empty simulated disk");
+        Self { outside, store, table: None }
+    }
+
+    fn table(&self) -> Result<&StoreTable> {
+        self.table.as_ref().ok_or_else(|| Error::new(ErrorKind::NoSuchTable, "the case creates no table"))
+    }
+
+    fn load(&self) -> Result<RegionLoad> {
+        self.store.status().regions.pop().ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, "the table has no region"))
+    }
+}
+
+/// As the oracle is set: two files are enough to merge, any sizes are alike, and no major compaction comes by itself.
+fn options() -> Options {
+    let mut options = Options::default();
+    options.compaction_files_min = 2;
+    options.compaction_files_max = 1000;
+    options.major_compaction_ms = 0;
+    options
+}
+
+impl Subject for Embedded {
+    fn set_clock(&mut self, now_ms: i64) {
+        self.outside.clock.jump_ms(now_ms - self.outside.clock.now_ms());
+    }
+
+    fn create(&mut self, families: Vec<FamilyDescriptor>) -> Result<()> {
+        if self.table.take().is_some() {
+            let name = TABLE.parse()?;
+            self.store.disable_table(&name)?;
+            self.store.drop_table(&name)?;
+        }
+        let descriptor = families.into_iter().fold(TableDescriptor::new(TABLE.parse()?), TableDescriptor::family);
+        self.store.create_table(descriptor, &[])?;
+        self.table = Some(self.store.table(TABLE)?);
+        Ok(())
+    }
+
+    fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
+        self.table()?.batch(ops)
+    }
+
+    fn get(&mut self, get: Get) -> Result<Row> {
+        self.table()?.get(get)
+    }
+
+    fn scan(&mut self, scan: Scan) -> Result<Vec<Row>> {
+        self.table()?.scan(scan).collect()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.store.flush(&TABLE.parse()?)
+    }
+
+    fn merge(&mut self, how: Merge) -> Result<()> {
+        let name = TABLE.parse()?;
+        match how {
+            Merge::Unasked => self.store.compact(&name, CompactionKind::Minor),
+            Merge::Major => self.store.compact(&name, CompactionKind::Major),
+            Merge::Minor => {
+                for region in self.store.engine().table(&name)?.regions().iter() {
+                    region.compact_retaining_deletes()?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn files(&mut self) -> Result<Vec<(String, usize)>> {
+        let region = format!("/{}/", self.load()?.region.encoded_name);
+        let paths = self.outside.fs.files();
+        let of = |family: &str| {
+            let folder = format!("{region}{family}/");
+            paths.keys().filter(|path| path.contains(&folder)).count()
+        };
+        let descriptor = self.table()?.descriptor();
+        let names = descriptor.families().map(|family| String::from_utf8_lossy(family.name()).into_owned());
+        Ok(names.map(|family| (family.clone(), of(&family))).collect())
+    }
+}

@@ -1,0 +1,81 @@
+//! Every case on the embedded store, on a simulated disk and clock.
+
+mod embedded;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use halite_conformance::runner;
+use halite_conformance::script::Case;
+
+use embedded::Embedded;
+
+/// Runs the cases of one file and shows every answer that is not HBase's and every known difference that is none any more.
+fn agrees_with_hbase(file: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{file}.txt"));
+    let text = std::fs::read_to_string(&path).expect("a case file");
+    let cases = Case::parse_file(&text).unwrap_or_else(|malformed| panic!("{}: {malformed}", path.display()));
+    let mut known = known_differences(file);
+    let mut report = String::new();
+    let mut say = |text: std::fmt::Arguments<'_>| report.write_fmt(text).expect("writing to a string");
+    for case in &cases {
+        let differences = runner::run(case, &mut Embedded::new());
+        let is_known = known.remove(&case.name);
+        if is_known && differences.is_empty() {
+            say(format_args!("{file}: {} agrees now: take it out of known_differences.txt\n", case.name));
+        } else if !is_known && !differences.is_empty() {
+            say(format_args!("{file}: {}\n", case.name));
+            differences.iter().for_each(|difference| say(format_args!("{difference}")));
+        }
+    }
+    known.iter().for_each(|name| say(format_args!("{file}: known_differences.txt names {name}, which is no case\n")));
+    assert!(report.is_empty(), "not as recorded (- HBase, + here)\n{report}");
+}
+
+/// The names of the cases of a file that are known to differ.
+fn known_differences(file: &str) -> BTreeSet<String> {
+    let text = include_str!("../../known_differences.txt");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(' ')).filter(|(of, _)| *of == file).map(|(_, name)| name.to_string()).collect()
+}
+
+macro_rules! case_files {
+    ($($file:ident),* $(,)?) => {
+        $(#[test]
+        fn $file() {
+            agrees_with_hbase(stringify!($file));
+        })*
+
+        #[test]
+        fn every_case_file_is_run() {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+            let mut found: Vec<String> =
+                std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().replace(".txt", "")).collect();
+            found.sort();
+            assert_eq!(found, [$(stringify!($file)),*], "name each file of conformance/cases here, in order");
+        }
+    };
+}
+
+case_files!(
+    append,
+    cell_ttl,
+    check_and_mutate,
+    delete_interplay,
+    deletes,
+    errors,
+    families,
+    filters,
+    increment,
+    keep_deleted,
+    limits,
+    min_versions,
+    mutate_row,
+    raw_scan,
+    time_range,
+    timestamps,
+    ttl,
+    versions,
+    wide_rows,
+);

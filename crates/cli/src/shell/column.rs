@@ -1,0 +1,92 @@
+//! Reads `family`, `family:qualifier` and `family:qualifier:converter`.
+
+use halite_types::Bytes;
+
+use super::convert::Converter;
+use super::session::{Outcome, Stop};
+
+/// A family, or one column of it, and how its values are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) family: Bytes,
+    /// `None` names the whole family.
+    pub(crate) qualifier: Option<Bytes>,
+    pub(crate) converter: Option<Converter>,
+}
+
+impl Column {
+    /// The column of a write: everything behind the first colon is the qualifier, colons included.
+    pub(crate) fn written(text: &[u8]) -> Self {
+        let (family, qualifier) = match text.iter().position(|&byte| byte == b':') {
+            Some(colon) => (&text[..colon], Some(Bytes::copy_from_slice(&text[colon + 1..]))),
+            None => (text, None),
+        };
+        Self { family: Bytes::copy_from_slice(family), qualifier, converter: None }
+    }
+
+    /// The column of a read: its last part is a converter if it has the name of one (`toInt`).
+    ///
+    /// A part that only looks like a converter is an error rather than a qualifier that finds nothing.
+    pub(crate) fn read(text: &[u8]) -> Outcome<Self> {
+        let mut column = Self::written(text);
+        let Some(qualifier) = &column.qualifier else { return Ok(column) };
+        let Some(colon) = split_at_converter(qualifier) else { return Ok(column) };
+        let name = String::from_utf8_lossy(&qualifier[colon + 1..]).into_owned();
+        let looks_like_one = name.starts_with("c(") || name.strip_prefix("to").is_some_and(|rest| rest.starts_with(|c: char| c.is_uppercase()));
+        match Converter::named(&name) {
+            Ok(converter) => {
+                column.converter = Some(converter);
+                column.qualifier = Some(qualifier.slice(..colon));
+            }
+            Err(problem) if looks_like_one => return Err(problem),
+            Err(_) => {}
+        }
+        Ok(column)
+    }
+
+    /// The qualifier of a cell: a family alone means its empty qualifier.
+    pub(crate) fn cell_qualifier(&self) -> Bytes {
+        self.qualifier.clone().unwrap_or_default()
+    }
+
+    /// A column that a single cell is asked of must name its family.
+    pub(crate) fn check(self, what: &[u8]) -> Outcome<Self> {
+        if self.family.is_empty() {
+            let shown = String::from_utf8_lossy(what);
+            return Err(Stop::Problem(format!("the column {shown:?} names no family; write 'family:qualifier'")));
+        }
+        Ok(self)
+    }
+}
+
+/// Where the last colon stands; a converter's own parentheses hold none.
+fn split_at_converter(qualifier: &[u8]) -> Option<usize> {
+    qualifier.iter().rposition(|&byte| byte == b':')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (String, Option<String>, Option<Converter>) {
+        let column = Column::read(text.as_bytes()).unwrap();
+        let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();
+        (text(&column.family), column.qualifier.as_ref().map(text), column.converter)
+    }
+
+    #[test]
+    fn a_qualifier_may_hold_colons_and_a_known_converter_may_follow_it() {
+        assert_eq!(read("f"), ("f".into(), None, None));
+        assert_eq!(read("f:"), ("f".into(), Some(String::new()), None));
+        assert_eq!(read("f:n:toInt"), ("f".into(), Some("n".into()), Some(Converter::Int)));
+        assert_eq!(read("user:info:name"), ("user".into(), Some("info:name".into()), None));
+        assert_eq!(read("user:info:name:toString"), ("user".into(), Some("info:name".into()), Some(Converter::Text)));
+        assert_eq!(Column::written(b"f:n:toInt").qualifier.unwrap(), "n:toInt");
+    }
+
+    #[test]
+    fn a_mistyped_converter_is_an_error() {
+        let Err(Stop::Problem(text)) = Column::read(b"f:n:toInteger") else { panic!() };
+        assert!(text.contains("toInteger") && text.contains("toLong"), "{text}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Shows a value as a number, text or hexadecimal: the converters behind `family:qualifier:toInt` and `FORMATTER`.
+
+use halite_types::key::print_bytes;
+
+use super::nearest::{nearest, suggestion};
+use super::session::Stop;
+use super::value::print_float;
+
+/// How the bytes of a value are shown. The names are those of HBase's `Bytes`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Converter {
+    #[default]
+    StringBinary,
+    Text,
+    Hex,
+    Boolean,
+    Short,
+    Int,
+    Long,
+    Float,
+    Double,
+}
+
+const NAMES: [(&str, Converter); 9] = [
+    ("toStringBinary", Converter::StringBinary),
+    ("toString", Converter::Text),
+    ("toHex", Converter::Hex),
+    ("toBoolean", Converter::Boolean),
+    ("toShort", Converter::Short),
+    ("toInt", Converter::Int),
+    ("toLong", Converter::Long),
+    ("toFloat", Converter::Float),
+    ("toDouble", Converter::Double),
+];
+
+/// A value is too short for its converter.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooShort {
+    converter: &'static str,
+    needed: usize,
+    found: usize,
+}
+
+impl TooShort {
+    /// The problem, with the column it is in.
+    pub(crate) fn at(&self, column: &str) -> Stop {
+        let Self { converter, needed, found } = self;
+        Stop::Problem(format!("column {column}: {converter} needs {needed} bytes and the value has {found}; leave the converter out to see them"))
+    }
+}
+
+impl Converter {
+    /// The converter of that name, also as `c(org.apache.hadoop.hbase.util.Bytes).name`.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        let name = name.strip_prefix("c(org.apache.hadoop.hbase.util.Bytes).").unwrap_or(name);
+        NAMES.iter().find(|(known, _)| *known == name).map(|(_, converter)| *converter)
+    }
+
+    /// As [`Converter::find`], or the error to show.
+    pub(crate) fn named(name: &str) -> Result<Self, Stop> {
+        Self::find(name).ok_or_else(|| {
+            let known = NAMES.map(|(known, _)| known);
+            let suggestion = suggestion(nearest(name, known.into_iter()));
+            Stop::Problem(format!("there is no converter {name}{suggestion}; there are {}", known.join(", ")))
+        })
+    }
+
+    fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, converter)| *converter == self).map_or("toStringBinary", |(name, _)| name)
+    }
+
+    /// Whether it shows text of any length; the others suit values of their own size only.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Self::StringBinary | Self::Text | Self::Hex)
+    }
+
+    /// The value as text.
+    pub(crate) fn show(self, value: &[u8]) -> Result<String, TooShort> {
+        Ok(match self {
+            Self::StringBinary => print_bytes(value),
+            Self::Text => String::from_utf8_lossy(value).into_owned(),
+            Self::Hex => hex(value),
+            Self::Boolean => (self.first::<1>(value)? != [0]).to_string(),
+            Self::Short => i16::from_be_bytes(self.first(value)?).to_string(),
+            Self::Int => i32::from_be_bytes(self.first(value)?).to_string(),
+            Self::Long => i64::from_be_bytes(self.first(value)?).to_string(),
+            Self::Float => print_float(f64::from(f32::from_be_bytes(self.first(value)?))),
+            Self::Double => print_float(f64::from_be_bytes(self.first(value)?)),
+        })
+    }
+
+    fn first<const N: usize>(self, value: &[u8]) -> Result<[u8; N], TooShort> {
+        value.first_chunk().copied().ok_or(TooShort { converter: self.name(), needed: N, found: value.len() })
+    }
+}
+
+fn hex(value: &[u8]) -> String {
+    use std::fmt::Write as _;
+    value.iter().fold(String::with_capacity(2 * value.len()), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_show_as_what_they_are_taken_for() {
+        let show = |name: &str, value: &[u8]| Converter::find(name).unwrap().show(value).unwrap();
+        assert_eq!(show("toInt", &[0, 0, 1, 2]), "258");
+        assert_eq!(show("c(org.apache.hadoop.hbase.util.Bytes).toInt", &[0xff; 4]), "-1");
+        assert_eq!(show("toShort", &[1, 2]), "258");
+        assert_eq!(show("toBoolean", &[0xff]), "true");
+        assert_eq!(show("toDouble", &std::f64::consts::PI.to_be_bytes()), "3.141592653589793");
+        assert_eq!(show("toFloat", &std::f32::consts::PI.to_be_bytes()), "3.1415927410125732");
+        assert_eq!(show("toHex", &[0, 0xab]), "00ab");
+        assert_eq!(show("toString", "\u{5f20}".as_bytes()), "\u{5f20}");
+    }
+
+    #[test]
+    fn a_short_value_is_an_error_that_says_both_lengths() {
+        let Stop::Problem(text) = Converter::Long.show(b"abc").unwrap_err().at("f:q") else { panic!() };
+        assert!(text.contains("f:q") && text.contains("needs 8") && text.contains("has 3"), "{text}");
+    }
+}

@@ -1,0 +1,87 @@
+//! The shell at a terminal: line editing, history, completion, Ctrl-C to drop what is typed.
+
+use std::io;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::DefaultHistory;
+use rustyline::validate::Validator;
+use rustyline::{CompletionType, Config, Editor, Helper};
+
+use super::complete::Candidates;
+use super::{Shell, State};
+
+/// Lines of history that are kept.
+const HISTORY_LINES: usize = 10_000;
+
+struct Assistant(Candidates);
+
+impl Completer for Assistant {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, position: usize, _: &rustyline::Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok(self.0.find(&line[..position]))
+    }
+}
+
+impl Hinter for Assistant {
+    type Hint = String;
+}
+impl Highlighter for Assistant {}
+impl Validator for Assistant {}
+impl Helper for Assistant {}
+
+/// Where the lines typed are kept between sessions: `$HALITE_HISTORY`, else `~/.halite_history`; nowhere if that is empty.
+fn history_file() -> Option<PathBuf> {
+    match std::env::var_os("HALITE_HISTORY") {
+        Some(path) => Some(PathBuf::from(path)).filter(|path| !path.as_os_str().is_empty()),
+        None => std::env::home_dir().map(|home| home.join(".halite_history")),
+    }
+}
+
+/// Asks for lines until `exit`, Ctrl-D, or, if `stop_at_error`, an error; gives the exit code.
+pub(crate) fn converse(shell: &mut Shell<'_>, candidates: Candidates, stop_at_error: bool) -> anyhow::Result<u8> {
+    let config = Config::builder().max_history_size(HISTORY_LINES)?.history_ignore_dups(true)?.completion_type(CompletionType::List).build();
+    let mut editor: Editor<Assistant, DefaultHistory> =
+        Editor::with_config(config).context("the terminal cannot be used for typing; pipe the commands in")?;
+    editor.set_helper(Some(Assistant(candidates)));
+    let history = history_file();
+    if let Some(file) = &history {
+        // The first session has no history to read.
+        editor.load_history(file).ok();
+    }
+    let code = loop {
+        shell.session.width = terminal_width();
+        match editor.readline(&shell.prompt()) {
+            Ok(line) => {
+                if !line.trim().is_empty() {
+                    editor.add_history_entry(&line)?;
+                }
+                match shell.feed(&line)? {
+                    State::Exit(code) => break code,
+                    State::Done { failed: true } if stop_at_error => break 1,
+                    _ => {}
+                }
+            }
+            Err(ReadlineError::Interrupted) => shell.cancel(),
+            Err(ReadlineError::Eof) => break 0,
+            Err(error) => return Err(error).context("reading from the terminal"),
+        }
+    };
+    if let Some(file) = &history {
+        editor
+            .append_history(file)
+            .with_context(|| format!("history file {}: it cannot be written; set HALITE_HISTORY to another, or to nothing", file.display()))?;
+    }
+    Ok(code)
+}
+
+/// Columns of the terminal that output goes to; `None` if it goes elsewhere.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns >= 40)
+}

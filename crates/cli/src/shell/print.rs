@@ -1,0 +1,146 @@
+//! Prints tables, cells and times in the HBase shell's form.
+
+use halite_types::cell::CellRef;
+use halite_types::key::print_bytes;
+
+use super::convert::Converter;
+use super::session::{Outcome, Session};
+
+impl Session<'_> {
+    /// The heading of a table of one or two columns.
+    pub(crate) fn header(&mut self, titles: &[&str]) -> Outcome<()> {
+        match titles {
+            [left, right] => self.columns("", left, "  ", right),
+            _ => self.wrapped(&titles.join("  ")),
+        }
+    }
+
+    /// A line of a table of one column.
+    pub(crate) fn row(&mut self, text: &str) -> Outcome<()> {
+        self.wrapped(text)
+    }
+
+    /// A line of a table of two columns.
+    pub(crate) fn row_pair(&mut self, left: &str, right: &str) -> Outcome<()> {
+        self.columns(" ", left, " ", right)
+    }
+
+    /// How many lines there were.
+    pub(crate) fn footer(&mut self, rows: u64) -> Outcome<()> {
+        self.say(format!("{rows} row(s)"))
+    }
+
+    fn wrapped(&mut self, text: &str) -> Outcome<()> {
+        let width = self.width;
+        pieces(text, width).into_iter().try_for_each(|piece| self.say(piece))
+    }
+
+    /// On a terminal the left column takes a quarter of the width and both wrap; elsewhere nothing is padded.
+    fn columns(&mut self, inset: &str, left: &str, gap: &str, right: &str) -> Outcome<()> {
+        let Some(width) = self.width else { return self.say(format!("{inset}{left}{gap}{right}")) };
+        let left_width = width / 4;
+        let (left, right) = (pieces(left, Some(left_width)), pieces(right, Some(width.saturating_sub(left_width + 2))));
+        for line in 0..left.len().max(right.len()) {
+            let (left, right) = (left.get(line).map_or("", String::as_str), right.get(line).map_or("", String::as_str));
+            let text = format!("{inset}{left:left_width$}{gap}{right}");
+            self.say(text.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// `text` in pieces of at most `width` characters; one piece, perhaps empty, without a width.
+fn pieces(text: &str, width: Option<usize>) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    match width {
+        Some(width) if width > 0 && characters.len() > width => characters.chunks(width).map(|chunk| chunk.iter().collect()).collect(),
+        _ => vec![text.to_owned()],
+    }
+}
+
+/// `timestamp=..., value=...`, or `type=...` for a delete marker.
+pub(crate) fn cell(session: &Session<'_>, cell: &CellRef<'_>, converter: Converter, length_max: Option<usize>) -> Outcome<String> {
+    let time = time(session, cell.timestamp());
+    let text = match cell.cell_type() {
+        Some(kind) if kind.is_delete() => format!("timestamp={time}, type={}", kind.name()),
+        _ => format!("timestamp={time}, value={}", converter.show(cell.value()).map_err(|problem| problem.at(&column_name(cell)))?),
+    };
+    Ok(match length_max {
+        Some(length) => text.chars().take(length).collect(),
+        None => text,
+    })
+}
+
+/// `family:qualifier` with escapes.
+pub(crate) fn column_name(cell: &CellRef<'_>) -> String {
+    format!("{}:{}", print_bytes(cell.family()), print_bytes(cell.qualifier()))
+}
+
+/// A timestamp as Java's `LocalDateTime` prints it: `1970-01-01T00:00:00.005`, without seconds where they are zero.
+pub(crate) fn time(session: &Session<'_>, milliseconds: i64) -> String {
+    let offset = jiff::Timestamp::from_millisecond(milliseconds).map_or(0, |instant| i64::from(session.zone.to_offset(instant).seconds()));
+    let local = i128::from(milliseconds) + i128::from(offset) * 1000;
+    let (days, in_day) = (local.div_euclid(86_400_000), local.rem_euclid(86_400_000));
+    let (year, month, day) = civil(days);
+    let (hour, minute, second, fraction) = (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1000 % 60, in_day % 1000);
+    let year = if (0..=9999).contains(&year) { format!("{year:04}") } else { format!("{year:+05}") };
+    let date = format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}");
+    match (second, fraction) {
+        (0, 0) => date,
+        (_, 0) => format!("{date}:{second:02}"),
+        _ => format!("{date}:{second:02}.{fraction:03}"),
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar without end.
+fn civil(days: i128) -> (i128, i128, i128) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year_of_era + era * 400 + i128::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::session;
+    use super::*;
+
+    #[test]
+    fn times_print_as_java_prints_local_times() {
+        let mut out = Vec::new();
+        let mut session = session(&mut out);
+        for (milliseconds, text) in [
+            (0, "1970-01-01T00:00"),
+            (5, "1970-01-01T00:00:00.005"),
+            (61_000, "1970-01-01T00:01:01"),
+            (1_710_460_800_123, "2024-03-15T00:00:00.123"),
+            (951_782_400_000, "2000-02-29T00:00"),
+            (-1, "1969-12-31T23:59:59.999"),
+            (i64::MAX, "+292278994-08-17T07:12:55.807"),
+        ] {
+            assert_eq!(time(&session, milliseconds), text);
+        }
+        session.zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
+        assert_eq!(time(&session, 0), "1970-01-01T08:00");
+    }
+
+    #[test]
+    fn a_terminal_gets_columns_and_a_pipe_does_not() {
+        let print = |width| {
+            let mut out = Vec::new();
+            let mut session = session(&mut out);
+            session.width = width;
+            session.header(&["ROW", "COLUMN+CELL"]).unwrap();
+            session.row_pair("row-key-1", "column=f:a, value=1").unwrap();
+            drop(session);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(print(None), "ROW  COLUMN+CELL\n row-key-1 column=f:a, value=1\n");
+        assert_eq!(print(Some(24)), "ROW     COLUMN+CELL\n row-ke column=f:a, valu\n y-1    e=1\n");
+    }
+}

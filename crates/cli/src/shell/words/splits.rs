@@ -1,0 +1,96 @@
+//! The split keys of a new table: given, from a file, or spread by one of HBase's three algorithms.
+
+use halite_types::Bytes;
+use halite_types::key::parse_bytes;
+
+use super::options::Options;
+use crate::shell::session::{Outcome, Stop};
+
+const ALGORITHMS: [&str; 3] = ["HexStringSplit", "DecimalStringSplit", "UniformSplit"];
+
+/// Most regions a table can be created with; a slip of the finger should not make millions of directories.
+const REGIONS_MAX: i64 = 100_000;
+
+/// Takes SPLITS, `SPLITS_FILE`, or NUMREGIONS with SPLITALGO; `None` if there is none of them.
+pub(super) fn take(options: &mut Options) -> Outcome<Option<Vec<Bytes>>> {
+    let from_file = options.text("SPLITS_FILE")?.map(|path| read_file(&path)).transpose()?;
+    let given = options.list("SPLITS")?.map(|keys| keys.iter().map(|key| unescape(key)).collect());
+    let regions = options.integer("NUMREGIONS")?;
+    let algorithm = options.text("SPLITALGO")?;
+    if let Some(keys) = from_file.or(given) {
+        return sorted(keys).map(Some);
+    }
+    match (regions, algorithm) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(Stop::problem("Number of regions must be specified: NUMREGIONS => 15")),
+        (Some(_), None) => Err(Stop::Problem(format!("Split algorithm must be specified: SPLITALGO => one of {}", ALGORITHMS.join(", ")))),
+        (Some(regions), Some(_)) if regions < 2 => Err(Stop::Problem(format!("Number of regions must be greater than 1; NUMREGIONS is {regions}"))),
+        (Some(regions), Some(_)) if regions > REGIONS_MAX => {
+            Err(Stop::Problem(format!("NUMREGIONS is {regions}; a table begins with at most {REGIONS_MAX} regions")))
+        }
+        (Some(regions), Some(algorithm)) => spread(regions.unsigned_abs(), &algorithm).map(Some),
+    }
+}
+
+/// `\xNN` in a key is a byte, as in HBase's `toBytesBinary`; other bytes are themselves.
+fn unescape(key: &[u8]) -> Bytes {
+    std::str::from_utf8(key).map_or_else(|_| Bytes::copy_from_slice(key), |text| parse_bytes(text).into())
+}
+
+fn read_file(path: &str) -> Outcome<Vec<Bytes>> {
+    let content = std::fs::read_to_string(path).map_err(|error| Stop::Problem(format!("Splits file {path} cannot be read: {error}")))?;
+    Ok(content.lines().map(|line| unescape(line.as_bytes())).collect())
+}
+
+fn sorted(mut keys: Vec<Bytes>) -> Outcome<Vec<Bytes>> {
+    keys.sort_unstable();
+    if keys.first().is_some_and(Bytes::is_empty) {
+        return Err(Stop::problem("a split key is empty; the first region begins there anyway, leave it out"));
+    }
+    match keys.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => {
+            let shown = halite_types::key::print_bytes(&pair[0]);
+            Err(Stop::Problem(format!("All split keys must be unique, found duplicate: {shown}, {shown}")))
+        }
+        None => Ok(keys),
+    }
+}
+
+/// The keys at equal distances; the class names of HBase's `RegionSplitter` serve too.
+fn spread(regions: u64, algorithm: &str) -> Outcome<Vec<Bytes>> {
+    let name = algorithm.rsplit(['.', '$']).next().unwrap_or(algorithm);
+    let steps = 1..regions;
+    match name {
+        "HexStringSplit" => Ok(steps.map(|step| format!("{:08x}", part(1 << 32, step, regions)).into()).collect()),
+        "DecimalStringSplit" => Ok(steps.map(|step| format!("{:08}", part(100_000_000, step, regions)).into()).collect()),
+        "UniformSplit" => Ok(steps.map(|step| Bytes::copy_from_slice(&part(1 << 64, step, regions).to_be_bytes())).collect()),
+        _ => Err(Stop::Problem(format!("there is no split algorithm {algorithm}; there are {}", ALGORITHMS.join(", ")))),
+    }
+}
+
+/// `range * step / regions`, which is below `range` and so fits.
+fn part(range: u128, step: u64, regions: u64) -> u64 {
+    u64::try_from(range * u128::from(step) / u128::from(regions)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn algorithms_spread_keys_evenly() {
+        let show = |regions, name| spread(regions, name).unwrap().iter().map(|key| halite_types::key::print_bytes(key)).collect::<Vec<_>>();
+        assert_eq!(show(4, "HexStringSplit"), ["40000000", "80000000", "c0000000"]);
+        assert_eq!(show(5, "org.apache.hadoop.hbase.util.RegionSplitter$DecimalStringSplit"), ["20000000", "40000000", "60000000", "80000000"]);
+        assert_eq!(show(2, "UniformSplit"), ["\\x80\\x00\\x00\\x00\\x00\\x00\\x00\\x00"]);
+        assert!(matches!(spread(3, "Nope"), Err(Stop::Problem(text)) if text.contains("HexStringSplit")));
+    }
+
+    #[test]
+    fn repeated_and_empty_keys_are_refused() {
+        let keys = |list: &[&'static str]| list.iter().map(|key| Bytes::from_static(key.as_bytes())).collect();
+        assert_eq!(sorted(keys(&["b", "a"])).unwrap(), ["a", "b"]);
+        assert!(matches!(sorted(keys(&["a", "a"])), Err(Stop::Problem(text)) if text.contains("unique")));
+        assert!(matches!(sorted(keys(&["", "a"])), Err(Stop::Problem(text)) if text.contains("empty")));
+    }
+}

@@ -1,0 +1,78 @@
+//! `flush`, `compact` and `major_compact`.
+
+use halite_types::{Bytes, CompactionKind, TableName};
+
+use super::explain::About;
+use super::{Arguments, Group, Word};
+use crate::shell::session::{Outcome, Session, Stop};
+use crate::shell::value::Value;
+
+pub(super) const WORDS: &[Word] = &[
+    Word {
+        name: "flush",
+        aliases: &[],
+        group: Group::Tools,
+        count: (1, Some(2)),
+        takes_table: true,
+        options: &[],
+        synopsis: "flush 'table' [, 'family']",
+        about: "Writes what a table holds in memory to store files. The families of a region are flushed together.",
+        examples: &["flush 't1'"],
+        run: flush,
+    },
+    Word {
+        name: "compact",
+        aliases: &[],
+        group: Group::Tools,
+        count: (1, Some(3)),
+        takes_table: true,
+        options: &[],
+        synopsis: "compact 'table' [, 'family']",
+        about: "Merges the store files that are worth merging and returns when that is done.",
+        examples: &["compact 't1'", "compact 't1', 'f'"],
+        run: |session, arguments| compact(session, arguments, CompactionKind::Minor),
+    },
+    Word {
+        name: "major_compact",
+        aliases: &[],
+        group: Group::Tools,
+        count: (1, Some(3)),
+        takes_table: true,
+        options: &[],
+        synopsis: "major_compact 'table' [, 'family']",
+        about: "Rewrites all store files of each family into one, without what was deleted or has expired, and returns when that is done.",
+        examples: &["major_compact 't1'", "major_compact 't1', 'f'"],
+        run: |session, arguments| compact(session, arguments, CompactionKind::Major),
+    },
+];
+
+/// The family of the second argument, which must be one of the table's.
+fn family(session: &Session<'_>, arguments: &Arguments, table: &TableName) -> Outcome<Option<Bytes>> {
+    if arguments.get(1).is_none() {
+        return Ok(None);
+    }
+    let name = arguments.bytes(1);
+    let descriptor = halite_types::block_on(session.table(table).descriptor()).about(session, table)?;
+    if descriptor.find_family(&name).is_some() {
+        return Ok(Some(name));
+    }
+    let known: Vec<_> = descriptor.families().map(|family| String::from_utf8_lossy(family.name()).into_owned()).collect();
+    Err(Stop::Problem(format!("table {table} has no family {}; it has {}", String::from_utf8_lossy(&name), known.join(", "))))
+}
+
+fn flush(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
+    let table = arguments.table()?;
+    family(session, arguments, &table)?;
+    session.ask(|admin| admin.flush(&table)).about(session, &table)?;
+    Ok(Value::Nil)
+}
+
+fn compact(session: &mut Session<'_>, arguments: &Arguments, kind: CompactionKind) -> Outcome {
+    let table = arguments.table()?;
+    if let Some(name) = arguments.get(2).map(Value::to_text).filter(|name| name != "NORMAL") {
+        return Err(Stop::Problem(format!("the compaction type is {name}; only NORMAL is there")));
+    }
+    let family = family(session, arguments, &table)?;
+    session.ask(|admin| admin.compact(&table, family, kind)).about(session, &table)?;
+    Ok(Value::Nil)
+}
