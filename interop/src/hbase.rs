@@ -17,14 +17,23 @@ const OPENED: [&str; 6] = [
 
 /// Reads every store file below `work`; what HBase prints of `NAME` goes to `NAME.printed` in `work`.
 pub(crate) fn read_store_files(jars: &Path, work: &Path) -> Result<()> {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("java/ReadStoreFiles.java");
+    run(jars, "ReadStoreFiles.java", &[work])
+}
+
+/// Reads the tables below `root`; what HBase finds goes to the file `printed`.
+pub(crate) fn read_directory(jars: &Path, root: &Path, printed: &Path) -> Result<()> {
+    run(jars, "ReadDirectory.java", &[root, printed])
+}
+
+fn run(jars: &Path, program: &str, arguments: &[&Path]) -> Result<()> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("java").join(program);
     let status = Command::new("java")
         .args(OPENED)
         .args(["-Xmx512m", "-Dlog4j2.level=ERROR", "-cp"])
         .arg(jars.join("*"))
-        .arg(program)
-        .arg(work)
+        .arg(source)
+        .args(arguments)
         .status()
         .map_err(|error| format!("java cannot be started: {error}; is a JDK 17 in PATH?"))?;
-    if status.success() { Ok(()) } else { Err(format!("HBase found fault with a file ({status}); it is named above")) }
+    if status.success() { Ok(()) } else { Err(format!("{program} ended with {status}; what HBase found fault with stands above")) }
 }

@@ -1,7 +1,8 @@
-//! Lets HBase's own code read store files that Halite writes, and compares what it says with what was written.
+//! Lets HBase's own code read what Halite writes, and compares what it says with what was written.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program reports to the person at the terminal")]
 
+mod directory;
 mod hbase;
 mod printed;
 mod samples;
@@ -15,7 +16,7 @@ use samples::Sample;
 /// Failure in words.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
-const USAGE: &str = "usage: halite-interop store-files JARS WORK, where JARS holds HBase's jars and WORK is a folder to be emptied; \
+const USAGE: &str = "usage: halite-interop store-files|directory JARS WORK, where JARS holds HBase's jars and WORK is a folder to be emptied; \
                      `cargo xtask interop` fetches the jars and runs this";
 
 fn main() -> ExitCode {
@@ -25,7 +26,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let done = match part.as_str() {
-        "store-files" => store_files(Path::new(jars), Path::new(work)),
+        "store-files" => empty(Path::new(work)).and_then(|()| store_files(Path::new(jars), Path::new(work))),
+        "directory" => empty(Path::new(work)).and_then(|()| directory::check(Path::new(jars), Path::new(work))),
         _ => Err(USAGE.to_string()),
     };
     match done {
@@ -37,11 +39,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// Makes a new folder in place of an old one.
+fn empty(folder: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(failed)?;
+    }
+    fs::create_dir_all(folder).map_err(failed)
+}
+
 /// Writes every sample, has HBase read them all in one process, and compares.
 fn store_files(jars: &Path, work: &Path) -> Result<()> {
-    if work.exists() {
-        fs::remove_dir_all(work).map_err(|error| format!("{}: {error}", work.display()))?;
-    }
     let samples = samples::all();
     for sample in &samples {
         sample.write(work)?;

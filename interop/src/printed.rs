@@ -52,7 +52,8 @@ fn line(cell: CellRef<'_>) -> String {
     text
 }
 
-fn binary(bytes: &[u8]) -> String {
+/// Bytes as HBase prints them.
+pub(crate) fn binary(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
         if byte.is_ascii_alphanumeric() || PLAIN.contains(byte) {

@@ -1,6 +1,7 @@
 //! What a store must do to take part, and which stores take part.
 
 mod fjall;
+mod halite;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 
@@ -38,7 +39,7 @@ pub(crate) trait Engine {
 
 /// The names of the stores in this build.
 pub(crate) fn names() -> Vec<&'static str> {
-    let mut names = vec!["fjall"];
+    let mut names = vec!["halite", "fjall"];
     if cfg!(feature = "rocksdb") {
         names.push("rocksdb");
     }
@@ -48,6 +49,7 @@ pub(crate) fn names() -> Vec<&'static str> {
 /// Opens a store in `folder`, with what is in it.
 pub(crate) fn open(name: &str, folder: &Path, durability: Durability) -> Result<Box<dyn Engine>> {
     match name {
+        "halite" => Ok(Box::new(halite::Halite::open(folder, durability)?)),
         "fjall" => Ok(Box::new(fjall::Fjall::open(folder, durability)?)),
         #[cfg(feature = "rocksdb")]
         "rocksdb" => Ok(Box::new(rocksdb::RocksDb::open(folder, durability)?)),

@@ -1,6 +1,7 @@
 //! The `halite` command: reads its arguments, runs a subcommand and turns failure into an exit code.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cmd;
 mod shell;
 

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod bench;
 mod shell;
 
 use std::process::ExitCode;
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 /// What `halite` can do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
+    Bench(bench::BenchCommand),
     Shell(shell::Shell),
 }
 
@@ -16,6 +18,7 @@ pub(crate) enum Command {
 /// Whatever stopped it, in words for the person at the terminal.
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Bench(bench) => bench.run(),
         Command::Shell(shell) => shell.run(),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Shell {
 impl Shell {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let commands = self.file.as_ref().map(|path| File::open(path).with_context(|| format!("command file {}", path.display()))).transpose()?;
-        let store = halite::open(&self.data).with_context(|| format!("store {}", self.data.display()))?;
+        let store = halite::open(&self.data)?;
         let cluster: Arc<dyn Cluster> = Arc::new(store.clone());
         let code = match self.talk(&cluster, commands, store.report()) {
             Ok(code) => code,
@@ -40,7 +40,8 @@ impl Shell {
     }
 
     fn talk(&self, cluster: &Arc<dyn Cluster>, commands: Option<File>, report: &halite_engine::OpenReport) -> anyhow::Result<u8> {
-        let mut session = Session::new(Arc::clone(cluster), io::stdout().lock(), Box::new(|| shell::read_line(&mut io::stdin().lock())));
+        let mut session =
+            Session::new(Arc::clone(cluster), io::BufWriter::new(io::stdout().lock()), Box::new(|| shell::read_line(&mut io::stdin().lock())));
         session.zone = jiff::tz::TimeZone::system();
         session.width = shell::terminal_width();
         let mut shell = shell::Shell::new(session);

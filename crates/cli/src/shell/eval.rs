@@ -131,7 +131,7 @@ fn call_by_name(session: &mut Session<'_>, name: &str, arguments: Vec<Value>) ->
         "exit" | "quit" => Err(Stop::Exit(exit_code(&arguments)?)),
         "help" => help::help(session, arguments.first()).map(|()| Value::Nil),
         "puts" | "print" | "p" => methods::output(session, name, &arguments),
-        "sleep" => methods::sleep(&arguments),
+        "sleep" => methods::sleep(session, &arguments),
         _ => match words::find(name) {
             Some(word) => run_word(session, word, arguments),
             None => Err(unknown_name(session, name, arguments.is_empty())),

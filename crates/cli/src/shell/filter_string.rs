@@ -31,12 +31,15 @@ pub(crate) const FILTERS: [(&str, &str); 19] = [
     ("DependentColumnFilter", "('family', 'qualifier' [, drop the column [, op, 'comparator:value']])"),
 ];
 
+/// Brackets, SKIP and WHILE inside of each other.
+const DEPTH_MAX: usize = 100;
+
 /// Reads a filter.
 ///
 /// # Errors
 /// What is wrong, and at which byte of the string.
 pub(crate) fn parse(text: &[u8]) -> Outcome<Filter> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader { text, at: 0, depth: 0 };
     let filter = reader.either()?;
     reader.skip_blanks();
     if reader.at < text.len() {
@@ -54,6 +57,7 @@ enum Argument {
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
+    depth: usize,
 }
 
 impl Reader<'_> {
@@ -109,6 +113,16 @@ impl Reader<'_> {
     }
 
     fn single(&mut self) -> Outcome<Filter> {
+        if self.depth == DEPTH_MAX {
+            return Err(self.wrong(&format!("this is nested more than {DEPTH_MAX} deep")));
+        }
+        self.depth += 1;
+        let filter = self.single_here();
+        self.depth -= 1;
+        filter
+    }
+
+    fn single_here(&mut self) -> Outcome<Filter> {
         if self.accept_word("SKIP") {
             return Ok(Filter::Skip(Box::new(self.single()?)));
         }
@@ -362,6 +376,7 @@ mod tests {
         assert!(error("ValueFilter(~, 'binary:x')").contains("has ~ where one of <"));
         assert!(error("PageFilter(-1)").contains("PageFilter(rows)"));
         assert!(error("").contains("a filter is expected"));
+        assert!(error(&"(".repeat(100_000)).contains("nested"));
         assert!(error("KeyOnlyFilter() KeyOnlyFilter()").contains("AND or OR"));
     }
 }

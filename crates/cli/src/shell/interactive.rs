@@ -10,7 +10,7 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
-use rustyline::{Config, Editor, Helper};
+use rustyline::{CompletionType, Config, Editor, Helper};
 
 use super::complete::Candidates;
 use super::{Shell, State};
@@ -45,7 +45,7 @@ fn history_file() -> Option<PathBuf> {
 
 /// Asks for lines until `exit`, Ctrl-D, or, if `stop_at_error`, an error; gives the exit code.
 pub(crate) fn converse(shell: &mut Shell<'_>, candidates: Candidates, stop_at_error: bool) -> anyhow::Result<u8> {
-    let config = Config::builder().max_history_size(HISTORY_LINES)?.history_ignore_dups(true)?.build();
+    let config = Config::builder().max_history_size(HISTORY_LINES)?.history_ignore_dups(true)?.completion_type(CompletionType::List).build();
     let mut editor: Editor<Assistant, DefaultHistory> =
         Editor::with_config(config).context("the terminal cannot be used for typing; pipe the commands in")?;
     editor.set_helper(Some(Assistant(candidates)));

@@ -59,6 +59,9 @@ impl Token {
     }
 }
 
+/// Strings inside of `#{}` inside of strings.
+const DEPTH_MAX: usize = 16;
+
 /// Longest first, so that `...` is not taken for `..`.
 const OPERATORS: [&str; 36] = [
     "...", "=>", "==", "!=", "<=", ">=", "&&", "||", "..", "+=", "-=", "<<", "&.", "**", "=", "<", ">", "+", "-", "*", "/", "%", "!", ".", ",", ";",
@@ -67,7 +70,7 @@ const OPERATORS: [&str; 36] = [
 
 /// Cuts `source` into tokens; the last one is [`Kind::End`].
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, SyntaxProblem> {
-    let mut lexer = Lexer { source, at: 0, tokens: Vec::new() };
+    let mut lexer = Lexer { source, at: 0, tokens: Vec::new(), depth: 0 };
     loop {
         let space_before = lexer.skip_blanks();
         let at = lexer.at;
@@ -96,6 +99,7 @@ struct Lexer<'a> {
     source: &'a str,
     at: usize,
     tokens: Vec<Token>,
+    depth: usize,
 }
 
 impl Lexer<'_> {
@@ -243,6 +247,16 @@ impl Lexer<'_> {
 
     /// The source between `#{` and its `}`; strings in there may hold braces.
     fn interpolation(&mut self) -> Result<String, SyntaxProblem> {
+        if self.depth == DEPTH_MAX {
+            return Err(SyntaxProblem::wrong(self.at, "strings inside of #{} are nested too deep"));
+        }
+        self.depth += 1;
+        let source = self.interpolation_here();
+        self.depth -= 1;
+        source
+    }
+
+    fn interpolation_here(&mut self) -> Result<String, SyntaxProblem> {
         self.take();
         let start = self.at;
         let mut depth = 1;

@@ -302,7 +302,8 @@ pub(crate) fn output(session: &mut Session<'_>, name: &str, arguments: &[Value])
 }
 
 /// `sleep seconds`.
-pub(crate) fn sleep(arguments: &[Value]) -> Outcome {
+pub(crate) fn sleep(session: &mut Session<'_>, arguments: &[Value]) -> Outcome {
+    session.flush()?;
     let seconds = match arguments.first() {
         Some(Value::Integer(seconds)) => widen(*seconds),
         Some(Value::Float(seconds)) => *seconds,

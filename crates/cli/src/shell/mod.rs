@@ -75,7 +75,7 @@ impl<'a> Shell<'a> {
 
     /// Shows a line that was not typed.
     pub(crate) fn show(&mut self, line: &str) -> io::Result<()> {
-        match self.session.say(line) {
+        match self.session.say(line).and_then(|()| self.session.flush()) {
             Err(Stop::Output(error)) => Err(error),
             _ => Ok(()),
         }
@@ -133,7 +133,7 @@ impl<'a> Shell<'a> {
 
     /// The line that holds the byte `at`, with a mark below it.
     fn point_at(&self, at: usize) -> String {
-        let at = at.min(self.pending.len());
+        let at = self.pending.floor_char_boundary(at);
         let start = self.pending[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let line = self.pending[start..].lines().next().unwrap_or_default();
         format!("  {line}\n  {}^", " ".repeat(self.pending[start..at].chars().count()))

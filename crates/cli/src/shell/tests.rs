@@ -161,7 +161,7 @@ macro_rules! transcripts {
         }
     };
 }
-transcripts!(tutorials, create, data, scan, ddl, namespace, language, tools, status);
+transcripts!(tutorials, create, data, scan, ddl, namespace, language, tools, status, beyond);
 
 /// Runs lines as a pipe would and gives what the shell printed and how it ended.
 fn pipe(lines: &[&str], stop_at_error: bool) -> (String, super::End) {
@@ -204,4 +204,17 @@ fn an_input_that_ends_inside_a_statement_is_an_error() {
 #[test]
 fn exit_leaves_with_its_code() {
     assert_eq!(pipe(&["exit 3", "puts 1"], false), ("halite:001:0> exit 3\n".to_owned(), super::End::Exit(3)));
+}
+
+#[test]
+fn neighbours_merge_by_their_encoded_or_whole_names() {
+    let mut out = Vec::new();
+    let mut shell = Shell::new(scratch::session(&mut out));
+    let regions = |shell: &Shell<'_>| halite_types::block_on(shell.session.table(&"m".parse().unwrap()).regions()).unwrap();
+    shell.feed("create 'm', 'f', SPLITS => ['b', 'c', 'd']").unwrap();
+    let found = regions(&shell);
+    let command = format!("merge_region '{}', '{}', '{}'", found[2].encoded_name, found[1].display_name(), found[3].encoded_name);
+    assert_eq!(shell.feed(&command).unwrap(), State::Done { failed: false });
+    let starts: Vec<_> = regions(&shell).into_iter().map(|region| region.start).collect();
+    assert_eq!(starts, ["", "b"]);
 }

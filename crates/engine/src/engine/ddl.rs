@@ -36,7 +36,8 @@ impl Engine {
         self.install_table(&descriptor, starts, 1)
     }
 
-    /// Makes the directories of a table with regions from these start keys, names it in the manifest and opens it.
+    /// Makes the directories of a table with regions from these start keys, names it in the manifest, in place of what
+    /// had its name, and opens it.
     fn install_table(&self, descriptor: &Arc<TableDescriptor>, starts: Vec<Bytes>, version: u32) -> Result<()> {
         let name = descriptor.name();
         let region_id = self.new_region_id(name);
@@ -48,9 +49,7 @@ impl Engine {
         }
         self.sync_directory(&layout::table_directory(name))?;
         let regions = self.shared.manifest.change(|catalog| {
-            let entry = |info: RegionInfo| (catalog.take_region_number(), info);
-            let numbered: Vec<(u64, RegionInfo)> = infos.into_iter().map(entry).collect();
-            let regions: Vec<RegionEntry> = numbered.into_iter().map(new_region_entry).collect();
+            let regions: Vec<RegionEntry> = infos.into_iter().map(|info| new_region_entry(catalog.take_region_number(), info)).collect();
             catalog.tables.insert(name.clone(), TableEntry { descriptor: Arc::clone(descriptor), enabled: true, version, regions: regions.clone() });
             Ok(regions)
         })?;
@@ -238,46 +237,52 @@ impl Engine {
     /// `NoSuchTable`, `TableEnabled`.
     pub fn drop_table(&self, name: &TableName) -> Result<()> {
         let _ddl = self.lock_ddl();
-        self.drop_locked(name)?;
-        Ok(())
-    }
-
-    fn drop_locked(&self, name: &TableName) -> Result<TableEntry> {
-        if self.find_table(name)?.is_enabled() {
-            return Err(Error::new(ErrorKind::TableEnabled, format!("table {name} is enabled; disable it first")));
-        }
-        let entry = self.shared.manifest.change(|catalog| {
-            let entry = catalog.table(name)?.clone();
+        let entry = self.disabled_entry(name)?;
+        self.shared.manifest.change(|catalog| {
             catalog.tables.remove(name);
-            Ok(entry)
+            Ok(())
         })?;
         self.swap_tables(|tables| {
             tables.remove(name);
         });
-        self.remove_table_directory(&entry);
-        Ok(entry)
+        self.remove_regions(&entry);
+        self.remove_table_directory(name);
+        Ok(())
     }
 
-    /// Removes what it can; what a reader still holds goes at the next opening.
-    fn remove_table_directory(&self, entry: &TableEntry) {
+    /// A table that may be dropped or truncated.
+    fn disabled_entry(&self, name: &TableName) -> Result<TableEntry> {
+        if self.find_table(name)?.is_enabled() {
+            return Err(Error::new(ErrorKind::TableEnabled, format!("table {name} is enabled; disable it first")));
+        }
+        Ok(self.shared.manifest.current().table(name)?.clone())
+    }
+
+    /// Removes the directories of regions that the manifest does not name any more, as far as it can; what stays goes at
+    /// the next opening.
+    fn remove_regions(&self, entry: &TableEntry) {
         let (env, name) = (&self.shared.env, entry.descriptor.name());
         for region in &entry.regions {
             self.shared.wal.release(region.number, u64::MAX);
         }
-        let directory = layout::table_directory(name);
-        // By what is there rather than by the manifest: parents of a split may still lie beside their daughters.
-        for region in env.fs.list(&directory).unwrap_or_default().into_iter().filter(|region| region.is_dir && !region.name.starts_with('.')) {
-            let region_directory = format!("{directory}/{}", region.name);
-            let families: Vec<String> =
-                env.fs.list(&region_directory).unwrap_or_default().into_iter().filter(|entry| entry.is_dir).map(|entry| entry.name).collect();
+        // Parents of a split may still lie beside their daughters, for the references in them.
+        let referred = entry.regions.iter().flat_map(|region| region.families.values().flatten()).filter_map(|file| Some(&file.target.as_ref()?.0));
+        let encoded: BTreeSet<&String> = entry.regions.iter().map(|region| &region.info.encoded_name).chain(referred).collect();
+        let families: Vec<String> = entry.descriptor.families().map(|family| layout::family_directory_name(family.name())).collect();
+        for directory in encoded.into_iter().map(|encoded| layout::region_directory(name, encoded)) {
             for family in &families {
-                let family_directory = format!("{region_directory}/{family}");
+                let family_directory = format!("{directory}/{family}");
                 for file in env.fs.list(&family_directory).unwrap_or_default() {
                     let _ = env.fs.remove_file(&format!("{family_directory}/{}", file.name));
                 }
             }
-            tree::remove_region_directory(env, &region_directory, &families);
+            tree::remove_region_directory(env, &directory, &families);
         }
+    }
+
+    /// Removes the directory of a table whose regions are gone.
+    fn remove_table_directory(&self, name: &TableName) {
+        let (env, directory) = (&self.shared.env, layout::table_directory(name));
         let descriptor = format!("{directory}/.tabledesc");
         for file in env.fs.list(&descriptor).unwrap_or_default() {
             let _ = env.fs.remove_file(&format!("{descriptor}/{}", file.name));
@@ -292,9 +297,11 @@ impl Engine {
     /// `NoSuchTable`, `TableEnabled`.
     pub fn truncate_table(&self, name: &TableName, keep_splits: bool) -> Result<()> {
         let _ddl = self.lock_ddl();
-        let entry = self.drop_locked(name)?;
+        let entry = self.disabled_entry(name)?;
         let starts = if keep_splits { entry.regions.iter().map(|region| region.info.start.clone()).collect() } else { vec![Bytes::new()] };
-        self.install_table(&entry.descriptor, starts, entry.version)
+        self.install_table(&entry.descriptor, starts, entry.version)?;
+        self.remove_regions(&entry);
+        Ok(())
     }
 
     /// Creates a namespace.
@@ -357,7 +364,7 @@ fn check_exists(namespaces: &BTreeMap<String, NamespaceEntry>, name: &str) -> Re
     Err(Error::new(ErrorKind::NoSuchNamespace, format!("namespace {name} does not exist; create it first")))
 }
 
-fn new_region_entry((number, info): (u64, RegionInfo)) -> RegionEntry {
+fn new_region_entry(number: u64, info: RegionInfo) -> RegionEntry {
     RegionEntry { info: Arc::new(info), number, flushed_sequence: 0, families: BTreeMap::new() }
 }
 

@@ -49,6 +49,27 @@ impl BlockKind {
         }
     }
 
+    /// Every kind.
+    pub const ALL: [Self; 9] = [
+        Self::Data,
+        Self::LeafIndex,
+        Self::BloomChunk,
+        Self::Meta,
+        Self::IntermediateIndex,
+        Self::RootIndex,
+        Self::FileInfo,
+        Self::GeneralBloomMeta,
+        Self::DeleteFamilyBloomMeta,
+    ];
+
+    /// The kind of a block that starts with these bytes.
+    pub(super) fn from_magic(magic: [u8; 8]) -> Option<Self> {
+        if magic == *ENCODED_DATA_MAGIC {
+            return Some(Self::Data);
+        }
+        Self::ALL.into_iter().find(|kind| *kind.magic() == magic)
+    }
+
     /// The kind for people.
     pub fn name(self) -> &'static str {
         match self {

@@ -48,7 +48,9 @@ mod path;
 mod reader;
 mod summary;
 mod trailer;
+mod verify;
 mod vint;
+mod walk;
 mod writer;
 
 pub use block::{Block, BlockKind, BlockPointer};
@@ -61,6 +63,8 @@ pub use hash::HashKind;
 pub use options::{StoreFileInfo, WriterOptions, Written};
 pub use reader::{BlockSource, DirectBlocks, Reader};
 pub use trailer::Trailer;
+pub use verify::Verified;
+pub use walk::BlockSummary;
 pub use writer::Writer;
 
 use halite_types::Error;

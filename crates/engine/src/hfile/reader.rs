@@ -43,7 +43,7 @@ impl<S: BlockSource + ?Sized> BlockSource for Arc<S> {
 
 /// An open file. What HBase calls the load-on-open section is in memory: index root, file info, bloom metas.
 pub struct Reader {
-    file: Arc<dyn FileReader>,
+    pub(super) file: Arc<dyn FileReader>,
     path: String,
     bytes: u64,
     pub(super) trailer: Trailer,

@@ -90,7 +90,10 @@ impl Arguments {
     /// The regular expression that table names must match as a whole; all of them if the argument is missing.
     pub(crate) fn pattern(&self, at: usize) -> Outcome<regex::Regex> {
         let text = self.get(at).map_or_else(|| ".*".to_owned(), Value::to_text);
-        regex::Regex::new(&format!("^(?:{text})$"))
-            .map_err(|error| Stop::Problem(format!("the pattern '{text}' is not a regular expression: {error}")))
+        regex::Regex::new(&format!("^(?:{text})$")).map_err(|error| {
+            let error = error.to_string();
+            let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            Stop::Problem(format!("the pattern '{text}' is not a regular expression: {reason}"))
+        })
     }
 }

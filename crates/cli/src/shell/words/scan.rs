@@ -236,6 +236,7 @@ fn count_rows(session: &mut Session<'_>, table: &TableName, scan: Scan, interval
         rows += 1;
         if rows % interval == 0 {
             session.row(&format!("Current count: {rows}, row: {}", print_bytes(row.key())))?;
+            session.flush()?;
         }
     }
     Ok(rows)

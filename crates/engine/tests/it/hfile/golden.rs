@@ -5,7 +5,7 @@ use halite_types::{BloomType, ErrorKind};
 
 use super::support::{MemoryFile, OwnedCell, dump, is_before, line, open, parse_line, read_all, sample, sample_cells, write};
 
-const SAMPLES: [&str; 24] = [
+pub(super) const SAMPLES: [&str; 24] = [
     "tiny-none",
     "tiny-none-tags",
     "none-small",

@@ -3,3 +3,4 @@ mod damage;
 mod golden;
 mod model;
 mod support;
+mod verify;

@@ -1,8 +1,12 @@
 //! Reads tokens as statements: command calls with and without parentheses, literals, operators, blocks.
 
+mod arguments;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
-use super::ast::{Block, Call, Expression, Piece};
+use super::ast::{Call, Expression, Piece};
 use super::lexer::{Kind, Part, SyntaxProblem, Token, tokens};
 use super::value::Value;
 
@@ -10,6 +14,8 @@ type Parsed<T> = Result<T, SyntaxProblem>;
 
 /// Operators from loosest to tightest.
 const LEVELS: [&[&str]; 6] = [&["||"], &["&&"], &["==", "!="], &["<", "<=", ">", ">="], &["<<", "+", "-"], &["*", "/", "%"]];
+/// Expressions inside of expressions; more is a slip or an attack on the stack.
+const DEPTH_MAX: usize = 64;
 /// Names that end a statement or an argument list instead of standing for a value.
 const RESERVED: [&str; 9] = ["do", "end", "in", "if", "unless", "then", "else", "while", "until"];
 
@@ -18,7 +24,11 @@ const RESERVED: [&str; 9] = ["do", "end", "in", "if", "unless", "then", "else", 
 /// # Errors
 /// [`SyntaxProblem::Incomplete`] if more lines may complete it.
 pub(crate) fn parse(source: &str, variables: &BTreeSet<String>) -> Parsed<Vec<Expression>> {
-    let mut parser = Parser { tokens: tokens(source)?, next: 0, variables: variables.clone() };
+    parse_inside(source, variables, 0)
+}
+
+fn parse_inside(source: &str, variables: &BTreeSet<String>, depth: usize) -> Parsed<Vec<Expression>> {
+    let mut parser = Parser { tokens: tokens(source)?, next: 0, variables: variables.clone(), depth };
     let statements = parser.statements()?;
     match parser.peek().kind {
         Kind::End => Ok(statements),
@@ -30,6 +40,7 @@ struct Parser {
     tokens: Vec<Token>,
     next: usize,
     variables: BTreeSet<String>,
+    depth: usize,
 }
 
 impl Parser {
@@ -113,6 +124,20 @@ impl Parser {
     }
 
     fn expression(&mut self) -> Parsed<Expression> {
+        self.deeper(Self::expression_here)
+    }
+
+    fn deeper(&mut self, read: fn(&mut Self) -> Parsed<Expression>) -> Parsed<Expression> {
+        if self.depth == DEPTH_MAX {
+            return Err(SyntaxProblem::wrong(self.peek().at, format!("this is nested more than {DEPTH_MAX} deep; take it apart with variables")));
+        }
+        self.depth += 1;
+        let expression = read(self);
+        self.depth -= 1;
+        expression
+    }
+
+    fn expression_here(&mut self) -> Parsed<Expression> {
         if let Kind::Name(name) = self.peek().kind.clone() {
             if self.ahead(1).is("=") {
                 self.next += 2;
@@ -190,7 +215,7 @@ impl Parser {
     fn unary(&mut self) -> Parsed<Expression> {
         for operator in ["-", "!"] {
             if self.accept(operator) {
-                return Ok(Expression::Unary(operator, Box::new(self.unary()?)));
+                return Ok(Expression::Unary(operator, Box::new(self.deeper(Self::unary)?)));
             }
         }
         self.postfix()
@@ -276,11 +301,14 @@ impl Parser {
     fn text(&mut self) -> Parsed<Expression> {
         let mut pieces = Vec::new();
         while let Kind::Text(parts) = self.peek().kind.clone() {
+            let at = self.peek().at;
             self.next += 1;
             for part in parts {
                 pieces.push(match part {
                     Part::Bytes(bytes) => Piece::Bytes(bytes),
-                    Part::Code(source) => Piece::Code(parse(&source, &self.variables)?),
+                    Part::Code(source) => {
+                        Piece::Code(parse_inside(&source, &self.variables, self.depth).map_err(|problem| inside_text(problem, at))?)
+                    }
                 });
             }
         }
@@ -290,135 +318,13 @@ impl Parser {
         let bytes = pieces.into_iter().flat_map(|piece| if let Piece::Bytes(bytes) = piece { bytes } else { Vec::new() });
         Ok(Expression::Literal(Value::Text(bytes.collect())))
     }
-
-    /// What follows a name: its arguments and block, if it has any.
-    fn call(&mut self, receiver: Option<Box<Expression>>, name: String) -> Parsed<Expression> {
-        let mut call = Call { receiver, name, arguments: Vec::new(), block: None };
-        let is_variable = call.receiver.is_none() && self.variables.contains(&call.name);
-        if self.peek().is("(") && !self.peek().space_before {
-            self.next += 1;
-            call.arguments = self.list(")")?;
-        } else if !is_variable && self.starts_argument() {
-            call.arguments = self.command_arguments()?;
-        }
-        let after_method = call.receiver.is_some();
-        call.block = self.block(after_method)?;
-        Ok(Expression::Call(call))
-    }
-
-    /// Whether the next token begins an argument of a command without parentheses.
-    fn starts_argument(&self) -> bool {
-        let token = self.peek();
-        let tight = !self.ahead(1).space_before;
-        match &token.kind {
-            Kind::Integer(_) | Kind::Float(_) | Kind::Text(_) | Kind::Words(_) | Kind::Symbol(_) | Kind::Label(_) | Kind::Constant(_) => true,
-            Kind::Name(name) => !RESERVED.contains(&name.as_str()),
-            Kind::Operator("[" | "(") => token.space_before,
-            Kind::Operator("-" | "!") => token.space_before && tight,
-            Kind::Operator("{") => self.hash_follows(),
-            _ => false,
-        }
-    }
-
-    /// Whether the `{` that comes next opens a hash and not a block.
-    fn hash_follows(&self) -> bool {
-        matches!(self.ahead(1).kind, Kind::Label(_)) || self.ahead(2).is("=>")
-    }
-
-    fn command_arguments(&mut self) -> Parsed<Vec<Expression>> {
-        let mut items = Items::default();
-        loop {
-            self.item(&mut items)?;
-            if !self.accept(",") {
-                return Ok(items.finish());
-            }
-            self.skip_newlines();
-        }
-    }
-
-    /// Values and pairs up to `close`; the pairs become one hash at the end.
-    fn list(&mut self, close: &str) -> Parsed<Vec<Expression>> {
-        let mut items = Items::default();
-        loop {
-            self.skip_newlines();
-            if self.accept(close) {
-                return Ok(items.finish());
-            }
-            self.item(&mut items)?;
-            self.skip_newlines();
-            if !self.accept(",") && !self.peek().is(close) {
-                return Err(self.unexpected_instead_of(&format!("',' or '{close}'")));
-            }
-        }
-    }
-
-    fn item(&mut self, items: &mut Items) -> Parsed<()> {
-        if let Kind::Label(name) = self.peek().kind.clone() {
-            self.next += 1;
-            self.skip_newlines();
-            items.pairs.push((Expression::Literal(Value::Symbol(name)), self.expression()?));
-            return Ok(());
-        }
-        let at = self.peek().at;
-        let value = self.expression()?;
-        if self.accept("=>") {
-            self.skip_newlines();
-            items.pairs.push((value, self.expression()?));
-        } else if items.pairs.is_empty() {
-            items.values.push(value);
-        } else {
-            return Err(SyntaxProblem::wrong(at, "a value stands behind KEY => value pairs; put it before them, or the pairs in {}"));
-        }
-        Ok(())
-    }
-
-    fn block(&mut self, after_method: bool) -> Parsed<Option<Block>> {
-        let braces = self.peek().is("{") && (self.ahead(1).is("|") || after_method && !self.hash_follows());
-        if !braces && !self.peek().is_name("do") {
-            return Ok(None);
-        }
-        // `for x in list do` takes the `do` itself.
-        if !braces && self.loop_header() {
-            return Ok(None);
-        }
-        self.next += 1;
-        let mut parameters = Vec::new();
-        if self.accept("|") {
-            while !self.accept("|") {
-                let name = self.expect_name()?;
-                self.variables.insert(name.clone());
-                parameters.push(name);
-                self.accept(",");
-            }
-        }
-        let body = self.statements()?;
-        if braces {
-            self.expect("}")?;
-        } else {
-            self.take_end()?;
-        }
-        Ok(Some(Block { parameters, body }))
-    }
-
-    /// Whether the statement the next token belongs to began with `for`.
-    fn loop_header(&self) -> bool {
-        self.tokens[..self.next].iter().rev().take_while(|token| token.kind != Kind::Newline && !token.is(";")).any(|token| token.is_name("for"))
-            && !self.ahead(1).is("|")
-    }
 }
 
-#[derive(Default)]
-struct Items {
-    values: Vec<Expression>,
-    pairs: Vec<(Expression, Expression)>,
-}
-
-impl Items {
-    fn finish(mut self) -> Vec<Expression> {
-        if !self.pairs.is_empty() {
-            self.values.push(Expression::Hash(self.pairs));
-        }
-        self.values
+/// The problem of an expression in `#{}` as one of the string that begins at `at`.
+fn inside_text(problem: SyntaxProblem, at: usize) -> SyntaxProblem {
+    match problem {
+        SyntaxProblem::Incomplete { .. } => SyntaxProblem::wrong(at, "an expression in #{} is not complete"),
+        SyntaxProblem::Wrong { text, .. } => SyntaxProblem::wrong(at, format!("in #{{}}: {text}")),
     }
 }
 
@@ -434,55 +340,5 @@ fn describe(kind: &Kind) -> String {
         Kind::Operator(operator) => format!("'{operator}'"),
         Kind::Newline => "the end of the line".to_owned(),
         Kind::End => "the end".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(source: &str) -> Vec<Expression> {
-        parse(source, &BTreeSet::from(["x".to_owned()])).unwrap_or_else(|problem| panic!("{source}: {problem:?}"))
-    }
-
-    fn command(source: &str) -> (String, usize) {
-        match &read(source)[..] {
-            [Expression::Call(call)] => (call.name.clone(), call.arguments.len()),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn commands_take_arguments_with_and_without_parentheses_and_braces() {
-        assert_eq!(command("list"), ("list".into(), 0));
-        assert_eq!(command("create 't', 'a', {SPLITS => ['1', '2']}"), ("create".into(), 3));
-        assert_eq!(command("scan('t', {LIMIT => 1})"), ("scan".into(), 2));
-        assert_eq!(read("scan 't', LIMIT => 1, STARTROW: 'a'"), read("scan 't', {LIMIT => 1, STARTROW: 'a'}"));
-        assert_eq!(read("t.scan {LIMIT => 1}"), read("t.scan({LIMIT => 1})"));
-        assert_eq!(command("incr 't', 'r', 'c', -3"), ("incr".into(), 4));
-    }
-
-    #[test]
-    fn a_variable_is_no_command() {
-        assert_eq!(read("x -1"), read("x - 1"));
-        assert_ne!(read("y -1"), read("y - 1"));
-    }
-
-    #[test]
-    fn what_may_go_on_is_incomplete() {
-        for source in ["scan 't', {", "scan 't',", "put 't', 'r", "x = ", "1 +", "for i in 1..3 do\nputs i", "3.times do |i|", "t."] {
-            assert!(matches!(parse(source, &BTreeSet::new()), Err(SyntaxProblem::Incomplete { .. })), "{source}");
-        }
-        for source in ["scan 't' {LIMIT => 1}", "scan 't', }", "{LIMIT =>}", "put 't' 'r' 5", "end", "scan 't', A => 1, 'b'"] {
-            assert!(matches!(parse(source, &BTreeSet::new()), Err(SyntaxProblem::Wrong { .. })), "{source}");
-        }
-    }
-
-    #[test]
-    fn blocks_and_loops_hold_statements() {
-        let Expression::For { variable, body, .. } = &read("for i in 1..3 do puts i; puts i + 1 end")[0] else { panic!() };
-        assert_eq!((variable.as_str(), body.len()), ("i", 2));
-        assert_eq!(read("[1].each { |i| puts i }"), read("[1].each do |i| puts i end"));
-        assert_eq!(read("3.times { list }"), read("3.times do list end"));
     }
 }

@@ -1,0 +1,80 @@
+//! Halite behind the common interface: one table with one family, one column in each row.
+
+use std::path::Path;
+
+use halite::{Bytes, FamilyDescriptor, Get, Options, Put, Scan, Store, StoreTable, TableDescriptor, TableName, WalSync};
+
+use super::{CACHE_BYTES, Durability, Engine, failed};
+use crate::Result;
+
+const FAMILY: &str = "f";
+const COLUMN: &str = "c";
+const TABLE: &str = "rows";
+
+pub(super) struct Halite {
+    store: Store,
+    table: StoreTable,
+    name: TableName,
+}
+
+impl Halite {
+    pub(super) fn open(folder: &Path, durability: Durability) -> Result<Self> {
+        let mut options = Options::default();
+        options.block_cache_bytes = CACHE_BYTES;
+        options.wal_sync = match durability {
+            Durability::Flush => WalSync::Flush,
+            Durability::Fsync => WalSync::Fsync,
+        };
+        let store = halite::Builder::new().options(options).open(folder).map_err(failed("halite open"))?;
+        let name: TableName = TABLE.parse().map_err(failed("halite table name"))?;
+        if !store.has_table(&name) {
+            let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new(FAMILY));
+            store.create_table(table, &[]).map_err(failed("halite create table"))?;
+        }
+        let table = store.table(TABLE).map_err(failed("halite table"))?;
+        Ok(Self { store, table, name })
+    }
+}
+
+fn put(key: &[u8], value: &[u8]) -> Put {
+    Put::new(Bytes::copy_from_slice(key)).add(FAMILY, COLUMN, value)
+}
+
+impl Engine for Halite {
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.table.put(put(key, value)).map_err(failed("halite put"))
+    }
+
+    fn put_batch(&self, rows: &[(&[u8], &[u8])]) -> Result<()> {
+        let puts = rows.iter().map(|(key, value)| put(key, value).into()).collect();
+        for result in self.table.batch(puts).map_err(failed("halite batch"))? {
+            result.map_err(failed("halite batch"))?;
+        }
+        Ok(())
+    }
+
+    fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let row = self.table.get(Get::new(Bytes::copy_from_slice(key))).map_err(failed("halite get"))?;
+        Ok(row.value(FAMILY, COLUMN).map(see).is_some())
+    }
+
+    fn scan(&self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        for row in self.table.scan(Scan::all()) {
+            let row = row.map_err(failed("halite scan"))?;
+            if let Some(value) = row.value(FAMILY, COLUMN) {
+                see(row.key(), value);
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.store.flush(&self.name).map_err(failed("halite flush"))
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        let Self { store, table, .. } = *self;
+        drop(table);
+        store.close().map_err(failed("halite close"))
+    }
+}

@@ -1,0 +1,66 @@
+//! The data: row keys as HBase's tools write them, and values that do not compress.
+
+use halite::Bytes;
+
+use super::chance::{Chance, scatter};
+
+/// Digits of a row key of PerformanceEvaluation.
+const DIGITS: usize = 26;
+/// Bytes that values are cut from.
+const NOISE_BYTES: usize = 1 << 20;
+
+/// The row key of PerformanceEvaluation: the number with leading zeros.
+pub(crate) fn evaluation_key(row: u64) -> Bytes {
+    Bytes::from(format!("{row:0DIGITS$}"))
+}
+
+/// The row key of YCSB: `user` and the number's hash, so that rows come in no order.
+pub(crate) fn ycsb_key(row: u64) -> Bytes {
+    Bytes::from(format!("user{}", fnv_1a(row)))
+}
+
+/// YCSB's hash: FNV-1a over the eight bytes, lowest first.
+fn fnv_1a(number: u64) -> u64 {
+    number.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A store of random bytes that values are slices of: making a value costs no time that would be measured.
+pub(crate) struct Noise {
+    bytes: Vec<u8>,
+    value_bytes: usize,
+}
+
+impl Noise {
+    /// Values of `value_bytes` bytes.
+    pub(crate) fn new(value_bytes: usize) -> Self {
+        let words = (NOISE_BYTES + value_bytes) / 8 + 1;
+        let mut chance = Chance::new(0);
+        Self { bytes: (0..words).flat_map(|_| chance.next().to_le_bytes()).collect(), value_bytes }
+    }
+
+    /// A value; the same one for the same number.
+    pub(crate) fn value(&self, number: u64) -> &[u8] {
+        let start = (scatter(number) % NOISE_BYTES as u64) as usize;
+        &self.bytes[start..start + self.value_bytes]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_look_as_in_hbases_tools() {
+        assert_eq!(evaluation_key(42), "00000000000000000000000042");
+        assert!(ycsb_key(1).starts_with(b"user"));
+        assert_ne!(ycsb_key(1), ycsb_key(2));
+    }
+
+    #[test]
+    fn a_value_is_the_same_for_the_same_number() {
+        let noise = Noise::new(10);
+        assert_eq!(noise.value(3), Noise::new(10).value(3));
+        assert_ne!(noise.value(3), noise.value(4));
+        assert_eq!(noise.value(u64::MAX).len(), 10);
+    }
+}

@@ -1,0 +1,259 @@
+//! Reading a whole file and holding everything it says against everything else it says.
+//!
+//! Opening a file trusts what it does not need yet. Here every block is read and summed, every way down the index is
+//! gone, every cell is compared with the one before it, looked for in the bloom filters and counted into the facts of the
+//! file info.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::sync::{Arc, Mutex};
+
+use halite_types::cell::{CellType, key_row};
+use halite_types::key::print_bytes;
+use halite_types::{CellRef, Error, Result};
+
+use super::block::{Block, BlockKind, BlockPointer};
+use super::damaged;
+use super::file_info::info_key;
+use super::reader::{BlockSource, DirectBlocks, Reader};
+use super::walk::BlockSummary;
+
+/// What a file that holds together has been found to contain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Cells.
+    pub cells: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Every block, in the order of the file.
+    pub blocks: Vec<BlockSummary>,
+    /// Look-ups in bloom filters that had to find something, and did.
+    pub bloom_look_ups: u64,
+}
+
+impl Reader {
+    /// Reads everything and checks it: checksums, the order of the cells, that the index leads to every data block and
+    /// its keys lie where they must, that the bloom filters know every cell, and the numbers of trailer and file info.
+    ///
+    /// # Errors
+    /// `Corrupt` for the first thing that is wrong, saying what and where; `Io`.
+    pub fn verify(&self) -> Result<Verified> {
+        let blocks = self.walk_blocks()?;
+        for block in blocks.iter().filter(|block| block.kind != BlockKind::Data) {
+            self.read_block(block.pointer, block.kind)?;
+        }
+        let index = IndexWalk::run(self)?;
+        self.check_reached(&blocks, &index)?;
+        let mut cells = CellCheck::new(self);
+        for entry in &index.data {
+            let block = self.read_block(entry.pointer, BlockKind::Data)?;
+            let place = |error: Error| self.place(error.at(format_args!("data block at {}", entry.pointer.offset)));
+            cells.check_block(entry, &block).map_err(place)?;
+        }
+        cells.check_totals().map_err(|error| self.place(error))?;
+        Ok(Verified { cells: cells.count, rows: cells.rows, bloom_look_ups: cells.bloom_look_ups, blocks })
+    }
+
+    /// The blocks the index leads to must be exactly those that lie in the file.
+    fn check_reached(&self, blocks: &[BlockSummary], index: &IndexWalk) -> Result<()> {
+        let there = |kind: BlockKind| blocks.iter().filter(move |block| block.kind == kind).map(|block| block.pointer);
+        let mut named = index.data.iter().map(|entry| entry.pointer).peekable();
+        // Both ascend, so the first difference tells which side has one that the other lacks.
+        for pointer in there(BlockKind::Data) {
+            match named.peek() {
+                Some(next) if *next == pointer => named.next(),
+                Some(next) if next.offset <= pointer.offset => break,
+                _ => return Err(self.place(damaged(format_args!("no index entry leads to the data block at {}", pointer.offset)))),
+            };
+        }
+        if let Some(nowhere) = named.next() {
+            let what = format_args!("its index leads to {} bytes at {}, which are no data block", nowhere.on_disk_bytes, nowhere.offset);
+            return Err(self.place(damaged(what)));
+        }
+        for (kind, reached) in [(BlockKind::LeafIndex, index.leaves), (BlockKind::IntermediateIndex, index.intermediates)] {
+            let count = there(kind).count();
+            if count != reached {
+                return Err(self.place(damaged(format_args!("it has {count} {}s, and its root leads to {reached} of them", kind.name()))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One entry of the lowest index level.
+struct DataEntry {
+    pointer: BlockPointer,
+    key: Vec<u8>,
+}
+
+/// Everything the index leads to.
+struct IndexWalk {
+    data: Vec<DataEntry>,
+    leaves: usize,
+    intermediates: usize,
+}
+
+impl IndexWalk {
+    fn run(reader: &Reader) -> Result<Self> {
+        let root = reader.root();
+        let entry = |number| Some(DataEntry { pointer: root.pointer(number)?, key: root.key(number).to_vec() });
+        let mut walk = Self { data: (0..root.len()).filter_map(entry).collect(), leaves: 0, intermediates: 0 };
+        walk.check_order(reader)?;
+        for level in 2..=reader.index_levels() {
+            let kind = if level == reader.index_levels() { BlockKind::LeafIndex } else { BlockKind::IntermediateIndex };
+            let reached = if kind == BlockKind::LeafIndex { &mut walk.leaves } else { &mut walk.intermediates };
+            *reached = reached.saturating_add(walk.data.len());
+            walk.descend(reader, kind)?;
+            walk.check_order(reader)?;
+        }
+        Ok(walk)
+    }
+
+    /// Replaces the entries by those of the blocks they point to.
+    fn descend(&mut self, reader: &Reader, kind: BlockKind) -> Result<()> {
+        let mut below = Vec::new();
+        for above in &self.data {
+            let block = reader.read_block(above.pointer, kind)?;
+            let Some(index) = block.index() else { continue };
+            let entries = (0..index.len()).filter_map(|number| index.entry(block.payload(), number));
+            let before = below.len();
+            below.extend(entries.map(|(pointer, key)| DataEntry { pointer, key: key.to_vec() }));
+            if below.get(before).is_some_and(|first| first.key != above.key) {
+                let place = format_args!("{} at {}", kind.name(), above.pointer.offset);
+                return Err(reader.place(damaged("its first key is not the one under which the level above names it").at(place)));
+            }
+        }
+        self.data = below;
+        Ok(())
+    }
+
+    fn check_order(&self, reader: &Reader) -> Result<()> {
+        let wrong = self.data.windows(2).find(|pair| match pair {
+            [before, after] => before.pointer.offset >= after.pointer.offset || reader.comparator().compare(&before.key, &after.key).is_ge(),
+            _ => false,
+        });
+        match wrong {
+            Some([before, after]) => Err(reader.place(damaged(format_args!(
+                "its index entries for the blocks at {} and {} are not in ascending order",
+                before.pointer.offset, after.pointer.offset
+            )))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What has been seen of the cells so far.
+struct CellCheck<'a> {
+    reader: &'a Reader,
+    source: LastBlock,
+    count: u64,
+    rows: u64,
+    bloom_look_ups: u64,
+    delete_families: u64,
+    previous: Option<(Vec<u8>, u64)>,
+}
+
+impl<'a> CellCheck<'a> {
+    fn new(reader: &'a Reader) -> Self {
+        Self { reader, source: LastBlock::default(), count: 0, rows: 0, bloom_look_ups: 0, delete_families: 0, previous: None }
+    }
+
+    fn check_block(&mut self, entry: &DataEntry, block: &Block) -> Result<()> {
+        let comparator = self.reader.comparator();
+        let mut span = block.first_cell();
+        let first = span.as_ref().map(|span| block.key(span));
+        if first.is_some_and(|first| comparator.compare(&entry.key, first).is_gt()) {
+            return Err(damaged("its index key lies behind its first cell"));
+        }
+        if self.previous.as_ref().is_some_and(|(last, _)| comparator.compare(last, &entry.key).is_gt()) {
+            return Err(damaged("its index key lies before the last cell of the block before"));
+        }
+        while let Some(at) = span {
+            self.check_cell(block.cell(&at))?;
+            span = block.cell_after(&at);
+        }
+        Ok(())
+    }
+
+    fn check_cell(&mut self, cell: CellRef<'_>) -> Result<()> {
+        let number = self.count;
+        let wrong = |what: &str| Err(damaged(format_args!("cell {number} (row {}) {what}", print_bytes(cell.row()))));
+        if let Some((key, sequence)) = &self.previous {
+            let order = self.reader.comparator().compare(key, cell.key());
+            if order.is_gt() || (order.is_eq() && *sequence < cell.sequence()) {
+                return wrong("does not come behind the cell before it");
+            }
+        }
+        if self.reader.time_range().is_some_and(|range| !range.contains(&cell.timestamp())) {
+            return wrong("has a timestamp outside the range in the file info");
+        }
+        if self.reader.has_sequence_ids() && cell.sequence() > self.reader.max_cell_sequence_id() {
+            return wrong("has a sequence id above the highest in the file info");
+        }
+        if self.reader.max_tags_bytes().is_some_and(|most| cell.tags().len() > most) {
+            return wrong("has longer tags than the longest in the file info");
+        }
+        if !self.is_in_blooms(cell)? {
+            return wrong("is not in the bloom filter, so a read would miss it");
+        }
+        self.count_cell(cell);
+        Ok(())
+    }
+
+    fn is_in_blooms(&mut self, cell: CellRef<'_>) -> Result<bool> {
+        let (reader, source) = (self.reader, &self.source);
+        let deletes_family = matches!(cell.cell_type(), Some(CellType::DeleteFamily | CellType::DeleteFamilyVersion));
+        self.bloom_look_ups = self.bloom_look_ups.saturating_add(u64::from(reader.bloom.is_some()));
+        if deletes_family {
+            self.delete_families = self.delete_families.saturating_add(1);
+            self.bloom_look_ups = self.bloom_look_ups.saturating_add(u64::from(reader.delete_family_bloom.is_some()));
+            if !reader.may_contain_delete_family(source, cell.row())? {
+                return Ok(false);
+            }
+        }
+        Ok(reader.may_contain_row(source, cell.row())? && reader.may_contain_column(source, cell.row(), cell.qualifier())?)
+    }
+
+    fn count_cell(&mut self, cell: CellRef<'_>) {
+        let is_new_row = self.previous.as_ref().is_none_or(|(key, _)| key_row(key) != cell.row());
+        self.rows = self.rows.saturating_add(u64::from(is_new_row));
+        self.count = self.count.saturating_add(1);
+        let (key, sequence) = self.previous.get_or_insert_default();
+        key.clear();
+        key.extend_from_slice(cell.key());
+        *sequence = cell.sequence();
+    }
+
+    fn check_totals(&self) -> Result<()> {
+        if self.count != self.reader.entry_count() {
+            return Err(damaged(format_args!("it has {} cells, its trailer states {}", self.count, self.reader.entry_count())));
+        }
+        let last = self.previous.as_ref().map(|(key, _)| key.as_slice());
+        if self.reader.last_key().is_some_and(|stated| Some(stated) != last) {
+            return Err(damaged(format_args!("its {} is not the key of its last cell", info_key::LAST_KEY)));
+        }
+        match self.reader.delete_family_count() {
+            Some(stated) if stated != self.delete_families => Err(damaged(format_args!(
+                "it has {} family delete markers, its {} states {stated}",
+                self.delete_families,
+                info_key::DELETE_FAMILY_COUNT
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The disk, with the block that was read last still at hand: neighbouring cells ask the same bloom chunk.
+#[derive(Default)]
+struct LastBlock(Mutex<Option<(u64, Arc<Block>)>>);
+
+impl BlockSource for LastBlock {
+    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
+        let mut last = self.0.lock().expect("nothing panics while it holds the last block");
+        if let Some((_, block)) = last.as_ref().filter(|(offset, _)| *offset == pointer.offset) {
+            return Ok(Arc::clone(block));
+        }
+        let block = DirectBlocks.block(reader, pointer, kind)?;
+        *last = Some((pointer.offset, Arc::clone(&block)));
+        Ok(block)
+    }
+}

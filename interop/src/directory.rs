@@ -1,0 +1,151 @@
+//! A store that was closed is opened by HBase's region engine, and both must see the same.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use halite::schema::{family_attribute, table_attribute};
+use halite::{
+    Append, BloomType, Bytes, CellRef, CompactionKind, Delete, FamilyDescriptor, Increment, Put, RegionInfo, Scan, Store, TableDescriptor, TableName,
+};
+
+use crate::printed::binary;
+use crate::{Result, hbase};
+
+const TABLES: [&str; 2] = ["plain", "space:other"];
+const ROWS: u64 = 400;
+/// Timestamps of the test's own, so that nothing depends on when it runs.
+const START_MS: i64 = 1_700_000_000_000;
+
+/// Fills a store, closes it, has HBase read it, opens it again and compares.
+pub(crate) fn check(jars: &Path, work: &Path) -> Result<()> {
+    let (root, printed) = (work.join("store"), work.join("store.printed"));
+    fill(&root).map_err(|error| format!("filling the store: {error}"))?;
+    hbase::read_directory(jars, &root, &printed)?;
+    let found = fs::read_to_string(&printed).map_err(|error| format!("{}: {error}", printed.display()))?;
+    let expected = describe(&root).map_err(|error| format!("reading the store: {error}"))?;
+    let cells = expected.lines().filter(|line| line.starts_with("cell ")).count();
+    compare(&expected, &found)?;
+    println!("{cells} cells in {} tables: HBase's region engine sees in the directory what Halite sees", TABLES.len());
+    Ok(())
+}
+
+fn fill(root: &Path) -> halite::Result<()> {
+    let store = halite::open(root)?;
+    store.create_namespace("space")?;
+    for name in TABLES {
+        let table: TableName = name.parse()?;
+        store.create_table(descriptor(table.clone()), &[b"row-100", b"row-300"])?;
+        for round in 0..4 {
+            write(&store, name, round)?;
+            // The last round is left to what closing does.
+            if round < 3 {
+                store.flush(&table)?;
+            }
+            if round == 1 && name == TABLES[1] {
+                store.compact(&table, CompactionKind::Major)?;
+            }
+        }
+    }
+    split(&store)?;
+    store.close()
+}
+
+/// Compactions are off: HBase is to find files as flushes left them, and references as a split did.
+fn descriptor(name: TableName) -> TableDescriptor {
+    let small = FamilyDescriptor::new("g").versions(2).set(family_attribute::COMPRESSION, "GZ").set(family_attribute::BLOOMFILTER, "ROWCOL");
+    TableDescriptor::new(name).family(FamilyDescriptor::new("f").versions(3)).family(small).set(table_attribute::COMPACTION_ENABLED, "false")
+}
+
+/// Splits the first region, which leaves references to its files in the two new ones.
+fn split(store: &Store) -> halite::Result<()> {
+    let first: RegionInfo = store.table(TABLES[0])?.regions().remove(0);
+    store.engine().split_region(&first.encoded_name, Some(Bytes::from_static(b"row-050")))
+}
+
+fn write(store: &Store, name: &str, round: u64) -> halite::Result<()> {
+    let table = store.table(name)?;
+    for number in (0..ROWS).filter(|number| !(number + round).is_multiple_of(3)) {
+        let row = format!("row-{number:03}");
+        let timestamp = START_MS + i64::try_from(round * ROWS + number).unwrap_or_default();
+        let value = format!("{round}\u{0}\u{ff}{number}");
+        match (number + round) % 7 {
+            0 => table.delete(Delete::new(row).column_up_to("f", "a", timestamp))?,
+            1 => table.delete(Delete::new(row).family_up_to("g", timestamp))?,
+            2 => table.delete(Delete::new(row).version("f", "b", timestamp - 400))?,
+            3 => drop(table.increment(Increment::new(row).add("f", "count", 5))?),
+            4 => drop(table.append(Append::new(row).add("g", "log", "x"))?),
+            _ => table.put(Put::new(row).add_at("f", "a", timestamp, &value).add_at("f", "b", timestamp, "").add_at("g", "c", timestamp, &value))?,
+        }
+    }
+    Ok(())
+}
+
+/// What `ReadDirectory.java` prints, as Halite sees it.
+fn describe(root: &Path) -> halite::Result<String> {
+    let store = halite::open(root)?;
+    let mut text = String::from("version 8\n");
+    for name in TABLES {
+        let table = store.table(name)?;
+        add(&mut text, format_args!("table {name}"));
+        for family in table.descriptor().families() {
+            let (versions, compression, bloom) = (family.max_versions(), family.compression(), bloom_name(family.bloom_filter()));
+            add(&mut text, format_args!("family {} versions {versions} compression {compression} bloom {bloom}", binary(family.name())));
+        }
+        for region in table.regions() {
+            add(&mut text, format_args!("region {} {}", binary(&region.start), region.encoded_name));
+            let all = Scan::range(region.start.clone(), region.end.clone());
+            for (word, scan) in [("cell", all.clone()), ("raw", all.raw(true).all_versions())] {
+                for row in table.scan(scan) {
+                    row?.iter().for_each(|cell| add(&mut text, format_args!("{word} {}", line(cell))));
+                }
+            }
+        }
+    }
+    store.close()?;
+    Ok(text)
+}
+
+fn bloom_name(bloom: BloomType) -> &'static str {
+    match bloom {
+        BloomType::None => "NONE",
+        BloomType::Row => "ROW",
+        BloomType::RowCol => "ROWCOL",
+        BloomType::RowPrefix(_) => "ROWPREFIX_FIXED_LENGTH",
+    }
+}
+
+fn line(cell: CellRef<'_>) -> String {
+    let kind = cell.cell_type().map_or("?", |kind| kind.name());
+    let (row, family, qualifier) = (binary(cell.row()), binary(cell.family()), binary(cell.qualifier()));
+    format!("{row} {family}:{qualifier} {} {kind} = {}", cell.timestamp(), binary(cell.value()))
+}
+
+fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{line}");
+}
+
+fn compare(expected: &str, found: &str) -> Result<()> {
+    let mut hbase = found.lines();
+    for (number, halite) in expected.lines().enumerate() {
+        let line = hbase.next().unwrap_or("nothing more");
+        if line != halite {
+            return Err(format!("line {} of what the directory holds:\n  Halite sees  {halite}\n  HBase sees   {line}", number + 1));
+        }
+    }
+    hbase.next().map_or(Ok(()), |more| Err(format!("HBase sees more than Halite, first of it: {more}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_in_any_line_or_in_their_number_is_told() {
+        assert_eq!(compare("a\nb\n", "a\nb\n"), Ok(()));
+        assert!(compare("a\nb\n", "a\nc\n").is_err_and(|text| text.contains("line 2")));
+        assert!(compare("a\nb\n", "a\n").is_err_and(|text| text.contains("nothing more")));
+        assert!(compare("a\n", "a\nb\n").is_err_and(|text| text.ends_with(": b")));
+    }
+}
