@@ -49,6 +49,8 @@ struct Pending {
     /// New values to give back.
     result: CellsBuilder,
     now: i64,
+    /// The timestamp of the cell a condition compared: what is put because of it must not be hidden by it.
+    checked: Option<i64>,
 }
 
 impl Region {
@@ -205,17 +207,21 @@ impl Region {
     }
 
     fn modify_locked(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
+        let now = self.shared.env.clock.now_ms();
+        let mut checked = None;
         let op = match op {
             RowOp::CheckAndMutate(check) => {
-                if !self.holds(check)? {
+                let Checked { holds, newest } = self.check_locked(check)?;
+                if !holds {
                     return Ok((OpResult { row: Row::default(), processed: false }, self.ticket_for_applied()));
                 }
+                checked = newest;
                 &check.then
             }
             op => op,
         };
-        let now = self.shared.env.clock.now_ms();
-        let mut pending = Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now };
+        let mut pending =
+            Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now, checked };
         self.gather(op, &mut pending)?;
         pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
         let row = sorted_row(&pending.result);
@@ -271,17 +277,19 @@ impl Region {
         self.check_whole(&op.then)
     }
 
-    /// Whether the condition holds. The row is locked.
-    fn holds(&self, check: &CheckAndMutate) -> Result<bool> {
+    /// Looks at the condition. The row is locked.
+    fn check_locked(&self, check: &CheckAndMutate) -> Result<Checked> {
         match &check.condition {
             Condition::Filter(filter) => {
                 let get = Get::new(check.row().clone()).time_range(check.time_range).filter(filter.clone());
-                Ok(!self.read_applied(&get)?.is_empty())
+                Ok(Checked { holds: !self.read_applied(&get)?.is_empty(), newest: None })
             }
             Condition::Column { family, qualifier, op, value } => {
                 let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);
                 let row = self.read_applied(&get)?;
-                Ok(condition_holds(row.cells().first().map(|cell| cell.value()), *op, value.as_deref()))
+                let stored = row.cells().first();
+                let holds = condition_holds(stored.map(|cell| cell.value()), *op, value.as_deref());
+                Ok(Checked { holds, newest: stored.map(|cell| cell.timestamp()) })
             }
         }
     }
@@ -297,7 +305,10 @@ impl Region {
         match op {
             RowOp::Put(put) => {
                 pending.durability = pending.durability.max(put.mutation().durability);
-                put.mutation().cells().iter().for_each(|cell| pending.cells.push(cell));
+                let put_at = pending.checked.map_or(pending.now, |checked| checked.max(pending.now));
+                let mut cells = put.mutation().cells().clone();
+                cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { put_at } else { stamp });
+                cells.iter().for_each(|cell| pending.cells.push(cell));
             }
             RowOp::Delete(delete) => {
                 pending.durability = pending.durability.max(delete.mutation().durability);
@@ -362,6 +373,13 @@ impl Region {
     }
 }
 
+/// What a condition came to.
+struct Checked {
+    holds: bool,
+    /// The timestamp of the cell that was compared.
+    newest: Option<i64>,
+}
+
 /// Whether an operation can join a batch.
 enum Plain {
     Yes(Bytes, CellsBuilder, Durability),
@@ -397,11 +415,11 @@ fn same_row(outer: &Bytes, inner: &Bytes) -> Result<()> {
     Err(Error::invalid(text))
 }
 
-/// HBase's `checkAndMutate`: compares `given op stored`; no value and an empty value mean the same.
+/// HBase's `checkAndMutate`: compares `given op stored`; no value and an empty value mean the same. A missing cell
+/// satisfies no comparison with a value, `NotEqual` included.
 fn condition_holds(stored: Option<&[u8]>, op: CompareOp, given: Option<&[u8]>) -> bool {
     match (stored, given.unwrap_or_default()) {
-        (None, b"") => op != CompareOp::NotEqual,
-        (None, _) => op == CompareOp::NotEqual,
+        (None, given) => given.is_empty() && op != CompareOp::NotEqual,
         (Some(stored), b"") => stored.is_empty() == (op != CompareOp::NotEqual),
         (Some(stored), given) => op.accepts(given.cmp(stored)),
     }
@@ -428,11 +446,11 @@ fn add(old: Option<CellRef<'_>>, delta: CellRef<'_>) -> Result<[u8; 8]> {
     Ok(old.wrapping_add(number(delta)?).to_be_bytes())
 }
 
-/// Adds the new value of a counter or appended column. Its timestamp is never below the old one's, so that it is the
-/// newest; tags are carried forward.
+/// Adds the new value of a counter or appended column. It is stamped at least a millisecond after the old one, so that
+/// both are versions and it is the newest; tags are carried forward.
 fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRef<'_>>, value: &[u8], wanted: bool) {
     let timestamp = match (change.timestamp(), old) {
-        (_, Some(old)) => old.timestamp().max(pending.now),
+        (_, Some(old)) => old.timestamp().saturating_add(1).max(pending.now),
         (LATEST_TIMESTAMP, None) => pending.now,
         (timestamp, None) => timestamp,
     };
@@ -484,7 +502,7 @@ mod tests {
         assert!(holds(Some("b"), CompareOp::Less, Some("a")));
         assert!(!holds(Some("a"), CompareOp::Less, Some("b")));
         assert!(holds(None, CompareOp::Equal, None) && holds(None, CompareOp::Equal, Some("")));
-        assert!(holds(None, CompareOp::NotEqual, Some("x")) && !holds(None, CompareOp::NotEqual, None));
+        assert!(!holds(None, CompareOp::NotEqual, Some("x")) && !holds(None, CompareOp::NotEqual, None));
         assert!(holds(Some(""), CompareOp::Equal, None) && holds(Some("x"), CompareOp::NotEqual, None));
     }
 }
