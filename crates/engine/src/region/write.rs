@@ -282,7 +282,9 @@ impl Region {
         match &check.condition {
             Condition::Filter(filter) => {
                 let get = Get::new(check.row().clone()).time_range(check.time_range).filter(filter.clone());
-                Ok(Checked { holds: !self.read_applied(&get)?.is_empty(), newest: None })
+                let row = self.read_applied(&get)?;
+                let first = row.cells().first();
+                Ok(Checked { holds: first.is_some(), newest: first.map(|cell| cell.timestamp()) })
             }
             Condition::Column { family, qualifier, op, value } => {
                 let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);

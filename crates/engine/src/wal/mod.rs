@@ -9,7 +9,7 @@
 //! again, every later call fails, and the next opening shows what survived.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
 
@@ -71,6 +71,8 @@ pub(crate) struct Wal {
     /// Bytes written to segments since the store was opened.
     bytes_written: AtomicU64,
     failure: OnceLock<Error>,
+    /// Whether a thread is in [`Wal::run`], or will be.
+    threaded: AtomicBool,
 }
 
 /// Records that have not been written. Positions count bytes appended since the store was opened.
@@ -158,6 +160,7 @@ impl Wal {
             synced: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
             failure: OnceLock::new(),
+            threaded: AtomicBool::new(false),
         }
     }
 
@@ -267,13 +270,22 @@ impl Wal {
         self.write_group(&mut io, true)
     }
 
-    /// For tasks: whether `position` is reached; if not, `waker` is called when it is.
+    /// Says that a thread serves tasks with [`Wal::run`].
+    pub(crate) fn set_threaded(&self) {
+        self.threaded.store(true, Ordering::Release);
+    }
+
+    /// For tasks: whether `position` is reached; if not, `waker` is called when it is. Without a thread to do it, the
+    /// task syncs by itself.
     pub(crate) fn poll_sync(&self, position: u64, fsync: bool, waker: &Waker) -> Poll<Result<()>> {
         if self.is_reached(position, fsync) {
             return Poll::Ready(Ok(()));
         }
         if let Err(error) = self.check() {
             return Poll::Ready(Err(error));
+        }
+        if !self.threaded.load(Ordering::Acquire) {
+            return Poll::Ready(self.sync_to(position, fsync));
         }
         let mut buffer = self.buffer();
         buffer.waiters.push(Waiter { position, fsync, waker: waker.clone() });

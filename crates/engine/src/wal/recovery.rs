@@ -68,7 +68,14 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
             apply(write)
         })?;
         let valid = match end {
-            SegmentEnd::Clean => bytes.len(),
+            SegmentEnd::Clean => {
+                // The process may have ended without the machine: what it wrote may not be on the disk yet, and from
+                // here on it is read, flushed and counted on.
+                if is_last {
+                    sync(env, &path)?;
+                }
+                bytes.len()
+            }
             SegmentEnd::Torn(at) if is_last => {
                 cut(env, &path, at)?;
                 recovered.cut_bytes = (bytes.len() - at) as u64;
@@ -129,6 +136,12 @@ fn cut(env: &Env, path: &str, bytes: usize) -> Result<()> {
     let mut file = env.fs.append(path).map_err(failed)?;
     file.truncate(bytes as u64).map_err(failed)?;
     file.sync().map_err(failed)
+}
+
+fn sync(env: &Env, path: &str) -> Result<()> {
+    let failed = |error| Error::io(format!("syncing log segment {}/{path}", env.fs.root()), error);
+    env.fs.append(path).map_err(failed)?.sync().map_err(failed)?;
+    env.fs.sync_dir(DIRECTORY).map_err(failed)
 }
 
 fn remove(env: &Env, path: &str) -> Result<()> {
