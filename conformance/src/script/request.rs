@@ -94,7 +94,6 @@ fn delete(verb: &str, words: &mut Words<'_>) -> Result<Delete, Fault> {
 
 fn increment(words: &mut Words<'_>) -> Result<Increment, Fault> {
     let mut increment = Increment::new(words.bytes()?);
-    let mut columns = Vec::new();
     while !words.at_end() {
         if let Some(range) = words.option("range") {
             increment.time_range = time_range(range)?;
@@ -104,16 +103,14 @@ fn increment(words: &mut Words<'_>) -> Result<Increment, Fault> {
             increment.return_results = false;
         } else {
             let (family, qualifier) = words.column()?;
-            columns.push((family, qualifier, words.number()?));
+            increment = increment.add(family, qualifier, words.number()?);
         }
     }
-    // As with a put, the time to live is that of all columns.
-    Ok(columns.into_iter().fold(increment, |increment, (family, qualifier, delta)| increment.add(family, qualifier, delta)))
+    Ok(increment)
 }
 
 fn append(words: &mut Words<'_>) -> Result<Append, Fault> {
     let mut append = Append::new(words.bytes()?);
-    let mut columns = Vec::new();
     while !words.at_end() {
         if let Some(range) = words.option("range") {
             append.time_range = time_range(range)?;
@@ -123,10 +120,10 @@ fn append(words: &mut Words<'_>) -> Result<Append, Fault> {
             append.return_results = false;
         } else {
             let (family, qualifier) = words.column()?;
-            columns.push((family, qualifier, words.bytes()?));
+            append = append.add(family, qualifier, words.bytes()?);
         }
     }
-    Ok(columns.into_iter().fold(append, |append, (family, qualifier, value)| append.add(family, qualifier, value)))
+    Ok(append)
 }
 
 fn row_mutations(words: &mut Words<'_>) -> Result<RowMutations, Fault> {
