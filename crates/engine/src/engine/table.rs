@@ -250,9 +250,8 @@ impl TableScanner {
             let Some((_, scanner)) = &mut self.region else { break };
             let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), cells_examined: u64::MAX };
             let batch = scanner.next_rows(budget)?;
-            let whole_rows = batch.rows.iter().filter(|row| !row.is_partial()).count();
-            self.remaining = self.remaining.saturating_sub(whole_rows);
-            self.ended = self.remaining == 0;
+            self.remaining = self.remaining.saturating_sub(batch.rows_begun);
+            self.ended = self.remaining == 0 && !batch.in_row;
             if !batch.more {
                 self.leave_region();
             }

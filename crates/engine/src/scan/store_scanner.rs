@@ -128,15 +128,19 @@ impl StoreScanner {
     }
 
     /// On to the next column the matcher wants, which is behind the current one.
+    ///
+    /// The markers of a whole family stand among the cells of the empty qualifier, by timestamp, and hide cells of every
+    /// column: that column is walked to its end (as HBase does since HBASE-18471).
     fn next_column(&mut self) -> Result<()> {
         let Some(cell) = self.merge.peek() else { return Ok(()) };
-        // Markers of the whole family stand among the cells of the empty qualifier, and older than this cell there may
-        // be some (as in HBase since HBASE-18471).
-        if cell.qualifier().is_empty() {
-            return self.merge.next();
-        }
         self.key.clear();
         self.key.extend_from_slice(cell.key());
+        if cell.qualifier().is_empty() {
+            while self.merge.peek().is_some_and(|cell| cell.key() == self.key) {
+                self.merge.next()?;
+            }
+            return Ok(());
+        }
         for _ in 0..STEPS_BEFORE_SEEK {
             self.merge.next()?;
             match self.merge.peek() {
