@@ -371,6 +371,18 @@ pub fn compare_cells(a: &CellRef<'_>, b: &CellRef<'_>) -> Ordering {
     compare_keys(a.key, b.key).then_with(|| b.sequence.cmp(&a.sequence))
 }
 
+/// The first eight bytes of the row of a well-formed key as a number, a shorter row filled up with zeros. Rows whose
+/// prefixes differ are in the order of the prefixes: where the first difference is a filled-up byte, the shorter row is a
+/// prefix of the other. Equal prefixes say nothing.
+#[inline]
+pub fn row_prefix(key: &[u8]) -> u64 {
+    let row = key_row(key);
+    match row.first_chunk::<8>() {
+        Some(prefix) => u64::from_be_bytes(*prefix),
+        None => row.iter().enumerate().fold(0, |prefix, (at, byte)| prefix | u64::from(*byte) << (56 - 8 * at)),
+    }
+}
+
 /// Whether two well-formed keys name the same row, family and qualifier.
 #[inline]
 pub fn same_column(a: &[u8], b: &[u8]) -> bool {

@@ -42,7 +42,7 @@ impl BloomMeta {
         }
         let (mut meta, chunks) = Self::parse_fields(&mut input).ok_or_else(|| damaged("a number in it is impossible"))?;
         let rest = input.take(input.remaining()).unwrap_or_default();
-        let (index, used) = RootIndex::parse(rest, chunks)?;
+        let (mut index, used) = RootIndex::parse(rest, chunks)?;
         if used != rest.len() {
             return Err(damaged("it goes on behind its last entry"));
         }

@@ -5,15 +5,15 @@
 
 use std::cmp::Ordering;
 
-use halite_types::cell::check_key;
+use halite_types::cell::{check_key, row_prefix};
 use halite_types::{CellRef, Error, Result};
 
 use super::block::Block;
 use super::vint::Input;
 use super::{Comparator, damaged};
 
-/// A data block remembers where every so many cells begin.
-const RESTART_CELLS: usize = 16;
+/// A data block remembers where every so many cells begin, and how their rows begin: twelve bytes each.
+const RESTART_CELLS: usize = 4;
 
 /// Which optional parts every cell of a file has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,8 +26,10 @@ pub(super) struct CellLayout {
 #[derive(Debug)]
 pub(super) struct CellMap {
     layout: CellLayout,
-    /// Offsets of the cells 0, 16, 32 and so on.
+    /// Offsets of the cells 0, 4, 8 and so on.
     restarts: Vec<u32>,
+    /// The prefixes of their rows: a search looks at these, which lie close together, before it goes to the cells.
+    prefixes: Vec<u64>,
     /// Offset of the last cell.
     last: u32,
     count: u32,
@@ -36,15 +38,17 @@ pub(super) struct CellMap {
 impl CellMap {
     /// Checks the cells of a payload.
     pub(super) fn parse(payload: &[u8], layout: CellLayout) -> Result<Self> {
-        let mut map = Self { layout, restarts: Vec::new(), last: 0, count: 0 };
+        let mut map = Self { layout, restarts: Vec::new(), prefixes: Vec::new(), last: 0, count: 0 };
         let mut at = 0;
         while (at as usize) < payload.len() {
             let span = CellSpan::read(payload, at, layout).ok_or_else(|| broken_cell(map.count, at, "does not fit the block"))?;
-            if !check_key(part(payload, at.wrapping_add(8), span.key_bytes)) {
+            let key = part(payload, at.wrapping_add(8), span.key_bytes);
+            if !check_key(key) {
                 return Err(broken_cell(map.count, at, "has row and family lengths that do not fit its key"));
             }
             if (map.count as usize).is_multiple_of(RESTART_CELLS) {
                 map.restarts.push(at);
+                map.prefixes.push(row_prefix(key));
             }
             map.last = at;
             map.count = map.count.saturating_add(1);
@@ -54,6 +58,7 @@ impl CellMap {
             return Err(damaged("it holds no cell"));
         }
         map.restarts.shrink_to_fit();
+        map.prefixes.shrink_to_fit();
         Ok(map)
     }
 
@@ -63,7 +68,7 @@ impl CellMap {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.restarts.capacity().saturating_mul(4)
+        self.restarts.capacity().saturating_mul(4).saturating_add(self.prefixes.capacity().saturating_mul(8))
     }
 }
 
@@ -110,14 +115,24 @@ impl Block {
     /// known to be before `key`, or 0.
     pub(super) fn seek_cell(&self, key: &[u8], comparator: Comparator, from: u32) -> Option<CellSpan> {
         let map = self.cells()?;
-        let before = |restart: u32| self.restart_key(restart).is_some_and(|at| comparator.compare(at, key) == Ordering::Less);
-        let ahead = map.restarts.get(map.restarts.partition_point(|&restart| restart <= from)..).unwrap_or_default();
-        // Most steps of a scan are short, so the nearest restart is asked before the search among all.
-        let skip = match ahead.first() {
-            Some(&nearest) if before(nearest) => ahead.partition_point(|&restart| before(restart)),
-            _ => 0,
+        // The order of a meta table's rows is not that of their bytes.
+        let prefix = (comparator == Comparator::Cell).then(|| row_prefix(key));
+        let before = |restart: usize| match (prefix, map.prefixes.get(restart)) {
+            (Some(wanted), Some(&prefix)) if prefix != wanted => prefix < wanted,
+            _ => self.restart_key(map, restart).is_some_and(|at| comparator.compare(at, key) == Ordering::Less),
         };
-        let start = skip.checked_sub(1).and_then(|last| ahead.get(last)).copied().unwrap_or(from);
+        let first = if from == 0 { 1 } else { map.restarts.partition_point(|&restart| restart <= from) };
+        // Most steps of a scan are short, so the nearest restart is asked before the search among all.
+        let mut passed = first;
+        if before(first) {
+            let mut end = map.restarts.len();
+            passed = first.saturating_add(1);
+            while passed < end {
+                let middle = passed.midpoint(end);
+                if before(middle) { passed = middle.saturating_add(1) } else { end = middle }
+            }
+        }
+        let start = if passed > first { map.restarts.get(passed.saturating_sub(1)).copied().unwrap_or(from) } else { from };
         let mut cell = self.cell_at(start)?;
         while comparator.compare(self.key(&cell), key) == Ordering::Less {
             cell = self.cell_after(&cell)?;
@@ -126,8 +141,8 @@ impl Block {
     }
 
     #[inline]
-    fn restart_key(&self, offset: u32) -> Option<&[u8]> {
-        let mut input = Input::starting_at(self.payload(), usize::try_from(offset).ok()?);
+    fn restart_key(&self, map: &CellMap, restart: usize) -> Option<&[u8]> {
+        let mut input = Input::starting_at(self.payload(), usize::try_from(*map.restarts.get(restart)?).ok()?);
         let key_bytes = input.length()?;
         input.take(4)?;
         input.take(key_bytes)

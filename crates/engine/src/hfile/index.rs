@@ -3,12 +3,12 @@
 
 use std::cmp::Ordering;
 
-use halite_types::cell::check_key;
+use halite_types::cell::{check_key, row_prefix};
 use halite_types::{Error, Result};
 
 use super::block::{BlockPointer, HEADER_BYTES};
-use super::damaged;
 use super::vint::{Input, vlong_len, write_vlong};
+use super::{Comparator, damaged};
 
 /// Bytes of an entry's block pointer.
 const POINTER_BYTES: usize = 12;
@@ -20,6 +20,8 @@ const MID_KEY_BYTES: usize = 16;
 pub(super) struct RootIndex {
     bytes: Vec<u8>,
     entries: Vec<RootEntry>,
+    /// Of an index of flat keys: the prefixes of their rows, which lie close together.
+    prefixes: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -78,11 +80,25 @@ impl RootIndex {
     }
 
     /// Checks that every key is a flat key.
-    pub(super) fn check_keys(&self) -> Result<()> {
-        match self.entries.iter().position(|entry| !check_key(self.entry_key(entry))) {
-            None => Ok(()),
-            Some(number) => Err(broken_entry(number, self.len())),
+    pub(super) fn check_keys(&mut self) -> Result<()> {
+        if let Some(number) = self.entries.iter().position(|entry| !check_key(self.entry_key(entry))) {
+            return Err(broken_entry(number, self.len()));
         }
+        self.prefixes = self.entries.iter().map(|entry| row_prefix(self.entry_key(entry))).collect();
+        Ok(())
+    }
+
+    /// The last entry whose flat key is at or before `key`. The rows' prefixes leave only few keys to compare.
+    pub(super) fn find_key(&self, key: &[u8], comparator: Comparator) -> Option<usize> {
+        let behind = |entry: &RootEntry| comparator.compare(self.entry_key(entry), key) != Ordering::Greater;
+        if comparator != Comparator::Cell || self.prefixes.len() != self.entries.len() {
+            return self.entries.partition_point(behind).checked_sub(1);
+        }
+        let prefix = row_prefix(key);
+        let low = self.prefixes.partition_point(|&other| other < prefix);
+        let same = self.prefixes.get(low..).unwrap_or_default().partition_point(|&other| other == prefix);
+        let candidates = self.entries.get(low..low.saturating_add(same)).unwrap_or_default();
+        low.saturating_add(candidates.partition_point(behind)).checked_sub(1)
     }
 
     /// The last entry whose key `order` does not put behind the searched one.
@@ -92,7 +108,10 @@ impl RootIndex {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.bytes.capacity().saturating_add(self.entries.capacity().saturating_mul(size_of::<RootEntry>()))
+        self.bytes
+            .capacity()
+            .saturating_add(self.entries.capacity().saturating_mul(size_of::<RootEntry>()))
+            .saturating_add(self.prefixes.capacity().saturating_mul(8))
     }
 }
 

@@ -86,7 +86,7 @@ impl OpenedBlocks {
 fn read_root(block: &Block, trailer: &Trailer) -> Result<(RootIndex, Option<MidKey>)> {
     let read = || {
         let payload = block.payload();
-        let (root, used) = RootIndex::parse(payload, trailer.data_index_count as usize)?;
+        let (mut root, used) = RootIndex::parse(payload, trailer.data_index_count as usize)?;
         root.check_keys()?;
         let mid_key = MidKey::parse(payload.get(used..).unwrap_or_default())?;
         if mid_key.is_some() && trailer.index_levels == 1 {

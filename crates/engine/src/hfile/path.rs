@@ -34,8 +34,7 @@ struct Step {
 impl Path {
     /// Goes to the data block that has `key` if any has; `None` if `key` is before the file.
     pub(super) fn find<S: BlockSource + ?Sized>(&mut self, reader: &Reader, source: &S, key: &[u8]) -> Result<Option<BlockPointer>> {
-        let comparator = reader.comparator();
-        match reader.root().find(|at| comparator.compare(at, key)) {
+        match reader.root().find_key(key, reader.comparator()) {
             Some(entry) => self.descend(reader, source, entry, Choice::Key(key)),
             None => Ok(None),
         }

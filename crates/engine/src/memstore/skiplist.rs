@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halite_types::CellRef;
-use halite_types::cell::{compare_keys, key_row};
+use halite_types::cell::{compare_keys, row_prefix};
 
 use super::arena::{ALIGNMENT, Arena};
 
@@ -151,17 +151,6 @@ impl<'a> Target<'a> {
 
     fn at(key: &'a [u8], sequence: u64) -> Self {
         Self { prefix: row_prefix(key), key, sequence }
-    }
-}
-
-/// The first eight bytes of the row as a number, a shorter row filled up with zeros. Rows whose prefixes differ are in
-/// the order of the prefixes: where the first difference is a filled-up byte, the shorter row is a prefix of the other.
-#[inline]
-fn row_prefix(key: &[u8]) -> u64 {
-    let row = key_row(key);
-    match row.first_chunk::<8>() {
-        Some(prefix) => u64::from_be_bytes(*prefix),
-        None => row.iter().enumerate().fold(0, |prefix, (at, byte)| prefix | u64::from(*byte) << (56 - 8 * at)),
     }
 }
 
