@@ -306,12 +306,13 @@ impl Wal {
             self.wake_waiters();
             return Err(error);
         }
+        // Before the marks: whoever finds his position reached may read what he wrote.
+        for completion in &completions {
+            completion.mvcc.complete(completion.sequence);
+        }
         self.written.store(end, Ordering::Release);
         if fsync {
             self.synced.store(end, Ordering::Release);
-        }
-        for completion in &completions {
-            completion.mvcc.complete(completion.sequence);
         }
         self.wake_waiters();
         Ok(())
