@@ -55,7 +55,7 @@ impl Engine {
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id));
         let shared = Arc::new(Shared {
-            files: StoreFiles::new(env.clone()),
+            files: StoreFiles::new(env.clone(), Arc::clone(manifest.fate())),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
             retired_regions: Mutex::new(tree::referred_regions(&catalog)),
