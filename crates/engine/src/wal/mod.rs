@@ -8,7 +8,7 @@
 //! Lock order: a region's commit lock, then `io`, then `buffer`. A failed write or sync is final: nothing is tried
 //! again, every later call fails, and the next opening shows what survived.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
@@ -418,12 +418,12 @@ impl Wal {
     }
 
     /// The regions whose cells keep the oldest of more than `limit` segments alive.
-    pub(crate) fn regions_to_flush(&self, limit: usize) -> Vec<u64> {
+    pub(crate) fn regions_to_flush(&self, limit: usize) -> HashSet<u64> {
         let io = self.io();
         if io.closed.len() <= limit {
-            return Vec::new();
+            return HashSet::new();
         }
-        let Some(oldest) = io.closed.front() else { return Vec::new() };
+        let Some(oldest) = io.closed.front() else { return HashSet::new() };
         let needed = |(region, sequence): (&u64, &u64)| io.flushed.get(region).is_none_or(|flushed| flushed < sequence).then_some(*region);
         oldest.regions.iter().filter_map(needed).collect()
     }
