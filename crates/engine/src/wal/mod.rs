@@ -86,6 +86,8 @@ struct Buffer {
     /// Whether the log's own thread has something to do, or should end.
     nudged: bool,
     closing: bool,
+    /// Whether the log's own thread is there.
+    served: bool,
 }
 
 /// Everything of a region up to a sequence id.
@@ -144,6 +146,7 @@ impl Wal {
                 waiters: Vec::new(),
                 nudged: false,
                 closing: false,
+                served: false,
             }),
             work: Condvar::new(),
             io: Mutex::new(Io {
@@ -267,7 +270,8 @@ impl Wal {
         self.write_group(&mut io, true)
     }
 
-    /// For tasks: whether `position` is reached; if not, `waker` is called when it is.
+    /// For tasks: whether `position` is reached; if not, `waker` is called when it is. Where the log has no thread of its
+    /// own, in a simulation or after [`Wal::stop`], the task does the work.
     pub(crate) fn poll_sync(&self, position: u64, fsync: bool, waker: &Waker) -> Poll<Result<()>> {
         if self.is_reached(position, fsync) {
             return Poll::Ready(Ok(()));
@@ -276,6 +280,10 @@ impl Wal {
             return Poll::Ready(Err(error));
         }
         let mut buffer = self.buffer();
+        if !buffer.served {
+            drop(buffer);
+            return Poll::Ready(self.sync_to(position, fsync));
+        }
         buffer.waiters.push(Waiter { position, fsync, waker: waker.clone() });
         self.nudge(&mut buffer);
         drop(buffer);
@@ -399,9 +407,16 @@ impl Wal {
 
     /// Everything of `region` up to `sequence` is in store files: segments that nobody needs any more go.
     pub(crate) fn release(&self, region: u64, sequence: u64) {
+        self.release_all(std::iter::once((region, sequence)));
+    }
+
+    /// As [`Wal::release`] for several regions.
+    pub(crate) fn release_all(&self, regions: impl Iterator<Item = (u64, u64)>) {
         let mut io = self.io();
-        let flushed = io.flushed.entry(region).or_default();
-        *flushed = sequence.max(*flushed);
+        for (region, sequence) in regions {
+            let flushed = io.flushed.entry(region).or_default();
+            *flushed = sequence.max(*flushed);
+        }
         self.remove_flushed(&mut io);
     }
 
@@ -439,14 +454,17 @@ impl Wal {
         Ok(())
     }
 
-    /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`].
+    /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`] and the last
+    /// of it.
     pub(crate) fn run(&self) {
+        self.buffer().served = true;
         loop {
             let mut buffer = self.buffer();
             while !buffer.nudged && !buffer.closing {
                 buffer = self.work.wait(buffer).expect("nothing panics while it holds the log's buffer");
             }
-            if buffer.closing {
+            if !buffer.nudged {
+                buffer.served = false;
                 return;
             }
             buffer.nudged = false;
