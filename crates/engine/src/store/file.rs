@@ -99,13 +99,30 @@ pub(crate) struct StoreFiles {
     env: Env,
     fate: Arc<Fate>,
     next_id: AtomicU64,
-    open: Mutex<HashMap<String, Weak<PhysicalFile>>>,
+    open: Mutex<OpenFiles>,
+}
+
+#[derive(Default)]
+struct OpenFiles {
+    by_path: HashMap<String, Weak<PhysicalFile>>,
+    /// The number of entries at which those of closed files are looked for.
+    prune_at: usize,
+}
+
+impl OpenFiles {
+    fn insert(&mut self, path: String, file: &Arc<PhysicalFile>) {
+        if self.by_path.len() >= self.prune_at {
+            self.by_path.retain(|_, file| file.strong_count() > 0);
+            self.prune_at = self.by_path.len().max(32) * 2;
+        }
+        self.by_path.insert(path, Arc::downgrade(file));
+    }
 }
 
 impl StoreFiles {
     /// None are open; removed is what the manifest names no more, while its `fate` is known.
     pub(crate) fn new(env: Env, fate: Arc<Fate>) -> Self {
-        Self { env, fate, next_id: AtomicU64::new(1), open: Mutex::new(HashMap::new()) }
+        Self { env, fate, next_id: AtomicU64::new(1), open: Mutex::default() }
     }
 
     /// Opens the file of an entry that is, or is about to be, in the manifest.
@@ -126,7 +143,7 @@ impl StoreFiles {
 
     fn open_physical(&self, path: String) -> Result<Arc<PhysicalFile>> {
         let mut open = self.open.lock().expect("nothing panics while it opens a store file");
-        if let Some(file) = open.get(&path).and_then(Weak::upgrade) {
+        if let Some(file) = open.by_path.get(&path).and_then(Weak::upgrade) {
             return Ok(file);
         }
         let name = format!("{}/{path}", self.env.fs.root());
@@ -137,9 +154,15 @@ impl StoreFiles {
         })?;
         let reader = Arc::new(Reader::open(file, &name)?);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let file = Arc::new(PhysicalFile { env: self.env.clone(), fate: Arc::clone(&self.fate), path: path.clone(), id, reader, entries: AtomicU64::new(0) });
-        open.retain(|_, file| file.strong_count() > 0);
-        open.insert(path, Arc::downgrade(&file));
+        let file = Arc::new(PhysicalFile {
+            env: self.env.clone(),
+            fate: Arc::clone(&self.fate),
+            path: path.clone(),
+            id,
+            reader,
+            entries: AtomicU64::new(0),
+        });
+        open.insert(path, &file);
         Ok(file)
     }
 }
