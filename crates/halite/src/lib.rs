@@ -41,3 +41,8 @@ pub use store::{Builder, Rows, Store, StoreTable};
 pub fn open(path: impl AsRef<std::path::Path>) -> Result<Store> {
     Builder::new().open(path)
 }
+
+/// The README's program, run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -146,7 +146,7 @@ impl Engine {
         }
         self.write_table_info(&descriptor, version)?;
         let regions = table.regions();
-        self.without_writers(&table, &regions, || {
+        Self::without_writers(&table, &regions, || {
             self.shared.manifest.change(|catalog| {
                 let entry = catalog.table_mut(&name)?;
                 entry.descriptor = Arc::clone(&descriptor);
@@ -181,7 +181,7 @@ impl Engine {
             return Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled already")));
         }
         let regions = table.regions();
-        self.without_writers(&table, &regions, || {
+        Self::without_writers(&table, &regions, || {
             self.shared.manifest.change(|catalog| {
                 catalog.table_mut(name)?.enabled = false;
                 Ok(())
@@ -200,7 +200,7 @@ impl Engine {
 
     /// Does `work` while nobody writes to a table's regions, none is compacted, and all their cells are in files: so the
     /// log can bring nothing back that `work` takes away. Reads go on. When something fails the regions take writes again.
-    fn without_writers(&self, table: &Table, regions: &[Arc<Region>], work: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn without_writers(table: &Table, regions: &[Arc<Region>], work: impl FnOnce() -> Result<()>) -> Result<()> {
         let _locks: Vec<_> = regions.iter().map(|region| (region.lock_compaction(), region.lock_maintenance())).collect();
         // Most of it while writers still go on.
         for region in regions {

@@ -190,6 +190,9 @@ impl Engine {
         let mut threads = Vec::new();
         let wal = Arc::clone(&self.shared.wal);
         threads.extend(spawn("halite-wal", Box::new(move || wal.run()))?);
+        if !threads.is_empty() {
+            self.shared.wal.set_threaded();
+        }
         for (name, flushes) in [("halite-flush", true), ("halite-compact", false)] {
             // Not the engine itself, or it would never be dropped.
             let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(self));

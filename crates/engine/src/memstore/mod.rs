@@ -120,6 +120,12 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// Prepares the insertion of several cells, whose keys are spread over the memstore: their searches are made together,
+    /// which takes far less time than one after the other. For a handful it is not worth the while.
+    pub fn warm<'c>(&self, cells: impl Iterator<Item = CellRef<'c>>) {
+        self.list.warm(cells);
+    }
+
     /// Inserts a copy of `cell`, before all cells with the same key and sequence id.
     ///
     /// Ascending insertions are cheap: the search starts where the last one ended.

@@ -24,6 +24,8 @@ const HEIGHT_MAX: usize = 20;
 const FINGER_LEVELS: usize = 3;
 /// How many steps a reader goes from where it stands before it starts from the head.
 const GALLOP_STEPS: usize = 8;
+/// How many searches take turns when a batch is prepared: enough to hide a fetch from memory behind the others' work.
+const WARM_SEARCHES: usize = 16;
 /// How many levels of each node a walk fetches ahead along.
 const PREFETCH_LEVELS: usize = 4;
 /// Bytes of one link of a tower.
@@ -255,6 +257,27 @@ fn descend<'a>(
     (node, behind)
 }
 
+/// A search under way, one of several that take turns.
+struct Search<'a, 't> {
+    target: Target<'t>,
+    /// Before the target.
+    node: NodeRef<'a>,
+    level: usize,
+}
+
+impl Search<'_, '_> {
+    /// One comparison; asks for the node that the next one needs. Whether there is a next one.
+    fn step(&mut self) -> bool {
+        match self.node.next(self.level) {
+            Some(next) if next.precedes(&self.target) => self.node = next,
+            _ if self.level == 0 => return false,
+            _ => self.level -= 1,
+        }
+        prefetch(self.node.link(self.level).load(Ordering::Relaxed));
+        true
+    }
+}
+
 /// Asks for a node's cache line ahead of its use.
 #[inline]
 fn prefetch(node: *const Node) {
@@ -280,6 +303,23 @@ impl<'a> Writer<'a> {
         let height = self.random_height();
         let node = write_node(&mut self.state.arena, cell, height);
         self.publish(node, height);
+    }
+
+    /// Fetches into the cache what the insertions of `cells` will look at. The searches of several cells take turns, so
+    /// that one's comparison runs while the others' nodes are on their way from memory; nothing is changed.
+    pub(super) fn warm<'c>(&self, mut cells: impl Iterator<Item = CellRef<'c>>) {
+        let top = self.list.height.load(Ordering::Relaxed) - 1;
+        let mut searches: Vec<Search<'a, 'c>> = Vec::with_capacity(WARM_SEARCHES);
+        loop {
+            let target = |cell: CellRef<'c>| Target::at(cell.key(), cell.sequence());
+            searches.extend(cells.by_ref().take(WARM_SEARCHES).map(|cell| Search { target: target(cell), node: self.list.head(), level: top }));
+            if searches.is_empty() {
+                return;
+            }
+            while !searches.is_empty() {
+                searches.retain_mut(Search::step);
+            }
+        }
     }
 
     /// Bytes of the arena in use.

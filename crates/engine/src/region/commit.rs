@@ -9,6 +9,9 @@ use super::Region;
 use crate::commit::CommitTicket;
 use crate::wal::Level;
 
+/// A batch of this many writes has its places in the memstores looked up together before they are inserted.
+const WARM_WRITES_MIN: usize = 8;
+
 /// What the commit lock protects beside the order of commits.
 #[derive(Debug, Default)]
 pub(crate) struct CommitState {
@@ -58,6 +61,7 @@ impl Region {
             None => None,
         };
         let mut bytes = 0;
+        let mut warmed: Vec<usize> = Vec::new();
         let mut last: Option<(usize, crate::memstore::Writer<'_>)> = None;
         for cell in writes.iter().flat_map(|cells| cells.iter()) {
             let index = match &last {
@@ -66,7 +70,13 @@ impl Region {
             };
             if last.as_ref().is_none_or(|(known, _)| *known != index) {
                 drop(last.take());
-                last = Some((index, snapshot.stores[index].active.writer()));
+                let writer = snapshot.stores[index].active.writer();
+                if writes.len() >= WARM_WRITES_MIN && !warmed.contains(&index) {
+                    let name = &snapshot.families[index].name;
+                    writer.warm(writes.iter().flat_map(|cells| cells.iter()).filter(|cell| cell.family() == name));
+                    warmed.push(index);
+                }
+                last = Some((index, writer));
             }
             if let Some((_, writer)) = &mut last {
                 writer.insert(cell.with_sequence(sequence));

@@ -209,16 +209,19 @@ impl Region {
     }
 
     fn modify_locked(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
+        let mut now = self.shared.env.clock.now_ms();
         let op = match op {
             RowOp::CheckAndMutate(check) => {
-                if !self.holds(check)? {
+                let (holds, looked_at) = self.holds(check)?;
+                // What is written must not stand behind what was looked at, even if the clock went back (HBASE-14054).
+                now = now.max(looked_at);
+                if !holds {
                     return Ok((OpResult { row: Row::default(), processed: false }, self.ticket_for_applied()));
                 }
                 &check.then
             }
             op => op,
         };
-        let now = self.shared.env.clock.now_ms();
         let mut pending = Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now };
         self.gather(op, &mut pending)?;
         pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
@@ -276,19 +279,19 @@ impl Region {
         self.check_whole(&op.then)
     }
 
-    /// Whether the condition holds. The row is locked.
-    fn holds(&self, check: &CheckAndMutate) -> Result<bool> {
-        match &check.condition {
-            Condition::Filter(filter) => {
-                let get = Get::new(check.row().clone()).time_range(check.time_range).filter(filter.clone());
-                Ok(!self.read_applied(&get)?.is_empty())
-            }
-            Condition::Column { family, qualifier, op, value } => {
-                let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);
-                let row = self.read_applied(&get)?;
-                Ok(condition_holds(row.cells().first().map(|cell| cell.value()), *op, value.as_deref()))
-            }
-        }
+    /// Whether the condition holds, and the timestamp of the cell that was looked at. The row is locked.
+    fn holds(&self, check: &CheckAndMutate) -> Result<(bool, i64)> {
+        let get = Get::new(check.row().clone()).time_range(check.time_range);
+        let row = match &check.condition {
+            Condition::Filter(filter) => self.read_applied(&get.filter(filter.clone()))?,
+            Condition::Column { family, qualifier, .. } => self.read_applied(&get.column(family.clone(), qualifier.clone()))?,
+        };
+        let cell = row.cells().first();
+        let holds = match &check.condition {
+            Condition::Filter(_) => cell.is_some(),
+            Condition::Column { op, value, .. } => condition_holds(cell.map(|cell| cell.value()), *op, value.as_deref()),
+        };
+        Ok((holds, cell.map_or(i64::MIN, |cell| cell.timestamp())))
     }
 
     /// Reads a row at the newest applied state. The row is locked.
@@ -410,11 +413,12 @@ fn same_row(outer: &Bytes, inner: &Bytes) -> Result<()> {
     Err(Error::invalid(text))
 }
 
-/// HBase's `checkAndMutate`: compares `given op stored`; no value and an empty value mean the same.
+/// HBase's `checkAndMutate`: compares `given op stored`; no value and an empty value mean the same. A column that is not
+/// there compares to no other value, not even as unequal.
 fn condition_holds(stored: Option<&[u8]>, op: CompareOp, given: Option<&[u8]>) -> bool {
     match (stored, given.unwrap_or_default()) {
         (None, b"") => op != CompareOp::NotEqual,
-        (None, _) => op == CompareOp::NotEqual,
+        (None, _) => false,
         (Some(stored), b"") => stored.is_empty() == (op != CompareOp::NotEqual),
         (Some(stored), given) => op.accepts(given.cmp(stored)),
     }
@@ -497,7 +501,7 @@ mod tests {
         assert!(holds(Some("b"), CompareOp::Less, Some("a")));
         assert!(!holds(Some("a"), CompareOp::Less, Some("b")));
         assert!(holds(None, CompareOp::Equal, None) && holds(None, CompareOp::Equal, Some("")));
-        assert!(holds(None, CompareOp::NotEqual, Some("x")) && !holds(None, CompareOp::NotEqual, None));
+        assert!(!holds(None, CompareOp::NotEqual, Some("x")) && !holds(None, CompareOp::NotEqual, None));
         assert!(holds(Some(""), CompareOp::Equal, None) && holds(Some("x"), CompareOp::NotEqual, None));
     }
 }

@@ -5,7 +5,7 @@
 //! time range, column, versions, filter.
 
 use bytes::Bytes;
-use halite_types::{CellRef, KeepDeletedCells, TimeRange};
+use halite_types::{CellRef, CellType, KeepDeletedCells, TimeRange};
 
 use super::columns::{ColumnTracker, VersionLimits};
 use super::deletes::{DeleteTracker, Hidden};
@@ -215,7 +215,13 @@ impl Matcher {
         if !keeps {
             return Some(MatchCode::Skip);
         }
-        (marker.timestamp() < earliest_put).then(|| self.columns.next_row_or_column(marker))
+        if marker.timestamp() < earliest_put {
+            return Some(self.columns.next_row_or_column(marker));
+        }
+        // A marker of the whole family stands among the cells of the empty qualifier, but is no version of that column:
+        // as one too many it would go before what it hides in other columns.
+        let of_family = marker.type_code() == CellType::DeleteFamily.code() || marker.type_code() == CellType::DeleteFamilyVersion.code();
+        of_family.then_some(MatchCode::Include)
     }
 
     #[inline]

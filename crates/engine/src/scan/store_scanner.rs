@@ -130,6 +130,11 @@ impl StoreScanner {
     /// On to the next column the matcher wants, which is behind the current one.
     fn next_column(&mut self) -> Result<()> {
         let Some(cell) = self.merge.peek() else { return Ok(()) };
+        // Markers of the whole family stand among the cells of the empty qualifier, and older than this cell there may
+        // be some (as in HBase since HBASE-18471).
+        if cell.qualifier().is_empty() {
+            return self.merge.next();
+        }
         self.key.clear();
         self.key.extend_from_slice(cell.key());
         for _ in 0..STEPS_BEFORE_SEEK {

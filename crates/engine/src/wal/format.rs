@@ -149,6 +149,11 @@ pub(crate) fn read_record(bytes: &[u8]) -> Result<(Record<'_>, usize), RecordErr
     let (head, rest) = bytes.split_first_chunk::<8>().ok_or(RecordError::Short)?;
     let length = u32::from_be_bytes(field(head, 0)) as usize;
     let stored = u32::from_be_bytes(field(head, 4));
+    // Zeros are what a file reads as where its length reached the disk and its bytes did not; the checksum of no bytes
+    // is zero too.
+    if length == 0 {
+        return Err(RecordError::Short);
+    }
     let body = rest.get(..length).ok_or(RecordError::Short)?;
     let computed = crc32c::crc32c(body);
     if computed != stored {
@@ -273,6 +278,14 @@ mod tests {
             assert_eq!(seen, [0]);
             assert!(matches!(end, SegmentEnd::Damaged(offset, _) if offset == second), "byte {at}: {end:?}");
         }
+    }
+
+    #[test]
+    fn zeros_behind_the_records_are_a_torn_end() {
+        let mut bytes = segment(&[0, 0, 0]);
+        let end = bytes.len();
+        bytes.resize(end + 700, 0);
+        assert_eq!(read(&bytes), (vec![0, 1, 2], SegmentEnd::Torn(end)));
     }
 
     #[test]

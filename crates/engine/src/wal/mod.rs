@@ -83,11 +83,19 @@ struct Buffer {
     completions: Vec<Completion>,
     /// Tasks waiting for a position.
     waiters: Vec<Waiter>,
-    /// Whether the log's own thread has something to do, or should end.
+    /// Whether the log's own thread has something to do.
     nudged: bool,
-    closing: bool,
-    /// Whether the log's own thread is there.
-    served: bool,
+    thread: Thread,
+}
+
+/// The log's own thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Thread {
+    /// There is none: whoever waits does the work.
+    None,
+    Running,
+    /// It does what is left and ends.
+    Ending,
 }
 
 /// Everything of a region up to a sequence id.
@@ -145,8 +153,7 @@ impl Wal {
                 completions: Vec::new(),
                 waiters: Vec::new(),
                 nudged: false,
-                closing: false,
-                served: false,
+                thread: Thread::None,
             }),
             work: Condvar::new(),
             io: Mutex::new(Io {
@@ -270,6 +277,11 @@ impl Wal {
         self.write_group(&mut io, true)
     }
 
+    /// Says that a thread is in [`Wal::run`], or will be.
+    pub(crate) fn set_threaded(&self) {
+        self.buffer().thread = Thread::Running;
+    }
+
     /// For tasks: whether `position` is reached; if not, `waker` is called when it is. Where the log has no thread of its
     /// own, in a simulation or after [`Wal::stop`], the task does the work.
     pub(crate) fn poll_sync(&self, position: u64, fsync: bool, waker: &Waker) -> Poll<Result<()>> {
@@ -280,7 +292,7 @@ impl Wal {
             return Poll::Ready(Err(error));
         }
         let mut buffer = self.buffer();
-        if !buffer.served {
+        if buffer.thread == Thread::None {
             drop(buffer);
             return Poll::Ready(self.sync_to(position, fsync));
         }
@@ -457,14 +469,13 @@ impl Wal {
     /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`] and the last
     /// of it.
     pub(crate) fn run(&self) {
-        self.buffer().served = true;
         loop {
             let mut buffer = self.buffer();
-            while !buffer.nudged && !buffer.closing {
+            while !buffer.nudged && buffer.thread != Thread::Ending {
                 buffer = self.work.wait(buffer).expect("nothing panics while it holds the log's buffer");
             }
             if !buffer.nudged {
-                buffer.served = false;
+                buffer.thread = Thread::None;
                 return;
             }
             buffer.nudged = false;
@@ -480,7 +491,11 @@ impl Wal {
 
     /// Ends [`Wal::run`].
     pub(crate) fn stop(&self) {
-        self.buffer().closing = true;
+        let mut buffer = self.buffer();
+        if buffer.thread == Thread::Running {
+            buffer.thread = Thread::Ending;
+        }
+        drop(buffer);
         self.work.notify_all();
     }
 }

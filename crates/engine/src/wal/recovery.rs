@@ -23,8 +23,7 @@ pub(crate) struct Recovered {
     pub(crate) cut_bytes: u64,
 }
 
-/// Reads all segments in order and hands their writes to `apply`. A torn end of the last one is cut off, and what is
-/// left of it synced.
+/// Reads all segments in order and hands their writes to `apply`. A torn end of the last one is cut off.
 ///
 /// # Errors
 /// `Corrupt` for damage to anything that had been acknowledged, `NewerFormat`, or whatever `apply` returns.
@@ -69,15 +68,16 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
             apply(write)
         })?;
         let valid = match end {
-            SegmentEnd::Clean if is_last => {
-                // What is read back is shown to readers, and the next segment says how long this one is: it must not
-                // get shorter any more. The process may have died before it synced what it had written.
-                settle(env, &path, None)?;
+            SegmentEnd::Clean => {
+                // The process may have ended without the machine: what it wrote may not be on the disk yet, and from
+                // here on it is read, flushed and counted on.
+                if is_last {
+                    sync(env, &path)?;
+                }
                 bytes.len()
             }
-            SegmentEnd::Clean => bytes.len(),
             SegmentEnd::Torn(at) if is_last => {
-                settle(env, &path, Some(at))?;
+                cut(env, &path, at)?;
                 recovered.cut_bytes = (bytes.len() - at) as u64;
                 at
             }
@@ -131,14 +131,17 @@ fn read_whole(env: &Env, path: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes the last segment durable, first cutting its torn end off.
-fn settle(env: &Env, path: &str, cut_at: Option<usize>) -> Result<()> {
-    let failed = |error| Error::io(format!("cutting and syncing the end of log segment {}/{path}", env.fs.root()), error);
+fn cut(env: &Env, path: &str, bytes: usize) -> Result<()> {
+    let failed = |error| Error::io(format!("cutting the torn end off log segment {}/{path}", env.fs.root()), error);
     let mut file = env.fs.append(path).map_err(failed)?;
-    if let Some(bytes) = cut_at {
-        file.truncate(bytes as u64).map_err(failed)?;
-    }
+    file.truncate(bytes as u64).map_err(failed)?;
     file.sync().map_err(failed)
+}
+
+fn sync(env: &Env, path: &str) -> Result<()> {
+    let failed = |error| Error::io(format!("syncing log segment {}/{path}", env.fs.root()), error);
+    env.fs.append(path).map_err(failed)?.sync().map_err(failed)?;
+    env.fs.sync_dir(DIRECTORY).map_err(failed)
 }
 
 fn remove(env: &Env, path: &str) -> Result<()> {

@@ -99,3 +99,16 @@ fn every_durability_is_read_back_at_once_and_survives_a_clean_close() {
     store.close().unwrap();
     assert_eq!(crate::reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), 5);
 }
+
+#[test]
+fn a_store_without_threads_serves_the_cluster_seam_too() {
+    use halite::{Cluster, TableExt, block_on};
+    let store = store(&SimEnv::new(1));
+    let table = Cluster::table(&store, &"t".parse().unwrap());
+    block_on(table.apply_one(Put::new("r").add_at("f", "q", 1, "v").into())).unwrap();
+    block_on(table.apply_one(Increment::new("r").add("g", "n", 1).into())).unwrap();
+    assert_eq!(block_on(table.get_one(Get::new("r"))).unwrap().unwrap().len(), 2);
+    let mut rows = table.scan(Scan::all());
+    assert_eq!(block_on(rows.next()).unwrap().unwrap().len(), 2);
+    assert!(block_on(rows.next()).unwrap().is_none());
+}

@@ -59,6 +59,7 @@ pub(super) struct Disk {
     pub(super) last_call: Option<(Call, String)>,
     pub(super) die_at: Option<u64>,
     pub(super) faults: Vec<Fault>,
+    pub(super) failures: u64,
     pub(super) capacity: Option<u64>,
     pub(super) read_only: bool,
     pub(super) locks: BTreeSet<String>,
@@ -83,6 +84,7 @@ impl Disk {
             last_call: None,
             die_at: None,
             faults: Vec::new(),
+            failures: 0,
             capacity: None,
             read_only: false,
             locks: BTreeSet::new(),
@@ -109,7 +111,10 @@ impl Disk {
             return Err(Errno::ROFS.into());
         }
         match self.faults.iter_mut().find_map(|fault| fault.strike(call, path)) {
-            Some(error) => Err(error),
+            Some(error) => {
+                self.failures += 1;
+                Err(error)
+            }
             None => Ok(()),
         }
     }
@@ -270,7 +275,6 @@ impl Disk {
         self.life += 1;
         self.gone = false;
         self.die_at = None;
-        self.faults.clear();
         self.locks.clear();
     }
 

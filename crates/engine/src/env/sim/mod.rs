@@ -91,14 +91,24 @@ impl SimFs {
         locked(&self.disk).die_at = Some(calls);
     }
 
+    /// The call at which the process will die, if it is still to come.
+    pub fn planned_crash(&self) -> Option<u64> {
+        locked(&self.disk).die_at
+    }
+
     /// Whether the process has died by [`SimFs::crash_at_call`].
     pub fn is_gone(&self) -> bool {
         locked(&self.disk).gone
     }
 
-    /// Adds calls that fail, until the next crash or kill.
+    /// Adds calls that fail, also in the next process.
     pub fn inject(&self, fault: Fault) {
         locked(&self.disk).faults.push(fault);
+    }
+
+    /// How many calls have failed because that was injected.
+    pub fn failures(&self) -> u64 {
+        locked(&self.disk).failures
     }
 
     /// No injected failures any more.

@@ -322,7 +322,9 @@ fn injected_failures_strike_where_they_are_told() {
     write(&*fs, "data", b"x").unwrap();
     let mut wal = fs.create("wal-2").unwrap();
     wal.write_all(b"lost").unwrap();
+    assert_eq!(sim.fs.failures(), 0);
     assert!(wal.sync().unwrap_err().to_string().contains("injected"));
+    assert_eq!(sim.fs.failures(), 1);
     wal.sync().unwrap();
     fs.sync_dir("").unwrap();
     sim.fs.lose_unsynced();

@@ -1,0 +1,130 @@
+//! One small workload that meets every kind of change on disk, with the process dying at every call it makes.
+
+use std::io;
+
+use halite_engine::Options;
+use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite_types::{CheckAndMutate, Delete, FamilyDescriptor, Get, Increment, Put, RowMutations, Scan, TableDescriptor, TableName};
+
+use crate::generate::Step;
+use crate::world::{Tally, World};
+
+/// Rows of several families, flushes, compactions, a split, a merge and clean ends.
+pub fn workload() -> Vec<Step> {
+    let put = |row: &'static str, value: &str| Put::new(row).add("a", "q", value).add("b", "q", value).add("b", "p", value.repeat(300));
+    let read = || Step::Scan(Scan::all().all_versions());
+    vec![
+        Step::Write(put("r1", "one").into()),
+        Step::Write(put("r2", "two").into()),
+        Step::Write(put("r3", "three").into()),
+        Step::Write(Increment::new("r1").add("a", "n", 5).into()),
+        Step::Flush,
+        Step::Write(Delete::new("r2").into()),
+        Step::Write(put("r4", "four").into()),
+        Step::Batch(vec![put("r5", "five").into(), put("r6", "six").into(), Delete::new("r3").column("b", "p").into()]),
+        Step::Flush,
+        Step::Write(RowMutations::new("r1").then(put("r1", "uno")).then(Delete::new("r1").column("b", "r")).into()),
+        Step::Flush,
+        read(),
+        Step::CompactMinor,
+        Step::Write(Increment::new("r1").add("a", "n", 1).into()),
+        Step::Split("r3".into()),
+        Step::Write(put("r2", "again").into()),
+        Step::Write(put("r5", "again").into()),
+        read(),
+        Step::CompactMajor,
+        Step::Get(Get::new("r2").all_versions()),
+        Step::Write(CheckAndMutate::if_equals("r5", "a", "q", "again", Delete::new("r5").family("b")).into()),
+        Step::Merge(0),
+        Step::Write(put("r7", "seven").into()),
+        Step::CompactMajor,
+        Step::Reopen,
+        Step::Write(put("r1", "last").into()),
+        read(),
+    ]
+}
+
+fn table() -> TableDescriptor {
+    TableDescriptor::new(TableName::new("default", "t").expect("a legal name"))
+        .family(FamilyDescriptor::new("a").versions(2))
+        .family(FamilyDescriptor::new("b").set("COMPRESSION", "GZ"))
+}
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.wal_segment_bytes = 8192;
+    options.memstore_chunk_bytes = 4096;
+    options.compaction_files_min = 2;
+    options
+}
+
+/// Does the workload with what `prepare` does to the disk first and to the world before each step, and ends cleanly.
+fn play(seed: u64, power_loss: Option<u64>, prepare: impl FnOnce(&SimEnv), mut before: impl FnMut(&mut World)) -> Result<World, String> {
+    let sim = SimEnv::new(seed);
+    prepare(&sim);
+    let mut world = World::new(sim.clone(), options(), table(), power_loss)?;
+    for (number, step) in workload().iter().chain([&Step::Reopen]).enumerate() {
+        before(&mut world);
+        sim.clock.advance_ms(7);
+        world.step(step).map_err(|what| format!("step {number}, {step}: {what}"))?;
+    }
+    Ok(world)
+}
+
+/// Calls that the workload makes when nothing goes wrong.
+///
+/// # Errors
+/// What the engine did wrong.
+pub fn count_calls() -> Result<u64, String> {
+    Ok(play(1, None, |_| {}, |_| {})?.sim.fs.calls())
+}
+
+/// Lets the process die at call `at`, with what `power_loss` leaves; goes on with the workload after that.
+///
+/// # Errors
+/// What the engine did wrong.
+pub fn crash_at(at: u64, power_loss: Option<u64>) -> Result<Tally, String> {
+    let place = std::cell::RefCell::new(String::new());
+    let prepare = |sim: &SimEnv| sim.fs.crash_at_call(at);
+    let before = |world: &mut World| {
+        if world.tally.crashes == 0 {
+            *place.borrow_mut() = format!("{:?}", world.sim.fs.last_call());
+        }
+    };
+    let result = play(1, power_loss, prepare, before);
+    result.map(|world| world.tally).map_err(|what| format!("died at call {at}, after {}, {power_loss:?}: {what}", place.borrow()))
+}
+
+/// Lets the `nth` call of a kind fail, after which the process ends and the power goes. Whether there was such a call.
+///
+/// # Errors
+/// What the engine did wrong.
+pub fn fail_call(nth: u64, call: Call) -> Result<bool, String> {
+    let mut armed = true;
+    let arm = |world: &mut World| {
+        world.may_fail = world.tally.crashes == 0;
+        if std::mem::take(&mut armed) {
+            world.sim.fs.inject(Fault::next(call, "", io::ErrorKind::Other).after(nth));
+        }
+    };
+    let world = play(1, Some(nth * 4 + 1), |_| {}, arm).map_err(|what| format!("{call:?} {nth} failed: {what}"))?;
+    Ok(world.sim.fs.failures() > 0)
+}
+
+/// Fills the disk when the workload has written `room` bytes; then makes room, and a new process goes on.
+///
+/// # Errors
+/// What the engine did wrong.
+pub fn fill_disk(room: u64) -> Result<Tally, String> {
+    let mut limited = false;
+    let limit = |world: &mut World| {
+        world.may_fail = world.tally.crashes == 0;
+        if !limited {
+            limited = true;
+            world.sim.fs.set_capacity(Some(world.sim.fs.used_bytes() + room));
+        } else if !world.may_fail {
+            world.sim.fs.set_capacity(None);
+        }
+    };
+    play(1, None, |_| {}, limit).map(|world| world.tally).map_err(|what| format!("disk full after {room} bytes: {what}"))
+}

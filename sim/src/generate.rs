@@ -1,0 +1,317 @@
+//! Random tables, writes, reads and events, from a seed.
+//!
+//! Few rows and columns make operations meet. Times are close together for the same reason. One thing is left out
+//! because HBase itself answers it in two ways: named columns of a family with both `MIN_VERSIONS` and a time to live,
+//! where its tracker of named columns returns one expired version more than its tracker of all columns.
+
+use bytes::Bytes;
+use halite_engine::env::Rng as _;
+use halite_engine::env::chance::SeededRng;
+use halite_types::{
+    Append, CheckAndMutate, CompareOp, Condition, Delete, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, RowRange, Scan, Selection,
+    TableDescriptor, TableName, TimeRange,
+};
+
+/// Family that is read whole only; see above.
+const MIN_VERSIONS_FAMILY: &str = "d";
+const FAMILIES: [&str; 5] = ["a", "b", "c", MIN_VERSIONS_FAMILY, "k"];
+const ROWS: u64 = 14;
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A write.
+    Write(RowOp),
+    /// Writes of several rows in one call.
+    Batch(Vec<RowOp>),
+    /// A read of one row.
+    Get(Get),
+    /// A read of a range.
+    Scan(Scan),
+    /// Memstores to files.
+    Flush,
+    /// Some files into one.
+    CompactMinor,
+    /// A flush, and then all files of each store into one.
+    CompactMajor,
+    /// A region into two, at this row.
+    Split(Bytes),
+    /// A region, counted modulo their number, and its neighbour into one.
+    Merge(u64),
+    /// A clean end and a new start.
+    Reopen,
+    /// The process ends, the machine goes on.
+    Kill,
+    /// The power goes, with this seed for what is left.
+    PowerLoss(u64),
+    /// The process dies at one of the next calls to the file system, so many calls from now; then the power goes.
+    CrashSoon(u64, u64),
+    /// Time passes.
+    Advance(u32),
+    /// Somebody sets the clock.
+    Jump(i64),
+}
+
+/// Chance, made into steps.
+#[derive(Debug)]
+pub struct Generator {
+    rng: SeededRng,
+    written: u64,
+}
+
+impl Generator {
+    /// The steps of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self { rng: SeededRng::new(seed), written: 0 }
+    }
+
+    /// A number below `bound`.
+    pub fn below(&self, bound: u64) -> u64 {
+        self.rng.below(bound)
+    }
+
+    fn one_of<'a, T: ?Sized>(&self, choices: &[&'a T]) -> &'a T {
+        choices[self.rng.up_to(choices.len() - 1)]
+    }
+
+    /// A table with one family for each way to keep cells, and file settings by chance.
+    pub fn table(&self, name: TableName) -> TableDescriptor {
+        let mut table = TableDescriptor::new(name);
+        for family in FAMILIES {
+            let rules = match family {
+                "b" => FamilyDescriptor::new(family).versions(3),
+                "c" => FamilyDescriptor::new(family).versions(5).ttl_seconds(2),
+                MIN_VERSIONS_FAMILY => FamilyDescriptor::new(family).versions(5).ttl_seconds(1).set("MIN_VERSIONS", 2),
+                "k" => FamilyDescriptor::new(family).versions(4).set("KEEP_DELETED_CELLS", "TRUE"),
+                _ => FamilyDescriptor::new(family),
+            };
+            let rules = rules
+                .set("BLOCKSIZE", self.one_of(&["64", "512", "65536"]))
+                .set("BLOOMFILTER", self.one_of(&["NONE", "ROW", "ROWCOL"]))
+                .set("DATA_BLOCK_ENCODING", self.one_of(&["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]))
+                .set("COMPRESSION", self.one_of(&["NONE", "NONE", "GZ"]));
+            table.set_family(rules);
+        }
+        table
+    }
+
+    /// What happens next, at this time.
+    pub fn step(&mut self, now: i64) -> Step {
+        match self.below(1000) {
+            0..500 => Step::Write(self.write(now)),
+            500..530 => Step::Batch((0..2 + self.below(4)).map(|_| self.plain_write(now)).collect()),
+            530..720 => Step::Get(self.get(now)),
+            720..850 => Step::Scan(self.scan(now)),
+            850..890 => Step::Flush,
+            890..905 => Step::CompactMinor,
+            905..915 => Step::CompactMajor,
+            915..920 => Step::Split(self.row()),
+            920..925 => Step::Merge(self.below(8)),
+            925..935 => Step::Reopen,
+            935..940 => Step::Kill,
+            940..945 => Step::PowerLoss(self.rng.next_u64()),
+            945..955 => Step::CrashSoon(self.below(40), self.rng.next_u64()),
+            955..975 => Step::Advance(u32::try_from(100 + self.below(1500)).unwrap_or(0)),
+            975..980 => Step::Jump(i64::try_from(self.below(1500)).unwrap_or(0) - 700),
+            _ => Step::Advance(u32::try_from(self.below(20)).unwrap_or(0)),
+        }
+    }
+
+    /// A row key; some are neighbours of others.
+    pub fn row(&self) -> Bytes {
+        match self.below(ROWS) {
+            0 => Bytes::from_static(b"r"),
+            1 => Bytes::from_static(b"r\0"),
+            2 => Bytes::from_static(b"\xff\xff"),
+            number => format!("r{number:02}").into(),
+        }
+    }
+
+    fn family(&self) -> &'static str {
+        self.one_of(&FAMILIES)
+    }
+
+    fn qualifier(&self) -> &'static str {
+        self.one_of(&["", "p", "q", "qq"])
+    }
+
+    fn value(&mut self) -> Vec<u8> {
+        self.written += 1;
+        let mut value = format!("value {}", self.written).into_bytes();
+        let more = match self.below(50) {
+            0 => self.below(4000),
+            1..10 => self.below(300),
+            _ => 0,
+        };
+        value.resize(value.len() + self.rng.up_to(usize::try_from(more).unwrap_or(0)), b'.');
+        value
+    }
+
+    /// A timestamp of the recent past, sometimes of the future or long ago.
+    fn stamp(&self, now: i64) -> i64 {
+        let below = |bound| i64::try_from(self.below(bound)).unwrap_or(0);
+        match self.below(20) {
+            0 => below(4),
+            1 => now + below(100),
+            2..6 => now - below(1500),
+            _ => now - below(100),
+        }
+    }
+
+    /// A write of any kind.
+    pub fn write(&mut self, now: i64) -> RowOp {
+        match self.below(20) {
+            0..2 => {
+                let (row, delta) = (self.row(), i64::try_from(self.below(20)).unwrap_or(0) - 7);
+                let both = Increment::new(row).add(self.one_of(&["a", "b"]), "n", delta);
+                if self.rng.one_in(3) { both.add("b", "n2", 1).into() } else { both.into() }
+            }
+            2 => Append::new(self.row()).add(self.one_of(&["a", "b"]), "text", self.value()).into(),
+            3 => self.row_mutations(now),
+            4 | 5 => self.check_and_mutate(now),
+            6 if self.rng.one_in(10) => self.refused(),
+            _ => self.plain_write(now),
+        }
+    }
+
+    fn plain_write(&mut self, now: i64) -> RowOp {
+        if self.below(10) < 7 { self.put(now).into() } else { self.delete(now).into() }
+    }
+
+    fn put(&mut self, now: i64) -> Put {
+        let mut put = Put::new(self.row());
+        if self.rng.one_in(20) {
+            put = put.ttl_ms(self.below(2000));
+        }
+        let first = self.rng.up_to(FAMILIES.len() - 1);
+        for family in FAMILIES.iter().cycle().skip(first).take(self.rng.up_to(2) + 1) {
+            let (qualifier, value) = (self.qualifier(), self.value());
+            put = if self.rng.one_in(3) { put.add_at(family, qualifier, self.stamp(now), value) } else { put.add(family, qualifier, value) };
+        }
+        put
+    }
+
+    fn delete(&mut self, now: i64) -> Delete {
+        let (delete, family, qualifier, stamp) = (Delete::new(self.row()), self.family(), self.qualifier(), self.stamp(now));
+        match self.below(16) {
+            0 => delete,
+            1 => delete.up_to(stamp),
+            2 => delete.family(family),
+            3 => delete.family_up_to(family, stamp),
+            4 | 5 => delete.family_version(family, stamp),
+            6..8 => delete.newest(family, qualifier),
+            8..10 => delete.version(family, qualifier, stamp),
+            10..13 => delete.column_up_to(family, qualifier, stamp),
+            13 => delete.column(family, qualifier).column("a", "n"),
+            _ => delete.column(family, qualifier),
+        }
+    }
+
+    /// A put and a delete of different columns, and perhaps a counter.
+    fn row_mutations(&mut self, now: i64) -> RowOp {
+        let family = self.family();
+        let put = Put::new(self.row()).add(family, "p", self.value()).add_at("b", "qq", self.stamp(now), self.value());
+        let row = put.row().clone();
+        let all = RowMutations::new(row.clone()).then(put).then(Delete::new(row.clone()).column(family, "q"));
+        if self.rng.one_in(2) { all.then(Increment::new(row).add("a", "n", 3)).into() } else { all.into() }
+    }
+
+    fn check_and_mutate(&mut self, now: i64) -> RowOp {
+        let then = match self.below(4) {
+            0 => RowOp::Delete(self.delete(now)),
+            1 => Increment::new(self.row()).add("a", "n", 1).into(),
+            2 => self.row_mutations(now),
+            _ => RowOp::Put(self.put(now)),
+        };
+        let value = match self.below(4) {
+            0 => Some(Bytes::from(format!("value {}", self.written.saturating_sub(self.below(30))))),
+            1 => Some(Bytes::from_static(b"value 5")),
+            2 => Some(Bytes::new()),
+            _ => None,
+        };
+        let op = *self.one_of(&[&CompareOp::Equal, &CompareOp::NotEqual, &CompareOp::Less, &CompareOp::GreaterOrEqual]);
+        let family = self.one_of(&["a", "b", "k"]);
+        let condition = Condition::Column { family: family.into(), qualifier: self.qualifier().into(), op, value };
+        CheckAndMutate::new(then.row().clone(), condition, then).into()
+    }
+
+    /// A write that must change nothing.
+    fn refused(&mut self) -> RowOp {
+        match self.below(3) {
+            0 => Put::new(self.row()).add("a", "p", self.value()).add("none", "p", "x").into(),
+            1 => Delete::new(self.row()).family("none").into(),
+            _ => Increment::new(self.row()).add("b", "n", 1).add("a", "text", 1).into(),
+        }
+    }
+
+    fn get(&self, now: i64) -> Get {
+        let mut get = Get::new(self.row());
+        get.selection = self.selection(now);
+        get
+    }
+
+    fn scan(&self, now: i64) -> Scan {
+        let mut scan = Scan::all().reverse(self.rng.one_in(3));
+        if self.rng.one_in(15) {
+            return scan.raw(true).all_versions();
+        }
+        if self.below(3) > 0 {
+            scan.range = self.range();
+        }
+        scan.selection = self.selection(now);
+        match self.below(5) {
+            0 => scan.limit = Some(self.rng.up_to(4) + 1),
+            1 => scan.batch = Some(self.rng.up_to(3) + 1),
+            _ => {}
+        }
+        if self.rng.one_in(3) {
+            scan.max_result_bytes = 1 + self.rng.up_to(500);
+        }
+        scan
+    }
+
+    fn range(&self) -> RowRange {
+        use std::ops::Bound;
+        let bound = |row: Bytes| match self.below(3) {
+            0 => Bound::Unbounded,
+            1 => Bound::Included(row),
+            _ => Bound::Excluded(row),
+        };
+        RowRange { start: bound(self.row()), end: bound(self.row()) }
+    }
+
+    fn selection(&self, now: i64) -> Selection {
+        let mut selection = Selection::default();
+        if self.rng.one_in(2) {
+            for _ in 0..=self.below(3) {
+                let family = Bytes::from_static(self.family().as_bytes());
+                let named = family != MIN_VERSIONS_FAMILY && self.rng.one_in(2);
+                let columns = selection.columns.entry(family).or_default();
+                if named {
+                    columns.get_or_insert_default().insert(Bytes::from_static(self.qualifier().as_bytes()));
+                }
+            }
+        }
+        if self.rng.one_in(6) {
+            selection.time_range = self.time_range(now);
+        }
+        if self.rng.one_in(12) {
+            selection.family_time_ranges.insert(Bytes::from_static(self.family().as_bytes()), self.time_range(now));
+        }
+        selection.max_versions = match self.below(4) {
+            0 => 2,
+            1 => i32::MAX.unsigned_abs(),
+            _ => 1,
+        };
+        if self.rng.one_in(8) {
+            selection.family_limit = Some(u32::try_from(1 + self.below(3)).unwrap_or(1));
+            selection.family_offset = u32::try_from(self.below(3)).unwrap_or(0);
+        }
+        selection
+    }
+
+    fn time_range(&self, now: i64) -> TimeRange {
+        let (a, b) = (self.stamp(now), self.stamp(now));
+        TimeRange::new(a.min(b), a.max(b)).unwrap_or_default()
+    }
+}

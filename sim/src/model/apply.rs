@@ -1,0 +1,169 @@
+//! What a write adds to the model, and what it answers.
+
+use bytes::Bytes;
+use halite_types::{CellRef, CellType, CheckAndMutate, CompareOp, Condition, Delete, ErrorKind, LATEST_TIMESTAMP, RowOp, TimeRange};
+
+use super::answers::{Seen, has_doubts};
+use super::{Model, ModelCell, Question, visible};
+
+/// The cells that a write adds and what it answers.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    row: Bytes,
+    cells: Vec<(Bytes, ModelCell)>,
+    /// The new values of an increment or append, in order.
+    pub answer: Vec<Seen>,
+    /// Whether the condition held, if there was one.
+    pub processed: bool,
+    /// Whether all that was read for it was free of doubts.
+    pub certain: bool,
+}
+
+/// A write that must be refused with an error of this kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal(pub ErrorKind);
+
+impl Model {
+    /// What a write does if it is applied now.
+    ///
+    /// # Errors
+    /// The kind of error that it must give instead.
+    pub fn effect(&self, op: &RowOp, now: i64) -> Result<Effect, Refusal> {
+        let mut effect = Effect { row: op.row().clone(), cells: Vec::new(), answer: Vec::new(), processed: true, certain: true };
+        Planner { model: self, now, effect: &mut effect }.plan(op)?;
+        effect.answer.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
+        Ok(effect)
+    }
+
+    /// Does what [`Model::effect`] said.
+    pub fn apply(&mut self, effect: &Effect) {
+        self.moment += 1;
+        let born = self.moment;
+        let row = self.rows.entry(effect.row.clone()).or_default();
+        for (family, cell) in &effect.cells {
+            row.entry(family.clone()).or_default().push(ModelCell { born, ..cell.clone() });
+        }
+    }
+}
+
+struct Planner<'a> {
+    model: &'a Model,
+    now: i64,
+    effect: &'a mut Effect,
+}
+
+impl Planner<'_> {
+    fn plan(&mut self, op: &RowOp) -> Result<(), Refusal> {
+        match op {
+            RowOp::Put(put) => put.mutation().cells().iter().try_for_each(|cell| self.write(cell, cell.timestamp(), cell.value())),
+            RowOp::Delete(delete) => self.delete(delete),
+            RowOp::Increment(increment) => self.increment(increment.mutation().cells().iter(), increment.time_range),
+            RowOp::Append(append) => self.append(append.mutation().cells().iter(), append.time_range),
+            RowOp::Mutate(all) => all.ops.iter().try_for_each(|op| self.plan(op)),
+            RowOp::CheckAndMutate(check) => self.check_and_mutate(check),
+        }
+    }
+
+    fn write(&mut self, cell: CellRef<'_>, timestamp: i64, value: &[u8]) -> Result<(), Refusal> {
+        let family = Bytes::copy_from_slice(cell.family());
+        if !self.model.rules.contains_key(&family) {
+            return Err(Refusal(ErrorKind::NoSuchFamily));
+        }
+        let cell = ModelCell {
+            qualifier: Bytes::copy_from_slice(cell.qualifier()),
+            timestamp: if timestamp == LATEST_TIMESTAMP { self.now } else { timestamp },
+            kind: cell.cell_type().unwrap_or(CellType::Put),
+            value: Bytes::copy_from_slice(value),
+            ttl_ms: cell.ttl_ms(),
+            born: 0,
+            doubtful: None,
+            behind: false,
+        };
+        self.effect.cells.push((family, cell));
+        Ok(())
+    }
+
+    fn delete(&mut self, delete: &Delete) -> Result<(), Refusal> {
+        if delete.mutation().cells().is_empty() {
+            let timestamp = if delete.timestamp == LATEST_TIMESTAMP { self.now } else { delete.timestamp };
+            for family in self.model.rules.keys() {
+                let kind = CellType::DeleteFamily;
+                let (qualifier, value) = (Bytes::new(), Bytes::new());
+                let marker = ModelCell { qualifier, timestamp, kind, value, ttl_ms: None, born: 0, doubtful: None, behind: false };
+                self.effect.cells.push((family.clone(), marker));
+            }
+            return Ok(());
+        }
+        for cell in delete.mutation().cells() {
+            let mut timestamp = cell.timestamp();
+            if timestamp == LATEST_TIMESTAMP && cell.cell_type() == Some(CellType::Delete) {
+                timestamp = self.newest(cell.family(), cell.qualifier(), TimeRange::all()).map_or(self.now, |newest| newest.timestamp);
+            }
+            self.write(cell, timestamp, b"")?;
+        }
+        Ok(())
+    }
+
+    fn increment<'c>(&mut self, cells: impl Iterator<Item = CellRef<'c>>, range: TimeRange) -> Result<(), Refusal> {
+        for cell in cells {
+            let current = self.newest(cell.family(), cell.qualifier(), range);
+            let number = |bytes: &[u8]| <[u8; 8]>::try_from(bytes).map(i64::from_be_bytes).map_err(|_| Refusal(ErrorKind::InvalidRequest));
+            let sum = match &current {
+                Some(current) => number(&current.value)?.wrapping_add(number(cell.value())?),
+                None => number(cell.value())?,
+            };
+            self.rewrite(cell, current.as_ref(), &sum.to_be_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn append<'c>(&mut self, cells: impl Iterator<Item = CellRef<'c>>, range: TimeRange) -> Result<(), Refusal> {
+        for cell in cells {
+            let current = self.newest(cell.family(), cell.qualifier(), range);
+            let mut value = current.as_ref().map_or_else(Vec::new, |current| current.value.to_vec());
+            value.extend_from_slice(cell.value());
+            self.rewrite(cell, current.as_ref(), &value)?;
+        }
+        Ok(())
+    }
+
+    /// A new value that must not stand behind the one it was made from, even if the clock went back.
+    fn rewrite(&mut self, cell: CellRef<'_>, current: Option<&ModelCell>, value: &[u8]) -> Result<(), Refusal> {
+        let timestamp = current.map_or(self.now, |current| self.now.max(current.timestamp));
+        self.write(cell, timestamp, value)?;
+        self.effect.answer.extend(self.effect.cells.last().map(|(family, cell)| Seen::new(family, cell)));
+        Ok(())
+    }
+
+    fn check_and_mutate(&mut self, check: &CheckAndMutate) -> Result<(), Refusal> {
+        let Condition::Column { family, qualifier, op, value } = &check.condition else {
+            return Err(Refusal(ErrorKind::Unsupported));
+        };
+        if !self.model.rules.contains_key(family) {
+            return Err(Refusal(ErrorKind::NoSuchFamily));
+        }
+        let current = self.newest(family, qualifier, check.time_range);
+        // No value and an empty value mean the same; the order is that of the given value against the stored one.
+        let given = value.clone().unwrap_or_default();
+        self.effect.processed = match &current {
+            None => given.is_empty() && *op != CompareOp::NotEqual,
+            Some(current) if given.is_empty() => current.value.is_empty() == (*op != CompareOp::NotEqual),
+            Some(current) => op.accepts(given.cmp(&current.value)),
+        };
+        if !self.effect.processed {
+            return Ok(());
+        }
+        // What is written must not stand behind what was checked, even if the clock went back.
+        self.now = current.map_or(self.now, |current| self.now.max(current.timestamp));
+        self.plan(&check.then)
+    }
+
+    /// The value of a column as a read sees it.
+    fn newest(&mut self, family: &[u8], qualifier: &[u8], range: TimeRange) -> Option<ModelCell> {
+        let rules = self.model.rules.get(family)?;
+        let cells = self.model.rows.get(&self.effect.row)?.get(family)?;
+        let question = Question::one_column(&Bytes::copy_from_slice(qualifier), range, self.now);
+        self.effect.certain &= !has_doubts(rules, cells, &question);
+        visible(rules, cells.iter(), &question).first().map(|cell| (*cell).clone())
+    }
+}

@@ -1,0 +1,241 @@
+//! The model: every cell ever written to a table, and HBase's rules of what a read sees of them.
+//!
+//! It is slow and simple on purpose and knows nothing of memstores and files. One thing does depend on them: a cell
+//! that a read did not see (too many newer versions, deleted, expired) may be dropped for good by a flush or a
+//! compaction, or may come back when what hid it goes away, and HBase promises neither. So the model marks such cells
+//! as *doubtful* whenever something happens that may drop them ([`Model::note_flush`], [`Model::note_compaction`]),
+//! and a read has as many right answers as there are ways to have dropped doubtful cells. What HBase does promise stays
+//! strict: a marker is dropped only after the cells that it hid when it was written, so nothing deleted comes back (what
+//! is written later with an older timestamp may: it can be in memory while the files are compacted); and a cell that
+//! no flush or compaction could drop is never doubtful. After [`Model::note_major_compaction`] doubts are settled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use halite_types::{CellType, FamilyDescriptor, KeepDeletedCells, Selection, TableDescriptor, TimeRange};
+
+mod answers;
+mod apply;
+#[cfg(test)]
+mod tests;
+
+pub use answers::{Answers, Seen};
+pub use apply::{Effect, Refusal};
+
+/// What a family's descriptor says about keeping cells.
+#[derive(Clone, Debug)]
+struct Rules {
+    versions: usize,
+    min_versions: usize,
+    ttl_ms: Option<i64>,
+    keeps_deleted: bool,
+}
+
+impl Rules {
+    fn of(family: &FamilyDescriptor) -> Self {
+        Self {
+            versions: family.max_versions() as usize,
+            min_versions: family.min_versions() as usize,
+            ttl_ms: family.ttl_ms(),
+            keeps_deleted: family.keep_deleted_cells() != KeepDeletedCells::False,
+        }
+    }
+
+    fn is_expired(&self, cell: &ModelCell, now: i64) -> bool {
+        self.ttl_ms.is_some_and(|ttl| cell.timestamp < now - ttl)
+    }
+}
+
+/// A cell as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ModelCell {
+    qualifier: Bytes,
+    timestamp: i64,
+    kind: CellType,
+    value: Bytes,
+    ttl_ms: Option<i64>,
+    /// When it was written, counted in writes and drops.
+    born: u64,
+    /// Since when it may have been dropped.
+    doubtful: Option<u64>,
+    /// For a marker: whether it may go before the puts that it hides.
+    behind: bool,
+}
+
+impl ModelCell {
+    fn is_put(&self) -> bool {
+        self.kind == CellType::Put
+    }
+
+    /// Whether this marker hides `put`. Only timestamps count, not which was written first.
+    fn hides(&self, put: &Self) -> bool {
+        let same_column = self.qualifier == put.qualifier;
+        match self.kind {
+            CellType::Put => false,
+            CellType::Delete => same_column && put.timestamp == self.timestamp,
+            CellType::DeleteColumn => same_column && put.timestamp <= self.timestamp,
+            CellType::DeleteFamily => put.timestamp <= self.timestamp,
+            CellType::DeleteFamilyVersion => put.timestamp == self.timestamp,
+        }
+    }
+
+    /// Whether the cell's own time to live is over.
+    fn is_over(&self, now: i64) -> bool {
+        self.ttl_ms.is_some_and(|ttl| self.timestamp.saturating_add(ttl) < now)
+    }
+}
+
+/// What is asked about one family of a row.
+#[derive(Clone, Debug)]
+struct Question {
+    columns: Option<BTreeSet<Bytes>>,
+    range: TimeRange,
+    versions: usize,
+    limit: usize,
+    offset: usize,
+    now: i64,
+}
+
+impl Question {
+    fn everything(now: i64) -> Self {
+        Self { columns: None, range: TimeRange::all(), versions: usize::MAX, limit: usize::MAX, offset: 0, now }
+    }
+
+    fn one_column(qualifier: &Bytes, range: TimeRange, now: i64) -> Self {
+        Self { columns: Some(BTreeSet::from([qualifier.clone()])), range, versions: 1, ..Self::everything(now) }
+    }
+
+    /// `None` if the family is not asked for.
+    fn of(selection: &Selection, family: &Bytes, now: i64) -> Option<Self> {
+        let columns = if selection.columns.is_empty() { None } else { selection.columns.get(family)?.clone() };
+        Some(Self {
+            columns,
+            range: selection.time_range_of(family),
+            versions: selection.max_versions as usize,
+            limit: selection.family_limit.map_or(usize::MAX, |limit| limit as usize),
+            offset: selection.family_offset as usize,
+            now,
+        })
+    }
+
+    fn asks_for(&self, qualifier: &Bytes) -> bool {
+        self.columns.as_ref().is_none_or(|columns| columns.contains(qualifier))
+    }
+}
+
+type Family = Vec<ModelCell>;
+
+/// Every cell of one table, with the rules of its families.
+#[derive(Clone, Debug)]
+pub struct Model {
+    rules: BTreeMap<Bytes, Rules>,
+    rows: BTreeMap<Bytes, BTreeMap<Bytes, Family>>,
+    moment: u64,
+}
+
+impl Model {
+    /// An empty table.
+    pub fn new(table: &TableDescriptor) -> Self {
+        Self { rules: table.families().map(|family| (family.name().clone(), Rules::of(family))).collect(), rows: BTreeMap::new(), moment: 0 }
+    }
+
+    /// The rows that ever had a cell, in order.
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = &Bytes> {
+        self.rows.keys()
+    }
+
+    /// Memstores may have been written to files, which drops what no read would see, but no markers.
+    pub fn note_flush(&mut self, now: i64) {
+        self.doubt(now, false);
+    }
+
+    /// Files may have been compacted, all of them perhaps, which drops markers too.
+    pub fn note_compaction(&mut self, now: i64) {
+        self.doubt(now, true);
+    }
+
+    /// Everything was flushed and then every store was rewritten into one file: what is left is what a read of all
+    /// versions sees. A row of which that is not certain stays as it is, in doubt.
+    pub fn note_major_compaction(&mut self, now: i64) {
+        self.doubt(now, true);
+        let everything = Question::everything(now);
+        for row in self.rows.values_mut() {
+            for (family, cells) in row.iter_mut() {
+                let rules = &self.rules[family];
+                if !rules.keeps_deleted && !answers::has_doubts(rules, cells, &everything) {
+                    *cells = visible(rules, cells.iter(), &everything).into_iter().cloned().collect();
+                    for cell in cells {
+                        cell.doubtful = None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn doubt(&mut self, now: i64, markers_too: bool) {
+        self.moment += 1;
+        for row in self.rows.values_mut() {
+            for (family, cells) in row.iter_mut() {
+                let rules = &self.rules[family];
+                let droppable: Vec<bool> = cells.iter().map(|cell| may_drop(rules, cell, cells, now, markers_too)).collect();
+                let behind: Vec<bool> = cells.iter().map(|cell| is_behind(rules, cell, cells)).collect();
+                for ((cell, droppable), behind) in cells.iter_mut().zip(droppable).zip(behind) {
+                    cell.doubtful = cell.doubtful.or(droppable.then_some(self.moment));
+                    cell.behind |= behind;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a flush or compaction of some of the cells may drop this one. Deletes that a part of the cells does not
+/// contain make versions count that a read of all cells would not count.
+fn may_drop(rules: &Rules, cell: &ModelCell, cells: &[ModelCell], now: i64, markers_too: bool) -> bool {
+    let newer = newer_puts(cell, cells);
+    let expired = rules.is_expired(cell, now) && newer >= rules.min_versions;
+    if !cell.is_put() {
+        // Where a column is done with, what stands behind in it is skipped, markers as well.
+        let covered = cells.iter().any(|other| other.born != cell.born && other.kind != CellType::Delete && other.hides(cell));
+        return markers_too || expired || covered || is_behind(rules, cell, cells);
+    }
+    let rewritten =
+        |other: &ModelCell| other.is_put() && other.qualifier == cell.qualifier && other.timestamp == cell.timestamp && other.born > cell.born;
+    newer >= rules.versions
+        || expired
+        || cell.is_over(now)
+        || cells.iter().any(|other| rewritten(other) || (!rules.keeps_deleted && other.hides(cell)))
+}
+
+/// Puts of the cell's column with newer timestamps, deleted or not.
+fn newer_puts(cell: &ModelCell, cells: &[ModelCell]) -> usize {
+    let newer = cells.iter().filter(|other| other.is_put() && other.qualifier == cell.qualifier && other.timestamp > cell.timestamp);
+    newer.map(|other| other.timestamp).collect::<BTreeSet<i64>>().len()
+}
+
+/// Whether a marker of a column stands behind as many versions as are kept. Then it may go before the puts that it
+/// hides, as in HBase: only the deletion of all the newer ones could show them.
+fn is_behind(rules: &Rules, marker: &ModelCell, cells: &[ModelCell]) -> bool {
+    matches!(marker.kind, CellType::Delete | CellType::DeleteColumn) && newer_puts(marker, cells) >= rules.versions
+}
+
+/// What a read of one family of one row sees, in order, if exactly `cells` are there.
+fn visible<'a>(rules: &Rules, cells: impl Iterator<Item = &'a ModelCell> + Clone, question: &Question) -> Vec<&'a ModelCell> {
+    // Where deleted cells are kept, a read of an earlier time does not see later markers (KEEP_DELETED_CELLS).
+    let markers: Vec<_> = cells.clone().filter(|cell| !cell.is_put() && (!rules.keeps_deleted || question.range.contains(cell.timestamp))).collect();
+    let mut columns: BTreeMap<&Bytes, Vec<&ModelCell>> = BTreeMap::new();
+    for put in cells.filter(|cell| cell.is_put() && question.asks_for(&cell.qualifier) && question.range.contains(cell.timestamp)) {
+        if !put.is_over(question.now) && !markers.iter().any(|marker| marker.hides(put)) {
+            columns.entry(&put.qualifier).or_default().push(put);
+        }
+    }
+    let mut seen = Vec::new();
+    for mut puts in columns.into_values() {
+        puts.sort_by_key(|put| (std::cmp::Reverse(put.timestamp), std::cmp::Reverse(put.born)));
+        // Of two puts with one timestamp the later one counts.
+        puts.dedup_by_key(|put| put.timestamp);
+        let most = rules.versions.min(question.versions);
+        let kept = puts.into_iter().take(most).enumerate();
+        seen.extend(kept.take_while(|(newer, put)| *newer < rules.min_versions || !rules.is_expired(put, question.now)).map(|(_, put)| put));
+    }
+    seen.into_iter().skip(question.offset).take(question.limit).collect()
+}

@@ -1,0 +1,106 @@
+//! A random run from a seed: a table, options and steps, and a report that repeats it.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use halite_engine::Options;
+use halite_engine::env::sim::SimEnv;
+use halite_types::TableName;
+
+use crate::generate::{Generator, Step};
+use crate::world::{Tally, World};
+
+/// Steps that a failure shows.
+const STEPS_SHOWN: usize = 12;
+
+/// What a run did, and the state it ended in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What was done.
+    pub tally: Tally,
+    /// Calls to the file system.
+    pub calls: u64,
+    /// The bytes of the disk, the time and the next random number.
+    pub digest: u64,
+}
+
+/// What the engine did wrong, and how to see it again.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    seed: u64,
+    steps: u64,
+    at: u64,
+    what: String,
+    last_steps: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {:#x}, step {} of {}: {}", self.seed, self.at, self.steps, self.what)?;
+        writeln!(f, "the last steps:")?;
+        for step in &self.last_steps {
+            writeln!(f, "  {step}")?;
+        }
+        write!(f, "repeat it with: cargo xtask sim --seed {:#x} --steps {}", self.seed, self.steps)
+    }
+}
+
+/// Does `steps` random steps.
+///
+/// # Errors
+/// What the engine did wrong.
+pub fn run(seed: u64, steps: u64) -> Result<Report, Failure> {
+    run_with(seed, steps, |_| {})
+}
+
+/// The same with other options.
+///
+/// # Errors
+/// What the engine did wrong.
+pub fn run_with(seed: u64, steps: u64, adjust: impl FnOnce(&mut Options)) -> Result<Report, Failure> {
+    let mut generator = Generator::new(seed);
+    let mut failure = Failure { seed, steps, at: 0, what: String::new(), last_steps: Vec::new() };
+    let mut options = options(&generator);
+    adjust(&mut options);
+    let table = generator.table(TableName::new("default", "t").expect("a legal name"));
+    let sim = SimEnv::new(seed);
+    let mut world = World::new(sim.clone(), options, table, None).map_err(|what| Failure { what, ..failure.clone() })?;
+    for at in 1..=steps {
+        let step = if at == steps { Step::Reopen } else { generator.step(world.now()) };
+        failure.at = at;
+        remember(&mut failure.last_steps, world.now(), &step);
+        world.step(&step).map_err(|what| Failure { what, ..failure.clone() })?;
+        let pause = generator.below(24);
+        sim.clock.advance_ms(u32::try_from(pause.saturating_sub(3)).unwrap_or(0));
+    }
+    Ok(Report { tally: world.tally, calls: sim.fs.calls(), digest: digest(&sim) })
+}
+
+/// Small limits, so that flushes, log segments and compactions come often; some runs have none of them.
+fn options(generator: &Generator) -> Options {
+    let mut options = Options::default();
+    options.wal_segment_bytes = 4096 << generator.below(8);
+    options.memstore_flush_bytes = 16_384 << generator.below(8);
+    options.memstore_chunk_bytes = 4096;
+    options.block_cache_bytes = generator.below(3) * 10_000;
+    options.compaction_files_min = 2 + usize::try_from(generator.below(2)).unwrap_or(0);
+    options.wal_segments_max = 2 + usize::try_from(generator.below(8)).unwrap_or(0);
+    options
+}
+
+fn remember(steps: &mut Vec<String>, now: i64, step: &Step) {
+    let mut text = format!("at {now}: {step}");
+    let end = text.floor_char_boundary(400);
+    text.truncate(end);
+    steps.push(text);
+    let old = steps.len().saturating_sub(STEPS_SHOWN);
+    steps.drain(..old);
+}
+
+fn digest(sim: &SimEnv) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    sim.fs.files().hash(&mut hasher);
+    sim.env().clock.now_ms().hash(&mut hasher);
+    sim.env().rng.next_u64().hash(&mut hasher);
+    hasher.finish()
+}

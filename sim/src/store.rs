@@ -1,0 +1,141 @@
+//! The engine as the simulation drives it: one table, every call in one thread, every write waited for.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use halite_engine::env::Env;
+use halite_engine::{Engine, Options};
+use halite_types::{CompactionKind, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, TableDescriptor, TableName, Tier};
+
+/// An open engine.
+pub struct Store {
+    engine: Arc<Engine>,
+    table: TableName,
+}
+
+impl Store {
+    /// Opens the disk, and makes the table if it is not there.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn open(env: Env, options: Options, table: &TableDescriptor) -> Result<Self> {
+        let engine = Engine::open(env, options)?;
+        match engine.descriptor(table.name()) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NoSuchTable => engine.create_table(table.clone(), Vec::new())?,
+            Err(error) => return Err(error),
+        }
+        Ok(Self { engine, table: table.name().clone() })
+    }
+
+    /// Writes read back from the log when it was opened.
+    pub fn replayed_writes(&self) -> u64 {
+        self.engine.report().replayed_writes
+    }
+
+    /// Applies operations and waits until they are durable.
+    pub fn apply(&self, ops: Vec<RowOp>) -> Vec<Result<OpResult>> {
+        let count = ops.len();
+        match self.engine.table(&self.table).and_then(|table| table.apply(ops)) {
+            Ok(results) => results,
+            Err(error) => vec![Err(error); count],
+        }
+    }
+
+    /// Reads a row.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn get(&self, get: &Get) -> Result<Row> {
+        self.engine.table(&self.table)?.get(get, Tier::Disk)
+    }
+
+    /// Reads a range to its end.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn scan(&self, scan: &Scan) -> Result<Vec<Row>> {
+        let mut scanner = self.engine.table(&self.table)?.scan(scan.clone(), Tier::Disk);
+        let mut rows = Vec::new();
+        loop {
+            let more = scanner.next_rows()?;
+            if more.is_empty() {
+                return Ok(rows);
+            }
+            rows.extend(more);
+        }
+    }
+
+    /// Writes the memstores to files.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn flush(&self) -> Result<()> {
+        self.engine.flush(&self.table)
+    }
+
+    /// Compacts every store.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn compact(&self, kind: CompactionKind) -> Result<()> {
+        self.engine.compact(&self.table, None, kind)
+    }
+
+    /// The regions, in key order.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn regions(&self) -> Result<Vec<RegionInfo>> {
+        self.engine.regions(&self.table)
+    }
+
+    /// Splits the region of `row` there.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn split(&self, row: &Bytes) -> Result<()> {
+        let region = self.regions()?.into_iter().find(|region| region.contains(row));
+        region.map_or(Ok(()), |region| self.engine.split_region(&region.encoded_name, Some(row.clone())))
+    }
+
+    /// Merges a region, counted modulo their number, with the next one.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn merge(&self, at: u64) -> Result<()> {
+        let regions = self.regions()?;
+        let at = usize::try_from(at % regions.len().max(1) as u64).unwrap_or(0);
+        match regions.get(at..at + 2) {
+            Some([first, second]) => self.engine.merge_regions(&first.encoded_name, &second.encoded_name, false),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does one piece of background work; whether there was any.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn step(&self) -> Result<bool> {
+        self.engine.step()
+    }
+
+    /// Flushes and compactions so far.
+    pub fn rewrites(&self) -> (u64, u64) {
+        let status = self.engine.status();
+        (status.regions.iter().map(|region| region.flushes).sum(), status.regions.iter().map(|region| region.compactions).sum())
+    }
+
+    /// Ends cleanly.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn close(self) -> Result<()> {
+        self.engine.close()
+    }
+}
+
+/// Whether the engine may refuse a split or merge like this: nothing to split, half files still in use.
+pub fn is_refusal(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidRequest | ErrorKind::Busy)
+}

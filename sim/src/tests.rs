@@ -1,0 +1,86 @@
+//! The simulations that every change must pass, and that they can fail.
+
+use halite_engine::WalSync;
+use halite_engine::env::sim::Call;
+
+use crate::crash::{count_calls, crash_at, fail_call, fill_disk};
+use crate::run::{run, run_with};
+use crate::world::Tally;
+
+/// Seeds of the random runs here; `HALITE_SIM_SEEDS` sets more.
+fn seeds() -> u64 {
+    std::env::var("HALITE_SIM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
+#[test]
+fn random_runs_agree_with_the_model() {
+    let mut total = Tally::default();
+    for seed in 0x1000..0x1000 + seeds() {
+        let tally = run(seed, 800).unwrap_or_else(|failure| panic!("{failure}")).tally;
+        total.crashes += tally.crashes;
+        total.in_flight += tally.in_flight;
+        total.flushes += tally.flushes;
+        total.compactions += tally.compactions;
+        total.region_changes += tally.region_changes;
+        total.checked.certain += tally.checked.certain;
+        total.checked.unknown += tally.checked.unknown;
+    }
+    let Tally { crashes, in_flight, flushes, compactions, region_changes, checked, .. } = total;
+    assert!([crashes, in_flight, flushes, compactions, region_changes].iter().all(|count| *count > 0), "{total:?}");
+    assert!(checked.unknown * 100 < checked.certain, "{total:?}");
+}
+
+#[test]
+fn one_seed_is_one_run() {
+    let once = || run(0x77, 600).unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(once(), once());
+}
+
+#[test]
+fn a_log_that_is_not_synced_is_found_out() {
+    let found = (0..20).find_map(|seed| run_with(seed, 800, |options| options.wal_sync = WalSync::Flush).err());
+    let failure = found.expect("acknowledged writes were lost").to_string();
+    assert!(failure.contains("after a restart") && failure.contains("repeat it with"), "{failure}");
+}
+
+/// Every call, shared out among two threads; each call dies in one of four ways, and in all of them when
+/// `HALITE_SIM_SEEDS` asks for more than the usual runs.
+#[test]
+fn the_workload_survives_a_crash_at_every_call() {
+    let calls = count_calls().unwrap();
+    assert!(calls > 200, "{calls}");
+    let all_ways = seeds() > 12;
+    let half = |first: u64| {
+        for at in (first..calls).step_by(2) {
+            let ways = [Some(0), Some(at * 4 + 1), None, Some(at * 28 + 2)];
+            for (number, power_loss) in (0..).zip(ways).filter(|(number, _)| all_ways || (at / 2) % 4 == *number) {
+                let tally = crash_at(at, power_loss).unwrap_or_else(|what| panic!("{what}"));
+                assert!(tally.crashes > 0, "{at}, way {number}");
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| half(0));
+        half(1);
+    });
+}
+
+#[test]
+fn the_workload_survives_each_failed_call() {
+    for (call, least) in [(Call::Sync, 20), (Call::Write, 20), (Call::Create, 5), (Call::Rename, 1)] {
+        let mut nth = 0;
+        while fail_call(nth, call).unwrap_or_else(|what| panic!("{what}")) {
+            nth += 1;
+        }
+        assert!(nth >= least, "{call:?} was made {nth} times only");
+    }
+}
+
+#[test]
+fn the_workload_survives_a_full_disk() {
+    let mut filled = 0;
+    for room in (0..60_000).step_by(997) {
+        filled += fill_disk(room).unwrap_or_else(|what| panic!("{what}")).crashes;
+    }
+    assert!(filled > 10, "{filled}");
+}

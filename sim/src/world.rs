@@ -1,0 +1,298 @@
+//! One simulated machine with one store on it, the model beside it, and what each step does to both.
+
+use bytes::Bytes;
+use halite_engine::Options;
+use halite_engine::env::Clock as _;
+use halite_engine::env::sim::SimEnv;
+use halite_types::{CompactionKind, Error, ErrorKind, OpResult, Result, RowOp, Scan, TableDescriptor};
+
+use crate::check::{Checked, Mismatch, check_row, check_scan, print, seen_cells};
+use crate::generate::Step;
+use crate::model::{Effect, Model, Refusal};
+use crate::show::show_op;
+use crate::store::{Store, is_refusal};
+
+/// What a run has done, so that its report can show that it did something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Acknowledged writes.
+    pub writes: u64,
+    /// Reads by kind of answer.
+    pub checked: Checked,
+    /// Ends of a process that were not clean.
+    pub crashes: u64,
+    /// Writes that were under way when a process ended.
+    pub in_flight: u64,
+    /// Of those, writes that were there afterwards.
+    pub in_flight_kept: u64,
+    /// Flushes, counted when a process ended.
+    pub flushes: u64,
+    /// Compactions, counted when a process ended.
+    pub compactions: u64,
+    /// Splits and merges done.
+    pub region_changes: u64,
+}
+
+/// Why a step did not end as usual.
+pub(crate) enum Stop {
+    /// The engine did something wrong.
+    Wrong(Mismatch),
+    /// A call failed; these writes may have happened or not.
+    Failed(Error, Vec<Effect>),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error, Vec::new())
+    }
+}
+
+impl From<Mismatch> for Stop {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Wrong(mismatch)
+    }
+}
+
+type Outcome<T = ()> = std::result::Result<T, Stop>;
+
+/// The machine, the store and the model.
+pub struct World {
+    /// The machine.
+    pub sim: SimEnv,
+    pub(crate) store: Option<Store>,
+    pub(crate) options: Options,
+    pub(crate) table: TableDescriptor,
+    pub(crate) model: Model,
+    /// What was done so far.
+    pub tally: Tally,
+    /// What is left on the disk when the process dies by itself; `None` for all that was written.
+    pub(crate) power_loss: Option<u64>,
+    /// Calls were made to fail: then an error of the engine is no finding, and the process ends after it.
+    pub(crate) may_fail: bool,
+    rewrites: (u64, u64),
+}
+
+impl World {
+    /// A machine with a store that holds one empty table. If the process dies meanwhile, `power_loss` says what is left
+    /// on the disk, and it goes on.
+    ///
+    /// # Errors
+    /// If the store cannot be made.
+    pub fn new(sim: SimEnv, options: Options, table: TableDescriptor, power_loss: Option<u64>) -> std::result::Result<Self, Mismatch> {
+        let model = Model::new(&table);
+        let (store, tally, rewrites) = (None, Tally::default(), (0, 0));
+        let mut world = Self { sim, store, options, table, model, tally, power_loss, may_fail: false, rewrites };
+        world.start(&[], false)?;
+        Ok(world)
+    }
+
+    /// The time.
+    pub fn now(&self) -> i64 {
+        self.sim.clock.now_ms()
+    }
+
+    /// Does one step and everything that follows from it.
+    ///
+    /// # Errors
+    /// What the engine did wrong.
+    pub fn step(&mut self, step: &Step) -> std::result::Result<(), Mismatch> {
+        let outcome = self.try_step(step).and_then(|()| self.background());
+        match outcome {
+            Err(Stop::Wrong(mismatch)) => Err(mismatch),
+            Err(Stop::Failed(error, _)) if !self.sim.fs.is_gone() && !self.may_fail => Err(format!("{step} failed: {error}")),
+            Err(Stop::Failed(error, in_flight)) => {
+                if error.kind() == ErrorKind::DiskFull {
+                    self.check_reads()?;
+                }
+                self.restart(&in_flight)
+            }
+            Ok(()) if self.sim.fs.is_gone() => self.restart(&[]),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn try_step(&mut self, step: &Step) -> Outcome {
+        match step {
+            Step::Write(op) => self.write(std::slice::from_ref(op)),
+            Step::Batch(ops) => self.write(ops),
+            Step::Get(get) => {
+                let row = self.store()?.get(get)?;
+                Ok(check_row(&self.model, get.row(), &get.selection, self.now(), &row, &mut self.tally.checked)?)
+            }
+            Step::Scan(scan) => {
+                let rows = self.store()?.scan(scan)?;
+                Ok(check_scan(&self.model, scan, self.now(), &rows, &mut self.tally.checked)?)
+            }
+            Step::Flush => Ok(self.store()?.flush()?),
+            Step::CompactMinor => Ok(self.store()?.compact(CompactionKind::Minor)?),
+            Step::CompactMajor => self.compact_all(),
+            Step::Split(row) => self.change_regions(|store| if store.regions()?.len() < 6 { store.split(row) } else { Ok(()) }),
+            Step::Merge(at) => self.change_regions(|store| store.merge(*at)),
+            Step::Reopen => self.reopen(),
+            Step::Kill => {
+                self.power_loss = None;
+                Ok(self.restart(&[])?)
+            }
+            Step::PowerLoss(seed) => {
+                self.power_loss = Some(*seed);
+                Ok(self.restart(&[])?)
+            }
+            Step::CrashSoon(calls, seed) => {
+                self.power_loss = (seed % 3 > 0).then_some(*seed);
+                self.sim.fs.crash_at_call(self.sim.fs.calls() + calls);
+                Ok(())
+            }
+            Step::Advance(milliseconds) => {
+                self.sim.clock.advance_ms(*milliseconds);
+                Ok(())
+            }
+            Step::Jump(milliseconds) => {
+                self.sim.clock.jump_ms(*milliseconds);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn store(&self) -> Result<&Store> {
+        self.store.as_ref().ok_or_else(|| Error::new(ErrorKind::Stopped, "there is no open store"))
+    }
+
+    /// Applies writes in one call, and compares what each answers with what the model says.
+    fn write(&mut self, ops: &[RowOp]) -> Outcome {
+        let now = self.now();
+        let mut after = self.model.clone();
+        let mut effects = Vec::new();
+        for op in ops {
+            let effect = after.effect(op, now);
+            if let Ok(effect) = &effect {
+                // What a doubtful read leads to is doubtful for ever; such a write is left out.
+                if !effect.certain {
+                    return Ok(());
+                }
+                after.apply(effect);
+            }
+            effects.push(effect);
+        }
+        let results = self.store()?.apply(ops.to_vec());
+        let (mut failed, mut in_flight) = (None, Vec::new());
+        for ((op, effect), result) in ops.iter().zip(effects).zip(results) {
+            match (effect, result) {
+                (Ok(effect), Ok(result)) => {
+                    compare_answer(op, &effect, &result)?;
+                    self.model.apply(&effect);
+                    self.tally.writes += 1;
+                }
+                (Err(Refusal(kind)), Err(error)) if error.kind() == kind => {}
+                (Ok(effect), Err(error)) => {
+                    in_flight.push(effect);
+                    failed = Some(error);
+                }
+                (Err(_), Err(error)) => failed = Some(error),
+                (Err(refusal), Ok(result)) => return Err(Stop::Wrong(format!("{} must give {refusal:?} and gave {result:?}", show_op(op)))),
+            }
+        }
+        failed.map_or(Ok(()), |error| Err(Stop::Failed(error, in_flight)))
+    }
+
+    fn compact_all(&mut self) -> Outcome {
+        self.store()?.flush()?;
+        self.store()?.compact(CompactionKind::Major)?;
+        self.rewrites = self.store()?.rewrites();
+        self.model.note_major_compaction(self.now());
+        Ok(())
+    }
+
+    fn change_regions(&mut self, change: impl FnOnce(&Store) -> Result<()>) -> Outcome {
+        let before = self.store()?.regions()?.len();
+        match change(self.store()?) {
+            Err(error) if is_refusal(&error) => {}
+            other => other?,
+        }
+        // The new regions count their flushes from zero.
+        self.note_rewrites(true);
+        self.tally.region_changes += u64::from(self.store()?.regions()?.len() != before);
+        Ok(())
+    }
+
+    /// A clean end, after which the power may go, and a new start without a log.
+    fn reopen(&mut self) -> Outcome {
+        self.note_rewrites(true);
+        if let Some(store) = self.store.take() {
+            store.close()?;
+        }
+        let crashes = self.tally.crashes;
+        let planned = self.sim.fs.planned_crash();
+        if self.now() % 2 == 0 {
+            self.sim.fs.lose_unsynced();
+        } else {
+            self.sim.fs.kill();
+        }
+        if let Some(call) = planned {
+            self.sim.fs.crash_at_call(call);
+        }
+        self.start(&[], false)?;
+        match self.store()?.replayed_writes() {
+            _ if self.tally.crashes > crashes => Ok(()),
+            0 => Ok(()),
+            writes => Err(Stop::Wrong(format!("{writes} writes came from the log after a clean close"))),
+        }
+    }
+
+    /// Lets the engine do what it wants to do in the background.
+    fn background(&mut self) -> Outcome {
+        self.note_rewrites(false);
+        while self.store()?.step()? {
+            self.note_rewrites(false);
+        }
+        Ok(())
+    }
+
+    /// Tells the model of flushes and compactions since the last time.
+    pub(crate) fn note_rewrites(&mut self, for_sure: bool) {
+        let Some(store) = &self.store else { return };
+        let rewrites = store.rewrites();
+        let now = self.now();
+        if for_sure || rewrites.1 != self.rewrites.1 {
+            self.model.note_compaction(now);
+        } else if rewrites.0 != self.rewrites.0 {
+            self.model.note_flush(now);
+        }
+        self.tally.flushes += rewrites.0.saturating_sub(self.rewrites.0);
+        self.tally.compactions += rewrites.1.saturating_sub(self.rewrites.1);
+        self.rewrites = rewrites;
+    }
+
+    pub(crate) fn forget_rewrites(&mut self) {
+        self.rewrites = (0, 0);
+    }
+
+    /// After a failed write reads go on, and do not see what was not acknowledged.
+    fn check_reads(&mut self) -> std::result::Result<(), Mismatch> {
+        self.note_rewrites(true);
+        let model = self.model.clone();
+        match self.check_all(&model) {
+            Err(Stop::Wrong(mismatch)) => Err(format!("after a failed write: {mismatch}")),
+            Err(Stop::Failed(error, _)) if !self.sim.fs.is_gone() => Err(format!("reads failed after a failed write: {error}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads everything in every way that does not depend on the step and compares it with the model.
+    pub(crate) fn check_all(&mut self, model: &Model) -> Outcome {
+        let now = self.now();
+        for scan in [Scan::all().all_versions(), Scan::all().raw(true).all_versions(), Scan::all().reverse(true)] {
+            let rows = self.store()?.scan(&scan)?;
+            check_scan(model, &scan, now, &rows, &mut self.tally.checked)?;
+        }
+        Ok(())
+    }
+}
+
+fn compare_answer(op: &RowOp, effect: &Effect, result: &OpResult) -> std::result::Result<(), Mismatch> {
+    let key: &Bytes = op.row();
+    let seen = seen_cells(key, result.row.iter())?;
+    if seen == effect.answer && result.processed == effect.processed {
+        return Ok(());
+    }
+    Err(format!("{}\n  answered {}, {}\n  right is {}, {}", show_op(op), result.processed, print(&seen), effect.processed, print(&effect.answer)))
+}
