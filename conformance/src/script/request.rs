@@ -94,6 +94,7 @@ fn delete(verb: &str, words: &mut Words<'_>) -> Result<Delete, Fault> {
 
 fn increment(words: &mut Words<'_>) -> Result<Increment, Fault> {
     let mut increment = Increment::new(words.bytes()?);
+    let mut columns = Vec::new();
     while !words.at_end() {
         if let Some(range) = words.option("range") {
             increment.time_range = time_range(range)?;
@@ -103,14 +104,16 @@ fn increment(words: &mut Words<'_>) -> Result<Increment, Fault> {
             increment.return_results = false;
         } else {
             let (family, qualifier) = words.column()?;
-            increment = increment.add(family, qualifier, words.number()?);
+            columns.push((family, qualifier, words.number()?));
         }
     }
-    Ok(increment)
+    // As with a put, the time to live is that of all columns.
+    Ok(columns.into_iter().fold(increment, |increment, (family, qualifier, delta)| increment.add(family, qualifier, delta)))
 }
 
 fn append(words: &mut Words<'_>) -> Result<Append, Fault> {
     let mut append = Append::new(words.bytes()?);
+    let mut columns = Vec::new();
     while !words.at_end() {
         if let Some(range) = words.option("range") {
             append.time_range = time_range(range)?;
@@ -120,10 +123,10 @@ fn append(words: &mut Words<'_>) -> Result<Append, Fault> {
             append.return_results = false;
         } else {
             let (family, qualifier) = words.column()?;
-            append = append.add(family, qualifier, words.bytes()?);
+            columns.push((family, qualifier, words.bytes()?));
         }
     }
-    Ok(append)
+    Ok(columns.into_iter().fold(append, |append, (family, qualifier, value)| append.add(family, qualifier, value)))
 }
 
 fn row_mutations(words: &mut Words<'_>) -> Result<RowMutations, Fault> {

@@ -3,7 +3,10 @@
 
 mod bench;
 mod cmd;
+mod demo;
+mod hfile;
 mod shell;
+mod text_table;
 
 use std::process::ExitCode;
 

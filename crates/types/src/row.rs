@@ -25,7 +25,7 @@ impl Row {
         self.cells.first().map_or(&[], |cell| cell.row())
     }
 
-    /// Whether more of this row follows in the next piece (only in scans with a batch limit).
+    /// Whether more of this row may follow in the next piece (only in scans with a batch limit).
     pub fn is_partial(&self) -> bool {
         self.partial
     }

@@ -30,7 +30,7 @@ impl Model {
     /// The kind of error that it must give instead.
     pub fn effect(&self, op: &RowOp, now: i64) -> Result<Effect, Refusal> {
         let mut effect = Effect { row: op.row().clone(), cells: Vec::new(), answer: Vec::new(), processed: true, certain: true };
-        Planner { model: self, now, effect: &mut effect }.plan(op)?;
+        Planner { model: self, now, checked: now, effect: &mut effect }.plan(op)?;
         effect.answer.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
         Ok(effect)
     }
@@ -49,13 +49,18 @@ impl Model {
 struct Planner<'a> {
     model: &'a Model,
     now: i64,
+    /// What a put without timestamp is stamped with: now, or the timestamp of the cell that was checked if that is newer.
+    checked: i64,
     effect: &'a mut Effect,
 }
 
 impl Planner<'_> {
     fn plan(&mut self, op: &RowOp) -> Result<(), Refusal> {
         match op {
-            RowOp::Put(put) => put.mutation().cells().iter().try_for_each(|cell| self.write(cell, cell.timestamp(), cell.value())),
+            RowOp::Put(put) => put.mutation().cells().iter().try_for_each(|cell| {
+                let timestamp = if cell.timestamp() == LATEST_TIMESTAMP { self.checked } else { cell.timestamp() };
+                self.write(cell, timestamp, cell.value())
+            }),
             RowOp::Delete(delete) => self.delete(delete),
             RowOp::Increment(increment) => self.increment(increment.mutation().cells().iter(), increment.time_range),
             RowOp::Append(append) => self.append(append.mutation().cells().iter(), append.time_range),
@@ -127,9 +132,9 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A new value that must not stand behind the one it was made from, even if the clock went back.
+    /// A new value, at least a millisecond after the one it was made from.
     fn rewrite(&mut self, cell: CellRef<'_>, current: Option<&ModelCell>, value: &[u8]) -> Result<(), Refusal> {
-        let timestamp = current.map_or(self.now, |current| self.now.max(current.timestamp));
+        let timestamp = current.map_or(self.now, |current| self.now.max(current.timestamp.saturating_add(1)));
         self.write(cell, timestamp, value)?;
         self.effect.answer.extend(self.effect.cells.last().map(|(family, cell)| Seen::new(family, cell)));
         Ok(())
@@ -153,8 +158,8 @@ impl Planner<'_> {
         if !self.effect.processed {
             return Ok(());
         }
-        // What is written must not stand behind what was checked, even if the clock went back.
-        self.now = current.map_or(self.now, |current| self.now.max(current.timestamp));
+        // What is put must not stand behind what was checked, even if the clock went back.
+        self.checked = current.map_or(self.now, |current| self.now.max(current.timestamp));
         self.plan(&check.then)
     }
 

@@ -139,7 +139,7 @@ fn a_counter_grows_and_never_goes_behind_its_old_value() {
     let number = |effect: &Effect| i64::from_be_bytes(effect.answer[0].value[..].try_into().unwrap());
     assert_eq!(number(&write(&mut model, Increment::new("r").add("f", "n", 5), 100)), 5);
     let effect = write(&mut model, Increment::new("r").add("f", "n", -7), 90);
-    assert_eq!((number(&effect), effect.answer[0].timestamp), (-2, 100));
+    assert_eq!((number(&effect), effect.answer[0].timestamp), (-2, 101));
     write(&mut model, put(10, "text"), 100);
     assert_eq!(model.effect(&Increment::new("r").add("f", "q", 1).into(), 100).unwrap_err(), Refusal(ErrorKind::InvalidRequest));
     assert_eq!(model.effect(&Put::new("r").add("x", "q", "v").into(), 100).unwrap_err(), Refusal(ErrorKind::NoSuchFamily));

@@ -19,7 +19,7 @@ mod ycsb;
 
 use halite::{Durability, WalSync};
 
-pub(crate) use chance::Distribution;
+pub(crate) use chance::{Chance, Distribution};
 pub(crate) use report::Report;
 pub(crate) use run::{Bench, Measured};
 pub(crate) use workload::Workload;

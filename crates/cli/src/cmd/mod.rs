@@ -1,6 +1,8 @@
 //! The subcommands, one file each.
 
 mod bench;
+mod demo;
+mod hfile;
 mod shell;
 
 use std::process::ExitCode;
@@ -9,6 +11,8 @@ use std::process::ExitCode;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Bench(bench::BenchCommand),
+    Demo(demo::Demo),
+    Hfile(hfile::Hfile),
     Shell(shell::Shell),
 }
 
@@ -19,6 +23,8 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Bench(bench) => bench.run(),
+        Command::Demo(demo) => demo.run(),
+        Command::Hfile(hfile) => hfile.run(),
         Command::Shell(shell) => shell.run(),
     }
 }

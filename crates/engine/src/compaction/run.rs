@@ -42,8 +42,9 @@ impl Region {
         Ok(())
     }
 
-    /// Merges all files of every store as a minor compaction does: delete markers stay. For tests that compare with
-    /// HBase, where such a compaction is always one of some files.
+    /// Merges all files of every store that has two or more as a minor compaction does, once those whose cells have all
+    /// expired are gone: delete markers stay. For tests that compare with HBase, where such a compaction is always one of
+    /// some files.
     ///
     /// # Errors
     /// As [`Region::compact`].
@@ -51,8 +52,13 @@ impl Region {
         let _compaction = self.lock_compaction();
         self.check_open()?;
         for index in 0..self.snapshot().families.len() {
+            if let Some(expired @ Plan::Drop(_)) = self.compaction_plan(index) {
+                self.compact_store(index, &expired)?;
+            }
             let files = self.snapshot().stores[index].files.len();
-            self.compact_store(index, &Plan::Minor((0..files).collect()))?;
+            if files > 1 {
+                self.compact_store(index, &Plan::Minor((0..files).collect()))?;
+            }
         }
         Ok(())
     }

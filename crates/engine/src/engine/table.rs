@@ -231,7 +231,7 @@ impl Table {
     pub fn scan(self: &Arc<Self>, scan: Scan, tier: Tier) -> TableScanner {
         let remaining = scan.limit.unwrap_or(usize::MAX);
         let ended = scan.range.is_empty() || remaining == 0;
-        TableScanner { table: Arc::clone(self), scan, tier, region: None, remaining, in_row: None, ended }
+        TableScanner { table: Arc::clone(self), scan, tier, region: None, remaining, ended }
     }
 }
 
@@ -247,10 +247,7 @@ pub struct TableScanner {
     scan: Scan,
     tier: Tier,
     region: Option<(Arc<Region>, RegionScanner)>,
-    /// Rows that may still begin.
     remaining: usize,
-    /// The row whose pieces are coming. Its last piece may say that it goes on, when nothing behind it is wanted.
-    in_row: Option<Bytes>,
     ended: bool,
 }
 
@@ -265,9 +262,10 @@ impl TableScanner {
                 self.open_region()?;
             }
             let Some((_, scanner)) = &mut self.region else { break };
-            let budget = ScanBudget { rows: self.remaining.max(1), bytes: self.scan.max_result_bytes.max(1), cells_examined: u64::MAX };
-            let mut batch = scanner.next_rows(budget)?;
-            self.count(&mut batch.rows);
+            let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), cells_examined: u64::MAX };
+            let batch = scanner.next_rows(budget)?;
+            self.remaining = self.remaining.saturating_sub(batch.rows_begun);
+            self.ended = self.remaining == 0 && !batch.in_row;
             if !batch.more {
                 self.leave_region();
             }
@@ -290,28 +288,9 @@ impl TableScanner {
         Ok(())
     }
 
-    /// Counts rows, those that come in pieces once, and cuts off what is behind the limit.
-    fn count(&mut self, rows: &mut Vec<Row>) {
-        for at in 0..rows.len() {
-            let key = rows[at].key();
-            if self.in_row.as_deref() != Some(key) {
-                if self.remaining == 0 {
-                    rows.truncate(at);
-                    self.ended = true;
-                    return;
-                }
-                self.remaining -= 1;
-            }
-            self.in_row = rows[at].is_partial().then(|| Bytes::copy_from_slice(key));
-        }
-        self.ended = self.remaining == 0 && self.in_row.is_none();
-    }
-
     /// The region is done: what is left of the range lies beyond it.
     fn leave_region(&mut self) {
         let Some((region, _)) = self.region.take() else { return };
-        self.in_row = None;
-        self.ended |= self.remaining == 0;
         let info = region.info();
         if self.scan.reverse {
             self.scan.range.end = Bound::Excluded(info.start.clone());

@@ -33,7 +33,7 @@ impl Comparator {
     }
 
     /// The class name HBase 2.6 writes, which older versions understand too.
-    pub(super) fn class_name(self) -> &'static str {
+    pub fn class_name(self) -> &'static str {
         match self {
             Self::Cell => "org.apache.hadoop.hbase.KeyValue$KVComparator",
             Self::Meta => "org.apache.hadoop.hbase.KeyValue$MetaComparator",

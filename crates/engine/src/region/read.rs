@@ -97,6 +97,9 @@ impl Region {
     pub fn scan(self: &Arc<Self>, scan: &Scan, tier: Tier) -> Result<RegionScanner> {
         self.check_open()?;
         check_selection(&scan.selection)?;
+        if scan.raw && scan.selection.columns.values().any(|columns| columns.as_ref().is_some_and(|columns| !columns.is_empty())) {
+            return Err(Error::invalid("a raw scan returns every cell of its families; name families instead of columns"));
+        }
         // The snapshot first: whatever is applied and visible by the time of the read point is in it or newer than it.
         let snapshot = self.snapshot();
         let read_point = self.mvcc.read_point();

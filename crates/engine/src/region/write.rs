@@ -52,6 +52,8 @@ struct Pending {
     /// New values to give back.
     result: CellsBuilder,
     now: i64,
+    /// The timestamp of the cell a condition compared: what is put because of it must not be hidden by it.
+    checked: Option<i64>,
 }
 
 impl Region {
@@ -209,20 +211,21 @@ impl Region {
     }
 
     fn modify_locked(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
-        let mut now = self.shared.env.clock.now_ms();
+        let now = self.shared.env.clock.now_ms();
+        let mut checked = None;
         let op = match op {
             RowOp::CheckAndMutate(check) => {
-                let (holds, looked_at) = self.holds(check)?;
-                // What is written must not stand behind what was looked at, even if the clock went back (HBASE-14054).
-                now = now.max(looked_at);
+                let Checked { holds, newest } = self.check_locked(check)?;
                 if !holds {
                     return Ok((OpResult { row: Row::default(), processed: false }, self.ticket_for_applied()));
                 }
+                checked = newest;
                 &check.then
             }
             op => op,
         };
-        let mut pending = Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now };
+        let mut pending =
+            Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now, checked };
         self.gather(op, &mut pending)?;
         pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
         check_operation_size(&pending.cells)?;
@@ -279,19 +282,23 @@ impl Region {
         self.check_whole(&op.then)
     }
 
-    /// Whether the condition holds, and the timestamp of the cell that was looked at. The row is locked.
-    fn holds(&self, check: &CheckAndMutate) -> Result<(bool, i64)> {
-        let get = Get::new(check.row().clone()).time_range(check.time_range);
-        let row = match &check.condition {
-            Condition::Filter(filter) => self.read_applied(&get.filter(filter.clone()))?,
-            Condition::Column { family, qualifier, .. } => self.read_applied(&get.column(family.clone(), qualifier.clone()))?,
-        };
-        let cell = row.cells().first();
-        let holds = match &check.condition {
-            Condition::Filter(_) => cell.is_some(),
-            Condition::Column { op, value, .. } => condition_holds(cell.map(|cell| cell.value()), *op, value.as_deref()),
-        };
-        Ok((holds, cell.map_or(i64::MIN, |cell| cell.timestamp())))
+    /// Looks at the condition. The row is locked.
+    fn check_locked(&self, check: &CheckAndMutate) -> Result<Checked> {
+        match &check.condition {
+            Condition::Filter(filter) => {
+                let get = Get::new(check.row().clone()).time_range(check.time_range).filter(filter.clone());
+                let row = self.read_applied(&get)?;
+                let first = row.cells().first();
+                Ok(Checked { holds: first.is_some(), newest: first.map(|cell| cell.timestamp()) })
+            }
+            Condition::Column { family, qualifier, op, value } => {
+                let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);
+                let row = self.read_applied(&get)?;
+                let stored = row.cells().first();
+                let holds = condition_holds(stored.map(|cell| cell.value()), *op, value.as_deref());
+                Ok(Checked { holds, newest: stored.map(|cell| cell.timestamp()) })
+            }
+        }
     }
 
     /// Reads a row at the newest applied state. The row is locked.
@@ -305,7 +312,10 @@ impl Region {
         match op {
             RowOp::Put(put) => {
                 pending.durability = pending.durability.max(put.mutation().durability);
-                put.mutation().cells().iter().for_each(|cell| pending.cells.push(cell));
+                let put_at = pending.checked.map_or(pending.now, |checked| checked.max(pending.now));
+                let mut cells = put.mutation().cells().clone();
+                cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { put_at } else { stamp });
+                cells.iter().for_each(|cell| pending.cells.push(cell));
             }
             RowOp::Delete(delete) => {
                 pending.durability = pending.durability.max(delete.mutation().durability);
@@ -370,6 +380,13 @@ impl Region {
     }
 }
 
+/// What a condition came to.
+struct Checked {
+    holds: bool,
+    /// The timestamp of the cell that was compared.
+    newest: Option<i64>,
+}
+
 fn check_operation_size(cells: &CellsBuilder) -> Result<()> {
     let bytes = cells.bytes().len();
     if bytes <= OPERATION_BYTES_MAX {
@@ -413,12 +430,11 @@ fn same_row(outer: &Bytes, inner: &Bytes) -> Result<()> {
     Err(Error::invalid(text))
 }
 
-/// HBase's `checkAndMutate`: compares `given op stored`; no value and an empty value mean the same. A column that is not
-/// there compares to no other value, not even as unequal.
+/// HBase's `checkAndMutate`: compares `given op stored`; no value and an empty value mean the same. A missing cell
+/// satisfies no comparison with a value, `NotEqual` included.
 fn condition_holds(stored: Option<&[u8]>, op: CompareOp, given: Option<&[u8]>) -> bool {
     match (stored, given.unwrap_or_default()) {
-        (None, b"") => op != CompareOp::NotEqual,
-        (None, _) => false,
+        (None, given) => given.is_empty() && op != CompareOp::NotEqual,
         (Some(stored), b"") => stored.is_empty() == (op != CompareOp::NotEqual),
         (Some(stored), given) => op.accepts(given.cmp(stored)),
     }
@@ -445,11 +461,11 @@ fn add(old: Option<CellRef<'_>>, delta: CellRef<'_>) -> Result<[u8; 8]> {
     Ok(old.wrapping_add(number(delta)?).to_be_bytes())
 }
 
-/// Adds the new value of a counter or appended column. Its timestamp is never below the old one's, so that it is the
-/// newest; tags are carried forward.
+/// Adds the new value of a counter or appended column. It is stamped at least a millisecond after the old one, so that
+/// both are versions and it is the newest; tags are carried forward.
 fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRef<'_>>, value: &[u8], wanted: bool) {
     let timestamp = match (change.timestamp(), old) {
-        (_, Some(old)) => old.timestamp().max(pending.now),
+        (_, Some(old)) => old.timestamp().saturating_add(1).max(pending.now),
         (LATEST_TIMESTAMP, None) => pending.now,
         (timestamp, None) => timestamp,
     };

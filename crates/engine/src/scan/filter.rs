@@ -119,6 +119,7 @@ trait Evaluate: Send {
 /// A filter with what it has to remember between calls. One serves one scan or get of one region.
 pub struct FilterState {
     root: Box<dyn Evaluate>,
+    reversed: bool,
 }
 
 impl FilterState {
@@ -128,12 +129,18 @@ impl FilterState {
     /// `InvalidRequest` if it cannot be evaluated: a regular expression that does not parse, an operator or a range
     /// that makes no sense, lists nested too deep.
     pub fn new(filter: &Filter) -> Result<Self> {
-        Ok(Self { root: evaluator(filter, 0)? })
+        Ok(Self { root: evaluator(filter, 0)?, reversed: false })
     }
 
     /// Says that rows come in descending order. To be called before the first row.
     pub fn set_reversed(&mut self, reversed: bool) {
         self.root.set_reversed(reversed);
+        self.reversed = reversed;
+    }
+
+    /// Whether the scan goes from the last row to the first.
+    pub fn is_reversed(&self) -> bool {
+        self.reversed
     }
 
     /// Seeds the choice of a `RandomRowFilter`, which is the same for each state otherwise.

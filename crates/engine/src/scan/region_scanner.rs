@@ -58,7 +58,7 @@ pub(crate) struct StorePlan {
 /// How much one call may return.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanBudget {
-    /// Rows, or pieces of rows with a batch limit.
+    /// Rows to begin. With a batch limit the row that is being returned in pieces goes on all the same.
     pub rows: usize,
     /// Bytes of encoded cells; the row that passes it is still returned whole.
     pub bytes: usize,
@@ -69,8 +69,12 @@ pub struct ScanBudget {
 /// What one call returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanBatch {
-    /// The rows.
+    /// The rows, or pieces of rows.
     pub rows: Vec<Row>,
+    /// How many rows begin in them.
+    pub rows_begun: usize,
+    /// Whether there may be more of the last row.
+    pub in_row: bool,
     /// Whether there may be more.
     pub more: bool,
 }
@@ -110,25 +114,30 @@ impl RegionScanner {
         let mut out = CellsBuilder::default();
         let mut pieces: Vec<Piece> = Vec::new();
         let before: u64 = self.cells_examined();
-        let mut cells = 0;
-        while pieces.len() < budget.rows && out.bytes().len() < budget.bytes && self.cells_examined() - before < budget.cells_examined {
-            match self.next_piece(&mut out)? {
-                None => break,
-                Some(goes_on) => {
-                    if out.len() > cells {
-                        pieces.push((out.bytes().len(), out.len() - cells, goes_on));
-                        cells = out.len();
-                    }
-                }
+        let (mut cells, mut rows_begun) = (0, 0);
+        while out.bytes().len() < budget.bytes && self.cells_examined() - before < budget.cells_examined {
+            let begins = !self.is_in_row();
+            if begins && rows_begun >= budget.rows {
+                break;
+            }
+            let Some(goes_on) = self.next_piece(&mut out)? else { break };
+            if out.len() > cells {
+                pieces.push((out.bytes().len(), out.len() - cells, goes_on));
+                cells = out.len();
+                rows_begun += usize::from(begins);
             }
         }
         self.trace.add_cells_examined(self.cells_examined() - before);
-        self.trace.add_rows_returned(pieces.iter().filter(|piece| !piece.2).count() as u64);
+        self.trace.add_rows_returned(rows_begun as u64);
         self.trace.add_cells_returned(out.len() as u64);
         self.trace.add_bytes_returned(out.bytes().len() as u64);
         let cells = out.finish_pieces(pieces.iter().map(|&(end, count, _)| (end, count)));
         let rows = cells.into_iter().zip(pieces).map(|(cells, (_, _, goes_on))| if goes_on { Row::piece(cells) } else { Row::new(cells) }).collect();
-        Ok(ScanBatch { rows, more: !matches!(self.state, State::Ended) })
+        Ok(ScanBatch { rows, rows_begun, in_row: self.is_in_row(), more: !matches!(self.state, State::Ended) })
+    }
+
+    fn is_in_row(&self) -> bool {
+        matches!(self.state, State::InRow(_))
     }
 
     fn cells_examined(&self) -> u64 {

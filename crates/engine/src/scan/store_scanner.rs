@@ -76,6 +76,9 @@ impl StoreScanner {
     /// Appends the cells of `row` to `out` until the row ends or `out` has `full_at` cells. When it is done the next
     /// cell is one of a later row, unless only a single row is read.
     pub(crate) fn read_row(&mut self, row: &[u8], out: &mut CellsBuilder, filter: &mut Option<FilterState>, full_at: usize) -> Result<RowProgress> {
+        if !self.row_finished && self.is_at_limit() {
+            self.finish_row(row)?;
+        }
         while !self.row_finished {
             let Some(cell) = self.merge.peek() else { return Ok(RowProgress::Done) };
             if cell.row() != row || filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
@@ -88,15 +91,15 @@ impl StoreScanner {
             let code = self.matcher.check(cell, filter.as_mut());
             if matches!(code, MatchCode::Include | MatchCode::IncludeAndSeekNextColumn | MatchCode::IncludeAndSeekNextRow) {
                 self.row_cells += 1;
-                if self.limits.limit.is_some_and(|limit| self.row_cells > limit.saturating_add(self.limits.offset)) {
-                    self.finish_row(row)?;
-                    break;
-                }
                 if self.row_cells > self.limits.offset {
                     match filter {
                         Some(filter) if filter.transforms() => out.push(cell.with_value(filter.transform_value(&cell, &mut self.value))),
                         _ => out.push(cell),
                     }
+                }
+                if self.is_at_limit() {
+                    self.finish_row(row)?;
+                    break;
                 }
             }
             match code {
@@ -107,6 +110,11 @@ impl StoreScanner {
             }
         }
         Ok(RowProgress::Done)
+    }
+
+    /// Whether the limit per row and family is reached: what lies behind it is not even shown to the filter.
+    fn is_at_limit(&self) -> bool {
+        self.limits.limit.is_some_and(|limit| limit == 0 || self.row_cells >= limit.saturating_add(self.limits.offset))
     }
 
     fn finish_row(&mut self, row: &[u8]) -> Result<()> {
@@ -128,15 +136,19 @@ impl StoreScanner {
     }
 
     /// On to the next column the matcher wants, which is behind the current one.
+    ///
+    /// The markers of a whole family stand among the cells of the empty qualifier, by timestamp, and hide cells of every
+    /// column: that column is walked to its end (as HBase does since HBASE-18471).
     fn next_column(&mut self) -> Result<()> {
         let Some(cell) = self.merge.peek() else { return Ok(()) };
-        // Markers of the whole family stand among the cells of the empty qualifier, and older than this cell there may
-        // be some (as in HBase since HBASE-18471).
-        if cell.qualifier().is_empty() {
-            return self.merge.next();
-        }
         self.key.clear();
         self.key.extend_from_slice(cell.key());
+        if cell.qualifier().is_empty() {
+            while self.merge.peek().is_some_and(|cell| cell.key() == self.key) {
+                self.merge.next()?;
+            }
+            return Ok(());
+        }
         for _ in 0..STEPS_BEFORE_SEEK {
             self.merge.next()?;
             match self.merge.peek() {
@@ -166,7 +178,9 @@ impl StoreScanner {
 
     fn seek_hint(&mut self, filter: &mut Option<FilterState>) -> Result<()> {
         let Some(cell) = self.merge.peek() else { return Ok(()) };
-        match filter.as_mut().and_then(|filter| filter.next_cell_hint(cell)) {
+        // As in HBase, a reverse scan goes on cell by cell: it would jump over markers that count.
+        let hint = filter.as_mut().filter(|filter| !filter.is_reversed()).and_then(|filter| filter.next_cell_hint(cell));
+        match hint {
             // A hint that does not lead forward would never end.
             Some(hint) if halite_types::cell::compare_keys(&hint, cell.key()).is_gt() => self.merge.seek_forward(&hint),
             _ => self.merge.next(),

@@ -85,6 +85,12 @@ fn a_wide_row_comes_in_pieces_of_the_batch_size() {
     assert_eq!(pieces, [r(4), r(4), r(4), r(1), (b"s".to_vec(), 1)]);
     let limited: usize = table.scan(Scan::all().batch(4).limit(1)).map(|row| row.unwrap().len()).sum();
     assert_eq!(limited, 13, "the limit counts rows, not pieces");
+    // Also when the last piece is full.
+    table.delete(halite::Delete::new("r").column("g", "q2")).unwrap();
+    for (batch, bytes) in [(4, 2 << 20), (6, 2 << 20), (12, 2 << 20), (4, 1)] {
+        let limited: usize = table.scan(Scan::all().batch(batch).limit(1).max_result_bytes(bytes)).map(|row| row.unwrap().len()).sum();
+        assert_eq!(limited, 12, "batch {batch}");
+    }
 }
 
 #[test]

@@ -1,0 +1,237 @@
+//! The questions, and how each is answered: which technique, which key range, and how much had to be read.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use halite::{Get, Put, Row, Scan, Store, StoreTable, TimeRange};
+
+use super::keys::{KeyRange, parse_key, row_key};
+use super::load::{DAILY, SENSORS, day_key};
+use super::page::Page;
+use super::reading::{OBSERVATION_HEADINGS, date_and_hour, mph, observation_entries, time_of};
+use super::weather::STATIONS;
+use crate::text_table::{TextTable, grouped};
+
+/// The evening of the blizzard of February 2013, in UTC.
+const STORM: (&str, &str) = ("2013-02-08T22:00:00Z", "2013-02-09T03:00:00Z");
+/// An hour with a wind faster than sound in the published data.
+const FAULTY: (&str, &str) = ("EWR", "2013-02-12T08:00:00Z");
+/// When the demo's corrections of it were entered; fixed, so that a second run enters nothing new.
+const CORRECTED: [&str; 2] = ["2013-02-13T09:00:00Z", "2013-02-14T15:00:00Z"];
+/// The days whose counters are shown.
+const DAYS: (&str, &str) = ("2013-02-06", "2013-02-11");
+
+/// Asks a store that has the data.
+pub(crate) struct Answers<'a, W> {
+    pub(crate) store: &'a Store,
+    pub(crate) page: &'a mut Page<W>,
+    /// Rows in the table of observations.
+    pub(crate) rows: usize,
+}
+
+/// What a read took, by the regions' own counters.
+struct Cost {
+    /// The table, and how many rows it has.
+    table: String,
+    examined: u64,
+    returned: u64,
+    time: Duration,
+}
+
+impl<W: Write> Answers<'_, W> {
+    /// Answers every question.
+    ///
+    /// # Errors
+    /// The store's, or the output's.
+    pub(crate) fn all(&mut self) -> anyhow::Result<()> {
+        self.newest("JFK", 24)?;
+        self.one_station("JFK")?;
+        self.all_stations()?;
+        self.correction()?;
+        self.counters()
+    }
+
+    fn newest(&mut self, station: &str, rows: usize) -> anyhow::Result<()> {
+        self.page.heading(&format!("1. The newest {rows} observations of {station}"))?;
+        let how = "Station first, then the time turned around (Long.MAX_VALUE - milliseconds): the newest row is the station's first, so the newest \
+                   N are a scan with a limit, and nothing is sorted.";
+        self.page.note("technique", how)?;
+        let table = self.store.table(SENSORS)?;
+        let range = KeyRange::station(station);
+        let (found, cost) = self.read(SENSORS, || table.scan(range.scan().limit(rows)).collect::<halite::Result<Vec<Row>>>())?;
+        self.range(&format!("{range} limit {rows}"), &cost)?;
+        self.observations(&found)
+    }
+
+    fn one_station(&mut self, station: &str) -> anyhow::Result<()> {
+        self.page.heading(&format!("2. {station} on the evening of the blizzard, 8 February 2013, 22:00 to 03:00 UTC"))?;
+        let how = "A time range is one key range. Reversed times swap its ends: it starts at the reversed end and stops behind the reversed start.";
+        self.page.note("technique", how)?;
+        let table = self.store.table(SENSORS)?;
+        let range = storm(station)?;
+        let (found, cost) = self.read(SENSORS, || table.scan(range.scan()).collect::<halite::Result<Vec<Row>>>())?;
+        self.range(&range.to_string(), &cost)?;
+        self.observations(&found)
+    }
+
+    fn all_stations(&mut self) -> anyhow::Result<()> {
+        self.page.heading("3. The same evening at all three airports, newest first")?;
+        let how =
+            "Scatter and gather: one scan for each station, each in its own region, merged by the reversed time. No row outside the evening is read.";
+        self.page.note("technique", how)?;
+        let table = self.store.table(SENSORS)?;
+        let ranges = STATIONS.iter().map(|(station, _)| storm(station)).collect::<anyhow::Result<Vec<_>>>()?;
+        let (found, cost) = self.read(SENSORS, || merge(&table, &ranges))?;
+        for range in &ranges[..ranges.len() - 1] {
+            self.page.note("range", &range.to_string())?;
+        }
+        self.range(&ranges[ranges.len() - 1].to_string(), &cost)?;
+        self.observations(&found)
+    }
+
+    fn correction(&mut self) -> anyhow::Result<()> {
+        let (station, hour) = FAULTY;
+        self.page.heading(&format!("4. A corrected observation: the wind at {station} on 12 February 2013, 08:00 UTC"))?;
+        let how = "The published data has a wind of 1048 mph here. A correction is a put with a later timestamp: reads see the newest version, the \
+                   family keeps five (VERSIONS => 5), and a read up to an earlier time sees what was known then.";
+        self.page.note("technique", how)?;
+        let table = self.store.table(SENSORS)?;
+        let time = milliseconds(hour)?;
+        let key = row_key(station, time);
+        let entered = correct(&table, station, time)?;
+        let get = Get::new(key.clone()).column("data", "wind_speed");
+        let (row, cost) = self.read(SENSORS, || table.get(get.clone().versions(5)))?;
+        self.range(&format!("row {key}, column data:wind_speed, 5 versions"), &cost)?;
+        let mut versions = TextTable::new(&["version", "entered (UTC)", ">wind", "note"]);
+        let notes = ["the mean of the hours before and after: what a read returns", "a first guess at a lost decimal point", "as published"];
+        for (number, cell) in row.iter().enumerate() {
+            let note = notes.get(number).copied().unwrap_or_default();
+            versions.row([(row.len() - number).to_string(), date_and_hour(cell.timestamp()), mph(cell.value()), note.to_owned()]);
+        }
+        self.page.table(&versions)?;
+        let then = milliseconds(CORRECTED[0])? + 1;
+        let known = table.get(get.time_range(TimeRange::new(0, then)?))?;
+        self.page.blank()?;
+        let known = known.value("data", "wind_speed").map_or_else(|| "nothing".to_owned(), mph);
+        self.page.note("back then", &format!("a get with TIMERANGE up to {} returns {known}", date_and_hour(then)))?;
+        let state = if entered { "entered by this run" } else { "found; an earlier run entered them" };
+        self.page.note("written", &format!("the two corrections were {state}"))?;
+        Ok(())
+    }
+
+    fn counters(&mut self) -> anyhow::Result<()> {
+        self.page.heading("5. Counters for each station and day")?;
+        let how = "Each observation incremented its day's counters when it was loaded, in one atomic check-and-mutate that also marks the hour as \
+                   counted: a load that is killed and run again counts nothing twice.";
+        self.page.note("technique", how)?;
+        let table = self.store.table(DAILY)?;
+        let range = |station: &str| KeyRange { start: day_key(station, DAYS.0), stop: day_key(station, DAYS.1) + "~" };
+        let ranges: Vec<KeyRange> = STATIONS.iter().map(|(station, _)| range(station)).collect();
+        let scan = |range: &KeyRange| table.scan(range.scan().family("count")).collect::<halite::Result<Vec<Row>>>();
+        let (days, cost) = self.read(DAILY, || ranges.iter().map(scan).collect::<halite::Result<Vec<_>>>())?;
+        for range in &ranges[..ranges.len() - 1] {
+            self.page.note("range", &range.to_string())?;
+        }
+        self.range(&ranges[ranges.len() - 1].to_string(), &cost)?;
+        self.page.table(&day_table(&days))?;
+        let mut total = 0;
+        for row in table.scan(Scan::all().column("count", "observations")) {
+            total += count(&row?, "observations");
+        }
+        self.page.blank()?;
+        self.page.note("in all", &format!("the counters of every station and day add up to {} observations", grouped(total)))?;
+        Ok(())
+    }
+
+    /// Runs a read and finds out from the regions' counters what it cost.
+    fn read<T>(&self, table: &str, read: impl FnOnce() -> halite::Result<T>) -> anyhow::Result<(T, Cost)> {
+        let counters = || {
+            let status = self.store.status();
+            let regions = status.regions.iter().filter(|load| load.region.table.qualifier() == table);
+            regions.fold((0, 0), |(examined, returned), load| (examined + load.rows_examined, returned + load.rows_returned))
+        };
+        let before = counters();
+        let began = Instant::now();
+        let answer = read()?;
+        let time = began.elapsed();
+        let after = counters();
+        let table = if table == SENSORS { format!("the {} of {table}", grouped(self.rows as u64)) } else { table.to_owned() };
+        Ok((answer, Cost { table, examined: after.0 - before.0, returned: after.1 - before.1, time }))
+    }
+
+    fn range(&mut self, range: &str, cost: &Cost) -> anyhow::Result<()> {
+        self.page.note("range", range)?;
+        let Cost { table, examined, returned, time } = cost;
+        let text = format!("{examined} examined of {table}, {returned} returned, in {:.2} ms", time.as_secs_f64() * 1e3);
+        self.page.note("rows", &text)?;
+        Ok(())
+    }
+
+    fn observations(&mut self, rows: &[Row]) -> anyhow::Result<()> {
+        let mut table = TextTable::new(&OBSERVATION_HEADINGS);
+        for row in rows {
+            let (station, time) = parse_key(row.key()).with_context(|| format!("row {} is no observation's key", halite::print_bytes(row.key())))?;
+            table.row(observation_entries(station, time, row));
+        }
+        Ok(self.page.table(&table)?)
+    }
+}
+
+/// Scans the ranges side by side and takes whichever row has the smallest reversed time.
+fn merge(table: &StoreTable, ranges: &[KeyRange]) -> halite::Result<Vec<Row>> {
+    let mut scans: Vec<_> = ranges.iter().map(|range| table.scan(range.scan())).collect();
+    let mut heads = scans.iter_mut().map(|scan| scan.next().transpose()).collect::<halite::Result<Vec<_>>>()?;
+    let mut merged = Vec::new();
+    loop {
+        let newest =
+            heads.iter().enumerate().filter_map(|(at, head)| Some((time_of(head.as_ref()?), at))).max_by_key(|(time, at)| (*time, usize::MAX - at));
+        let Some((_, at)) = newest else { return Ok(merged) };
+        let next = scans[at].next().transpose()?;
+        merged.extend(std::mem::replace(&mut heads[at], next));
+    }
+}
+
+fn storm(station: &str) -> anyhow::Result<KeyRange> {
+    Ok(KeyRange::between(station, milliseconds(STORM.0)?, milliseconds(STORM.1)?))
+}
+
+/// Enters the corrections, unless they are there; whether it did.
+fn correct(table: &StoreTable, station: &str, time: i64) -> anyhow::Result<bool> {
+    let wind = |hours: i64| -> anyhow::Result<(i64, f64)> {
+        let row = table.get(Get::new(row_key(station, time + hours * 3_600_000)).column("data", "wind_speed"))?;
+        let cell = row.cell("data", "wind_speed").with_context(|| format!("{station} has no wind {hours} hours from the faulty one"))?;
+        Ok((cell.timestamp(), std::str::from_utf8(cell.value())?.parse()?))
+    };
+    let last = milliseconds(CORRECTED[1])?;
+    if wind(0)?.0 == last {
+        return Ok(false);
+    }
+    let mean = f64::midpoint(wind(-1)?.1, wind(1)?.1);
+    for (entered, value) in [(milliseconds(CORRECTED[0])?, "104.836058".to_owned()), (last, mean.to_string())] {
+        table.put(Put::new(row_key(station, time)).add_at("data", "wind_speed", entered, value))?;
+    }
+    Ok(true)
+}
+
+/// A line for each day, with the counters of each station.
+fn day_table(stations: &[Vec<Row>]) -> TextTable {
+    let mut table = TextTable::new(&["day", ">EWR hours", ">freezing", ">wet", ">JFK hours", ">freezing", ">wet", ">LGA hours", ">freezing", ">wet"]);
+    let days = stations.iter().map(Vec::len).max().unwrap_or(0);
+    for day in 0..days {
+        let rows = stations.iter().filter_map(|rows| rows.get(day));
+        let name = rows.clone().next().and_then(|row| row.key().splitn(2, |&byte| byte == b'_').nth(1)).unwrap_or_default();
+        let counts = rows.flat_map(|row| ["observations", "freezing", "wet"].map(|counter| count(row, counter).to_string()));
+        table.row(std::iter::once(String::from_utf8_lossy(name).into_owned()).chain(counts));
+    }
+    table
+}
+
+/// A counter; one that was never incremented is 0.
+fn count(row: &Row, counter: &str) -> u64 {
+    row.value("count", counter).and_then(|value| value.try_into().ok()).map_or(0, u64::from_be_bytes)
+}
+
+fn milliseconds(time: &str) -> anyhow::Result<i64> {
+    Ok(time.parse::<jiff::Timestamp>()?.as_millisecond())
+}

@@ -1,0 +1,162 @@
+//! Creates the tables and fills them, so that it can be killed at any moment and run again.
+//!
+//! Each batch is written in three steps: the observations, the counters, and then how far the load has come. A run that finds the last number
+//! short of the whole starts from there, and may write a batch for the second time. That changes nothing: an observation is put with its own
+//! time as timestamp, so the second put is the same version again; and a counter is only increased together with a mark that this hour has
+//! been counted, in one atomic operation on the row that is refused when the mark is there.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use halite::{CheckAndMutate, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, Store, StoreTable, TableDescriptor, TableName};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::keys::row_key;
+use super::weather::Observation;
+
+/// The observations: family `data`, a qualifier for each measured field.
+pub(crate) const SENSORS: &str = "sensor_data";
+/// A row of counters for each station and day: family `count`, and `seen` with the hours that have been counted.
+pub(crate) const DAILY: &str = "sensor_daily";
+/// How far the load has come, and a row to measure writes on.
+pub(crate) const NOTES: &str = "halite_demo";
+
+/// Observations that are written, synced and noted together.
+const BATCH_ROWS: usize = 500;
+
+/// What a load did.
+pub(crate) struct Loaded {
+    /// Rows found from an earlier run.
+    pub(crate) found: usize,
+    /// Rows written now.
+    pub(crate) rows: usize,
+    pub(crate) cells: usize,
+    pub(crate) time: Duration,
+}
+
+/// Makes the tables and writes what is missing of the observations.
+///
+/// # Errors
+/// The store's; a table that is not the demo's.
+pub(crate) fn load(store: &Store, observations: &[Observation], acknowledged: Option<&Path>) -> anyhow::Result<Loaded> {
+    let kept_tables = create_tables(store)?;
+    let notes = store.table(NOTES)?;
+    let found = if kept_tables { rows_noted(&notes)? } else { 0 };
+    if found > observations.len() {
+        bail!("table {NOTES}: it notes {found} rows, and there are {}; start over in another directory with --data", observations.len());
+    }
+    let rest = &observations[found..];
+    let mut loaded = Loaded { found, rows: rest.len(), cells: 0, time: Duration::ZERO };
+    if rest.is_empty() {
+        return Ok(loaded);
+    }
+    let mut log =
+        acknowledged.map(|path| File::options().append(true).create(true).open(path)).transpose().context("the log of acknowledged rows")?;
+    let (sensors, daily) = (store.table(SENSORS)?, store.table(DAILY)?);
+    let progress = progress_bar(observations.len(), found);
+    let began = Instant::now();
+    for batch in rest.chunks(BATCH_ROWS) {
+        write(&sensors, batch.iter().map(|observation| put_of(observation).into()))?;
+        write(&daily, batch.iter().map(|observation| count_of(observation).into()))?;
+        loaded.cells += batch.iter().map(|observation| observation.values.len()).sum::<usize>();
+        progress.inc(batch.len() as u64);
+        let done = usize::try_from(progress.position()).unwrap_or(usize::MAX);
+        notes.put(Put::new("weather").add("load", "rows", done.to_string()))?;
+        if let Some(log) = &mut log {
+            let keys: String = batch.iter().map(|observation| row_key(&observation.station, observation.time_ms) + "\n").collect();
+            log.write_all(keys.as_bytes()).context("the log of acknowledged rows")?;
+        }
+    }
+    loaded.time = began.elapsed();
+    progress.finish_and_clear();
+    for table in [SENSORS, DAILY] {
+        store.flush(&table.parse()?)?;
+    }
+    Ok(loaded)
+}
+
+/// Whether all tables were there. The table of notes comes first: with it the others are known to be ours.
+fn create_tables(store: &Store) -> anyhow::Result<bool> {
+    let name = |table: &str| table.parse::<TableName>();
+    let missing = |table: &str| anyhow::Ok(!store.has_table(&name(table)?));
+    if missing(NOTES)? {
+        for table in [SENSORS, DAILY] {
+            if !missing(table)? {
+                bail!("table {table} is there already and was not made by the demo; give the demo a directory of its own with --data");
+            }
+        }
+        let families = ["load", "probe"].map(FamilyDescriptor::new);
+        store.create_table(families.into_iter().fold(TableDescriptor::new(name(NOTES)?), TableDescriptor::family), &[])?;
+    }
+    let fresh = missing(SENSORS)? || missing(DAILY)?;
+    if fresh {
+        // Whatever an earlier run noted was about tables that have gone.
+        store.table(NOTES)?.put(Put::new("weather").add("load", "rows", "0"))?;
+    }
+    if missing(SENSORS)? {
+        // One region for each station: nobody's rows queue behind another's.
+        let table = TableDescriptor::new(name(SENSORS)?).family(FamilyDescriptor::new("data").versions(5));
+        store.create_table(table, &[b"JFK", b"LGA"])?;
+    }
+    if missing(DAILY)? {
+        let families = ["count", "seen"].map(FamilyDescriptor::new);
+        store.create_table(families.into_iter().fold(TableDescriptor::new(name(DAILY)?), TableDescriptor::family), &[])?;
+    }
+    Ok(!fresh)
+}
+
+fn rows_noted(notes: &StoreTable) -> anyhow::Result<usize> {
+    let row = notes.get(Get::new("weather").column("load", "rows"))?;
+    let Some(rows) = row.value("load", "rows") else { return Ok(0) };
+    std::str::from_utf8(rows).ok().and_then(|rows| rows.parse().ok()).with_context(|| {
+        format!(
+            "table {NOTES}: row weather, column load:rows is {:?}, which is no number; start over in another directory with --data",
+            rows.escape_ascii()
+        )
+    })
+}
+
+/// An observation as a row. The timestamp is that of the observation: putting it twice is putting it once.
+pub(crate) fn put_of(observation: &Observation) -> Put {
+    let put = Put::new(row_key(&observation.station, observation.time_ms));
+    observation.values.iter().fold(put, |put, (field, value)| put.add_at("data", field, observation.time_ms, value))
+}
+
+/// Counts an observation in the row of its day, unless its hour is marked as counted.
+fn count_of(observation: &Observation) -> CheckAndMutate {
+    let time = jiff::Timestamp::from_millisecond(observation.time_ms).unwrap_or_default();
+    let (day, hour) = (time.strftime("%Y-%m-%d").to_string(), time.strftime("%H").to_string());
+    let row = day_key(&observation.station, &day);
+    let mut counts = Increment::new(row.clone()).add("count", "observations", 1);
+    if observation.number("temp").is_some_and(|fahrenheit| fahrenheit <= 32.0) {
+        counts = counts.add("count", "freezing", 1);
+    }
+    if observation.number("precip").is_some_and(|inches| inches > 0.0) {
+        counts = counts.add("count", "wet", 1);
+    }
+    counts.return_results = false;
+    let mark = Put::new(row.clone()).add_at("seen", &hour, observation.time_ms, "");
+    CheckAndMutate::if_absent(row.clone(), "seen", hour, RowMutations::new(row).then(mark).then(counts))
+}
+
+/// The key of a day's counters.
+pub(crate) fn day_key(station: &str, day: &str) -> String {
+    format!("{station}_{day}")
+}
+
+fn write(table: &StoreTable, ops: impl Iterator<Item = RowOp>) -> anyhow::Result<()> {
+    for result in table.batch(ops.collect())? {
+        result?;
+    }
+    Ok(())
+}
+
+/// Draws nothing when the output is no terminal.
+fn progress_bar(rows: usize, found: usize) -> ProgressBar {
+    let style =
+        ProgressStyle::with_template("loading {bar:50} {human_pos} of {human_len} rows, {per_sec}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(rows as u64).with_style(style).with_position(found as u64)
+}

@@ -1,0 +1,42 @@
+//! Verifies store files and says of each that it is sound, or what is wrong with it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use halite_engine::hfile::Verified;
+
+use super::open;
+use crate::text_table::{grouped, size};
+
+/// Writes one line for each file. Fails if one of them is not sound.
+///
+/// # Errors
+/// The output's.
+pub(crate) fn write(out: &mut impl Write, files: &[PathBuf]) -> anyhow::Result<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
+    for file in files {
+        match verify(file) {
+            Ok(line) => writeln!(out, "{}: {line}", file.display())?,
+            Err(error) => {
+                code = ExitCode::FAILURE;
+                writeln!(out, "{error:#}")?;
+            }
+        }
+    }
+    Ok(code)
+}
+
+fn verify(file: &Path) -> anyhow::Result<String> {
+    let reader = open(file)?;
+    let Verified { cells, rows, blocks, bloom_look_ups } = reader.verify()?;
+    let filter = if bloom_look_ups == 0 { "no bloom filter".to_owned() } else { format!("{} bloom look-ups", grouped(bloom_look_ups)) };
+    Ok(format!(
+        "ok: {} cells in {} rows, {} blocks, {} index levels, {filter}, {}",
+        grouped(cells),
+        grouped(rows),
+        grouped(blocks.len() as u64),
+        reader.trailer().index_levels,
+        size(reader.bytes())
+    ))
+}

@@ -1,0 +1,169 @@
+//! What a store file says about itself, in words.
+
+use std::io::{self, Write};
+
+use halite_engine::hfile::{BlockKind, BlockSummary, DirectBlocks, Reader, info_key};
+use halite_types::BloomType;
+use halite_types::cell::{key_family, key_qualifier, key_row, key_timestamp};
+use halite_types::key::print_bytes;
+
+use super::hex;
+use crate::text_table::{TextTable, grouped, size};
+
+/// Facts that are shown in words and so need no second line with their bytes.
+const TOLD: [&str; 19] = [
+    info_key::AVERAGE_KEY_LENGTH,
+    info_key::AVERAGE_VALUE_LENGTH,
+    info_key::BLOOM_PARAMETER,
+    info_key::BLOOM_TYPE,
+    info_key::COMPACTED_FROM,
+    info_key::CREATED,
+    info_key::DATA_BLOCK_ENCODING,
+    info_key::DELETE_FAMILY_COUNT,
+    info_key::EARLIEST_PUT,
+    info_key::KEY_OF_BIGGEST_CELL,
+    info_key::KEY_VALUE_VERSION,
+    info_key::LAST_KEY,
+    info_key::LENGTH_OF_BIGGEST_CELL,
+    info_key::MAJOR_COMPACTION,
+    info_key::MAX_CELL_SEQUENCE_ID,
+    info_key::MAX_SEQUENCE_ID,
+    info_key::MAX_TAGS_LENGTH,
+    info_key::TAGS_COMPRESSED,
+    info_key::TIME_RANGE,
+];
+
+/// Writes trailer, file info and a census of the blocks.
+///
+/// # Errors
+/// Damage, a failed read, or the output's.
+pub(crate) fn write(out: &mut impl Write, reader: &Reader) -> anyhow::Result<()> {
+    let blocks = reader.walk_blocks()?;
+    let mid_key = reader.mid_key(&DirectBlocks)?;
+    write_facts(out, &file_facts(reader, mid_key.as_deref()))?;
+    writeln!(out, "\nINDEX AND FILTERS")?;
+    write_facts(out, &index_facts(reader, &blocks))?;
+    writeln!(out, "\nBLOCKS")?;
+    for line in census(&blocks).lines() {
+        writeln!(out, "  {line}")?;
+    }
+    let mut others = reader.info().iter().filter(|(name, _)| !TOLD.iter().any(|told| told.as_bytes() == *name)).peekable();
+    if others.peek().is_some() {
+        writeln!(out, "\nOTHER FILE INFO")?;
+    }
+    for (name, value) in others {
+        writeln!(out, "  {} = {}", print_bytes(name), hex(value))?;
+    }
+    Ok(())
+}
+
+type Facts = Vec<(&'static str, String)>;
+
+fn write_facts(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
+    facts.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<16}{value}"))
+}
+
+fn file_facts(reader: &Reader, mid_key: Option<&[u8]>) -> Facts {
+    let (trailer, info) = (reader.trailer(), reader.info());
+    let average = |key: &str| info.int(key).map_or_else(|| "?".to_owned(), |length| length.to_string());
+    let mut facts: Facts = vec![
+        ("file", reader.path().to_owned()),
+        ("size", format!("{} ({} bytes); {} uncompressed", size(reader.bytes()), grouped(reader.bytes()), size(trailer.total_uncompressed_bytes))),
+        ("format", format!("HFile v3, compression {}, cells {}", trailer.compression.name(), cell_layout(reader))),
+        ("order", trailer.comparator.class_name().to_owned()),
+        ("cells", grouped(reader.entry_count())),
+        ("average cell", format!("key {} bytes, value {} bytes", average(info_key::AVERAGE_KEY_LENGTH), average(info_key::AVERAGE_VALUE_LENGTH))),
+    ];
+    let keys = [
+        ("first key", reader.first_key()),
+        ("middle key", mid_key),
+        ("last key", reader.last_key()),
+        ("biggest cell", info.get(info_key::KEY_OF_BIGGEST_CELL)),
+    ];
+    facts.extend(keys.into_iter().filter_map(|(name, key)| Some((name, print_key(key?)))));
+    facts.extend(reader.time_range().map(|range| ("timestamps", format!("{} to {}", time(*range.start()), time(*range.end())))));
+    facts.extend(reader.earliest_put_timestamp().map(|earliest| ("earliest put", time(earliest))));
+    facts.extend(reader.delete_family_count().map(|count| ("family deletes", grouped(count))));
+    facts.extend(reader.max_sequence_id().map(|id| ("sequence id", id.to_string())));
+    facts.extend(reader.created_ms().filter(|&created| created > 0).map(|created| ("written", time(created))));
+    facts.push(("made by", origin(reader)));
+    facts
+}
+
+fn cell_layout(reader: &Reader) -> String {
+    let tags = reader.max_tags_bytes().map_or_else(|| "without tags".to_owned(), |most| format!("with tags of up to {most} bytes"));
+    let sequence =
+        if reader.has_sequence_ids() { format!("sequence ids up to {}", reader.max_cell_sequence_id()) } else { "no sequence ids".to_owned() };
+    format!("{tags}, {sequence}")
+}
+
+fn origin(reader: &Reader) -> String {
+    let from = reader.info().compacted_from();
+    if reader.is_bulk_loaded() {
+        "bulk load".to_owned()
+    } else if reader.is_major() {
+        format!("major compaction of {} files", from.len())
+    } else if !from.is_empty() {
+        format!("minor compaction of {}", from.join(", "))
+    } else if reader.max_sequence_id().is_some() {
+        "flush".to_owned()
+    } else {
+        "unknown".to_owned()
+    }
+}
+
+fn index_facts(reader: &Reader, blocks: &[BlockSummary]) -> Facts {
+    let trailer = reader.trailer();
+    let bloom = match reader.bloom_type() {
+        BloomType::None => "none".to_owned(),
+        BloomType::Row => "of rows".to_owned(),
+        BloomType::RowCol => "of rows and columns".to_owned(),
+        BloomType::RowPrefix(bytes) => format!("of row prefixes of {bytes} bytes"),
+    };
+    let has_delete_bloom = blocks.iter().any(|block| block.kind == BlockKind::DeleteFamilyBloomMeta);
+    vec![
+        (
+            "data index",
+            format!("{} levels, {} entries in the root, {}", trailer.index_levels, trailer.data_index_count, size(trailer.uncompressed_index_bytes)),
+        ),
+        ("bloom filter", bloom),
+        ("delete filter", if has_delete_bloom { "of rows with family deletes" } else { "none" }.to_owned()),
+    ]
+}
+
+/// How many blocks there are of each kind, and how large they are.
+fn census(blocks: &[BlockSummary]) -> TextTable {
+    let mut table = TextTable::new(&["kind", ">blocks", ">on disk", ">uncompressed", ">largest", "checksum"]);
+    for kind in BlockKind::ALL {
+        let of_kind: Vec<_> = blocks.iter().filter(|block| block.kind == kind).collect();
+        let Some(first) = of_kind.first() else { continue };
+        let on_disk = of_kind.iter().map(|block| u64::from(block.pointer.on_disk_bytes));
+        let largest = on_disk.clone().max().unwrap_or(0);
+        let uncompressed = of_kind.iter().map(|block| block.uncompressed_bytes).sum();
+        table.row([
+            kind.name().to_owned(),
+            grouped(of_kind.len() as u64),
+            size(on_disk.sum()),
+            size(uncompressed),
+            size(largest),
+            first.checksum.name().to_owned(),
+        ]);
+    }
+    table
+}
+
+/// A flat key as row, column and timestamp.
+fn print_key(key: &[u8]) -> String {
+    let column = format!("{}:{}", print_bytes(key_family(key)), print_bytes(key_qualifier(key)));
+    match key_timestamp(key) {
+        // What an index key has when it only separates two blocks.
+        i64::MAX => format!("{} {column}", print_bytes(key_row(key))),
+        timestamp => format!("{} {column} at {timestamp}", print_bytes(key_row(key))),
+    }
+}
+
+/// A timestamp as a number and, if it is one of our times, as a date.
+fn time(milliseconds: i64) -> String {
+    let date = jiff::Timestamp::from_millisecond(milliseconds).ok().filter(|_| milliseconds > 0);
+    date.map_or_else(|| milliseconds.to_string(), |date| format!("{milliseconds} ({date:.0})"))
+}

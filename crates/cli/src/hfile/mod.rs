@@ -1,0 +1,38 @@
+//! Looking into single store files, without a store around them.
+
+pub(crate) mod check;
+pub(crate) mod dump;
+pub(crate) mod info;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use halite_engine::env::Fs as _;
+use halite_engine::env::os::OsFs;
+use halite_engine::hfile::Reader;
+
+/// Opens a store file anywhere on the disk.
+///
+/// # Errors
+/// The operating system's, or what is wrong with the file.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Arc<Reader>> {
+    let name = path.file_name().and_then(OsStr::to_str).with_context(|| format!("store file {}: give the path of a file", path.display()))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = OsFs::new(folder).and_then(|folder| folder.open(name)).with_context(|| format!("store file {}", path.display()))?;
+    Ok(Arc::new(Reader::open(file, &path.display().to_string())?))
+}
+
+/// Bytes as hex digits.
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

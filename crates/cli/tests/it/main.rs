@@ -1,0 +1,4 @@
+//! The `halite` command as a process.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod demo;
