@@ -43,6 +43,9 @@ fn main() -> ExitCode {
 fn compare(arguments: &Arguments) -> Result<()> {
     let mut report = Report::default();
     println!("{}", arguments.headline());
+    if let Some(warning) = usage::busy_warning() {
+        println!("{warning}");
+    }
     for run in 0..arguments.runs {
         for &workload in &arguments.workloads {
             for turn in 0..arguments.engines.len() {

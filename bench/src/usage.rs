@@ -40,6 +40,15 @@ pub(crate) fn resident_bytes() -> Result<u64> {
     Ok(field("/proc/self/status", "VmRSS:")? * 1024)
 }
 
+/// What to say if other processes keep this machine busy: they take time from every rate, and not evenly.
+pub(crate) fn busy_warning() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let cores = std::thread::available_parallelism().ok()?.get();
+    let text = format!("warning: load {load:.1} on {cores} cores before the first run; compare processor times, the rates are not to be trusted");
+    (load > cores as f64 / 2.0).then_some(text)
+}
+
 /// Waits until the engine's own threads have nothing left to do: until this process is idle for a while.
 pub(crate) fn settle() -> Result<()> {
     const LOOK: Duration = Duration::from_millis(50);

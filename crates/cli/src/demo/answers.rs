@@ -32,8 +32,8 @@ pub(crate) struct Answers<'a, W> {
 
 /// What a read took, by the regions' own counters.
 struct Cost {
-    /// The table, and how many rows it has.
-    table: String,
+    /// How many rows the table has, if that is worth saying.
+    of: String,
     examined: u64,
     returned: u64,
     time: Duration,
@@ -156,14 +156,14 @@ impl<W: Write> Answers<'_, W> {
         let answer = read()?;
         let time = began.elapsed();
         let after = counters();
-        let table = if table == SENSORS { format!("the {} of {table}", grouped(self.rows as u64)) } else { table.to_owned() };
-        Ok((answer, Cost { table, examined: after.0 - before.0, returned: after.1 - before.1, time }))
+        let of = if table == SENSORS { format!(" of the table's {}", grouped(self.rows as u64)) } else { String::new() };
+        Ok((answer, Cost { of, examined: after.0 - before.0, returned: after.1 - before.1, time }))
     }
 
     fn range(&mut self, range: &str, cost: &Cost) -> anyhow::Result<()> {
         self.page.note("range", range)?;
-        let Cost { table, examined, returned, time } = cost;
-        let text = format!("{examined} examined of {table}, {returned} returned, in {:.2} ms", time.as_secs_f64() * 1e3);
+        let Cost { of, examined, returned, time } = cost;
+        let text = format!("{examined}{of} examined, {returned} returned, in {:.2} ms", time.as_secs_f64() * 1e3);
         self.page.note("rows", &text)?;
         Ok(())
     }

@@ -138,7 +138,8 @@ fn count_of(observation: &Observation) -> CheckAndMutate {
         counts = counts.add("count", "wet", 1);
     }
     counts.return_results = false;
-    let mark = Put::new(row.clone()).add_at("seen", &hour, observation.time_ms, "");
+    // Not an empty value: to a condition, as in HBase, a column with one does not exist.
+    let mark = Put::new(row.clone()).add_at("seen", &hour, observation.time_ms, "1");
     CheckAndMutate::if_absent(row.clone(), "seen", hour, RowMutations::new(row).then(mark).then(counts))
 }
 

@@ -31,12 +31,15 @@ fn verify(file: &Path) -> anyhow::Result<String> {
     let reader = open(file)?;
     let Verified { cells, rows, blocks, bloom_look_ups } = reader.verify()?;
     let filter = if bloom_look_ups == 0 { "no bloom filter".to_owned() } else { format!("{} bloom look-ups", grouped(bloom_look_ups)) };
+    let levels = match reader.trailer().index_levels {
+        1 => "1 level".to_owned(),
+        levels => format!("{levels} levels"),
+    };
     Ok(format!(
-        "ok: {} cells in {} rows, {} blocks, {} index levels, {filter}, {}",
+        "ok: {} cells in {} rows, {} blocks, an index of {levels}, {filter}, {}",
         grouped(cells),
         grouped(rows),
         grouped(blocks.len() as u64),
-        reader.trailer().index_levels,
         size(reader.bytes())
     ))
 }

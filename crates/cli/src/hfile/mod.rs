@@ -20,7 +20,9 @@ use halite_engine::hfile::Reader;
 pub(crate) fn open(path: &Path) -> anyhow::Result<Arc<Reader>> {
     let name = path.file_name().and_then(OsStr::to_str).with_context(|| format!("store file {}: give the path of a file", path.display()))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = OsFs::new(folder).and_then(|folder| folder.open(name)).with_context(|| format!("store file {}", path.display()))?;
+    let file = OsFs::new(folder)
+        .and_then(|folder| folder.open(name))
+        .with_context(|| format!("store file {}: give the path of a file in data/NAMESPACE/TABLE/REGION/FAMILY/", path.display()))?;
     Ok(Arc::new(Reader::open(file, &path.display().to_string())?))
 }
 

@@ -64,11 +64,11 @@ fn a_check_says_ok_or_what_is_wrong_and_where() {
         (code == ExitCode::SUCCESS, String::from_utf8(out).unwrap())
     };
     let (ok, said) = run(&[sample("tiny-none")]);
-    assert!(ok && said.ends_with("tiny-none.hfile: ok: 5 cells in 3 rows, 6 blocks, 1 index levels, 5 bloom look-ups, 5.0 KiB\n"), "{said}");
+    assert!(ok && said.ends_with("tiny-none.hfile: ok: 5 cells in 3 rows, 6 blocks, an index of 1 level, 5 bloom look-ups, 5.0 KiB\n"), "{said}");
     let (ok, said) = run(&[sample("bloom-row"), damaged, folder.path().join("missing")]);
     assert!(!ok, "{said}");
     let lines: Vec<&str> = said.lines().collect();
     assert!(lines[0].contains("bloom-row.hfile: ok: ") && lines[0].contains(" bloom look-ups"), "{said}");
     assert!(lines[1].contains("damaged: data block at 0: CRC32C of its bytes") && lines[1].contains("restore it"), "{said}");
-    assert!(lines[2].contains("missing: No such file"), "{said}");
+    assert!(lines[2].contains("missing: give the path of a file in data/NAMESPACE/TABLE/REGION/FAMILY/: No such file"), "{said}");
 }
