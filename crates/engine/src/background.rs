@@ -70,13 +70,20 @@ impl Background {
         list.regions.push(Arc::downgrade(region));
     }
 
-    /// A region's memstores take this much.
-    pub(crate) fn note_memstore(&self, region: &Region, bytes: u64) {
-        let before = region.noted_bytes.swap(bytes, Ordering::Relaxed);
-        if bytes >= before {
-            self.memstore_bytes.fetch_add(bytes - before, Ordering::Relaxed);
-        } else {
-            self.memstore_bytes.fetch_sub(before - bytes, Ordering::Relaxed);
+    /// Looks how much a region's memstores take now.
+    pub(crate) fn note_memstore(&self, region: &Region) {
+        loop {
+            let bytes = region.memstore_bytes() as u64;
+            let before = region.noted_bytes.swap(bytes, Ordering::SeqCst);
+            if bytes >= before {
+                self.memstore_bytes.fetch_add(bytes - before, Ordering::Relaxed);
+            } else {
+                self.memstore_bytes.fetch_sub(before - bytes, Ordering::Relaxed);
+            }
+            // A flush may have ended between the look and the note; an old figure would stay for good.
+            if region.memstore_bytes() as u64 == bytes {
+                return;
+            }
         }
     }
 
@@ -94,14 +101,21 @@ impl Background {
         }
     }
 
+    /// Asks for flushes of these regions.
+    pub(crate) fn request_flushes(&self, regions: impl Iterator<Item = Arc<Region>>) {
+        let mut list = self.list();
+        regions.for_each(|region| list.add_flush(region));
+        drop(list);
+        self.added.notify_all();
+    }
+
     /// Asks for a flush of the region with the largest memstores, unless one is under way.
     pub(crate) fn request_largest_flush(&self) {
         let mut list = self.list();
         if list.flushing > 0 || !list.flushes.is_empty() {
             return;
         }
-        let largest = list.regions.iter().filter_map(Weak::upgrade).max_by_key(|region| region.active_bytes());
-        if let Some(region) = largest {
+        if let Some(region) = list.largest() {
             list.add_flush(region);
             drop(list);
             self.added.notify_all();
@@ -118,14 +132,21 @@ impl Background {
         }
     }
 
-    /// Waits until `is_full` is false, or does the flush where there are no threads.
-    pub(crate) fn wait_for_room(&self, region: &Region, is_full: impl Fn() -> bool) -> Result<()> {
+    /// Waits until neither the region nor everything together is full, or does the flush where there are no threads.
+    pub(crate) fn wait_for_room(&self, region: &Region, is_region_full: impl Fn() -> bool, is_all_full: impl Fn() -> bool) -> Result<()> {
         if !self.threads.load(Ordering::Acquire) {
-            return region.flush().map(|_| ());
+            let largest = if is_region_full() { None } else { self.list().largest() };
+            return largest.as_deref().unwrap_or(region).flush().map(|_| ());
         }
+        let is_full = || is_region_full() || is_all_full();
         let mut seen = self.list().flushes_ended;
         while is_full() {
-            self.request_flush(region);
+            // The region may hold next to nothing of what is too much in all.
+            if is_region_full() {
+                self.request_flush(region);
+            } else {
+                self.request_largest_flush();
+            }
             let mut list = self.list();
             while list.flushes_ended == seen && !list.closing {
                 list = self.flushed.wait(list).expect("nothing panics while it holds the list of work");
@@ -198,6 +219,11 @@ impl Background {
 }
 
 impl List {
+    /// The region with the largest memstores, those included whose flush has failed.
+    fn largest(&self) -> Option<Arc<Region>> {
+        self.regions.iter().filter_map(Weak::upgrade).max_by_key(|region| region.memstore_bytes())
+    }
+
     fn add_flush(&mut self, region: Arc<Region>) {
         if !region.flush_requested.swap(true, Ordering::AcqRel) {
             self.flushes.push_back(region);

@@ -49,18 +49,17 @@ impl Shared {
     /// `Busy` when flushing failed: the text says why.
     pub(crate) fn admit(&self, region: &Region) -> Result<()> {
         let most = self.flush_bytes(region).saturating_mul(self.options.memstore_block_multiplier);
-        let is_full =
-            || region.memstore_bytes() as u64 >= most || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes / 2 * 3;
-        if !is_full() {
+        let is_region_full = || region.memstore_bytes() as u64 >= most;
+        let is_all_full = || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes / 2 * 3;
+        if !is_region_full() && !is_all_full() {
             return Ok(());
         }
-        self.background.wait_for_room(region, is_full)
+        self.background.wait_for_room(region, is_region_full, is_all_full)
     }
 
     /// Asks for a flush of the region if its memstores have grown enough.
     pub(crate) fn note_write(&self, region: &Region) {
-        let bytes = region.memstore_bytes() as u64;
-        self.background.note_memstore(region, bytes);
+        self.background.note_memstore(region);
         // What is being flushed already does not ask for another flush.
         if region.active_bytes() as u64 >= self.flush_bytes(region) {
             self.background.request_flush(region);

@@ -43,7 +43,8 @@ impl Shared {
         loop {
             if let Some(work) = queue.work.pop_front() {
                 drop(queue);
-                work();
+                // Whoever waits is told by the dropped sender; the thread goes on with the rest.
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
                 queue = self.queue();
             } else if queue.closed {
                 return;
@@ -145,5 +146,10 @@ mod tests {
         for (i, answer) in answers.into_iter().enumerate() {
             assert_eq!(halite_types::block_on(answer).unwrap(), i * 2);
         }
+        for _ in 0..2 * THREADS_MAX {
+            let failed: Result<()> = halite_types::block_on(pool.run(|| panic!("a test's panic")));
+            assert_eq!(failed.unwrap_err().kind(), ErrorKind::Stopped);
+        }
+        assert_eq!(halite_types::block_on(pool.run(|| Ok(7))).unwrap(), 7);
     }
 }

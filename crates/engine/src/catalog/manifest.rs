@@ -10,7 +10,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
@@ -111,6 +111,24 @@ pub(crate) fn no_table(name: &TableName) -> Error {
 pub(crate) struct Manifest {
     env: Env,
     catalog: Mutex<Arc<Catalog>>,
+    fate: Arc<Fate>,
+}
+
+/// Whether it is known which manifest the next opening will find. A sync of the new name that failed leaves the old one
+/// or the new one: from then on nothing changes any more, and no file that either of them names is removed.
+#[derive(Debug, Default)]
+pub(crate) struct Fate(OnceLock<Error>);
+
+impl Fate {
+    /// The failure that made it unknown, if there was one.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.0.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Whether files that the manifest does not name may be removed.
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.get().is_none()
+    }
 }
 
 impl Manifest {
@@ -129,12 +147,12 @@ impl Manifest {
         let mut bytes = vec![0; length];
         file.read_exact_at(&mut bytes, 0).map_err(failed)?;
         let catalog = decode(&bytes).map_err(|error| error.at(format!("manifest {name}")))?;
-        Ok(Some(Self { env: env.clone(), catalog: Mutex::new(Arc::new(catalog)) }))
+        Ok(Some(Self { env: env.clone(), catalog: Mutex::new(Arc::new(catalog)), fate: Arc::default() }))
     }
 
     /// Writes the first manifest of a new store.
     pub(crate) fn create(env: &Env, catalog: Catalog) -> Result<Self> {
-        let manifest = Self { env: env.clone(), catalog: Mutex::new(Arc::new(catalog)) };
+        let manifest = Self { env: env.clone(), catalog: Mutex::new(Arc::new(catalog)), fate: Arc::default() };
         let first = manifest.current();
         manifest.write(&first)?;
         Ok(manifest)
@@ -145,9 +163,16 @@ impl Manifest {
         Arc::clone(&self.catalog.lock().expect("nothing panics while it holds the catalog"))
     }
 
-    /// Changes the catalog: when this returns, the change is durable; when it fails, nothing has changed.
+    /// Whether the manifest on the disk is known.
+    pub(crate) fn fate(&self) -> &Arc<Fate> {
+        &self.fate
+    }
+
+    /// Changes the catalog: when this returns, the change is durable; when it fails, nothing has changed, or [`Fate`] is
+    /// unknown and everything stops.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
         let mut current = self.catalog.lock().expect("nothing panics while it holds the catalog");
+        self.fate.check()?;
         let mut next = Catalog::clone(&current);
         let answer = change(&mut next)?;
         self.write(&next)?;
@@ -166,7 +191,13 @@ impl Manifest {
         file.sync().map_err(failed)?;
         drop(file);
         fs.rename(MANIFEST_TEMPORARY, MANIFEST).map_err(failed)?;
-        fs.sync_dir(HALITE).map_err(failed)
+        fs.sync_dir(HALITE).map_err(|error| {
+            let error = failed(error);
+            let text =
+                format!("{}; it is not known whether the change is durable: close the store, mend the cause and open it again", error.message());
+            let error = Error::new(ErrorKind::Stopped, text).with_source(error);
+            self.fate.0.get_or_init(|| error).clone()
+        })
     }
 }
 

@@ -4,4 +4,4 @@ pub(crate) mod layout;
 pub(crate) mod manifest;
 pub(crate) mod messages;
 
-pub(crate) use manifest::{Catalog, FileEntry, Manifest, NamespaceEntry, RegionEntry, TableEntry};
+pub(crate) use manifest::{Catalog, Fate, FileEntry, Manifest, NamespaceEntry, RegionEntry, TableEntry};

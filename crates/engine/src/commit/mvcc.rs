@@ -6,23 +6,25 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The two marks of a region.
+/// The two marks of a region. The log may have kept its promise before the last cell is in the memstore, so readers see
+/// up to the lower one.
 #[derive(Debug)]
 pub(crate) struct Mvcc {
     /// Newest sequence id whose cells are in the memstore.
     applied: AtomicU64,
-    /// Newest sequence id that readers see.
-    read_point: AtomicU64,
+    /// Newest sequence id for which the log has kept its promise.
+    kept: AtomicU64,
 }
 
 impl Mvcc {
     /// A region whose newest sequence id is `last`.
     pub(crate) fn new(last: u64) -> Self {
-        Self { applied: AtomicU64::new(last), read_point: AtomicU64::new(last) }
+        Self { applied: AtomicU64::new(last), kept: AtomicU64::new(last) }
     }
 
+    /// Newest sequence id that readers see.
     pub(crate) fn read_point(&self) -> u64 {
-        self.read_point.load(Ordering::Acquire)
+        self.kept.load(Ordering::Acquire).min(self.applied())
     }
 
     pub(crate) fn applied(&self) -> u64 {
@@ -47,7 +49,7 @@ impl Mvcc {
 
     /// The log has kept its promise for everything up to `sequence`.
     pub(crate) fn complete(&self, sequence: u64) {
-        self.read_point.fetch_max(sequence, Ordering::AcqRel);
+        self.kept.fetch_max(sequence, Ordering::AcqRel);
     }
 
     /// A write read back from the log at opening: it was durable before.

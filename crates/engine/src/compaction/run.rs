@@ -14,9 +14,11 @@ impl Region {
     /// Compacts every store, or that of one family, as asked. Minor does what the policy finds worth doing.
     ///
     /// # Errors
-    /// `NoSuchFamily`, a full disk, a failed read or write; nothing is lost.
+    /// `NoSuchRegion`, `NoSuchFamily`, a full disk, a failed read or write; nothing is lost.
     pub fn compact(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
         let _compaction = self.lock_compaction();
+        // Its files are others' now.
+        self.check_open()?;
         self.compact_locked(family, kind)
     }
 
@@ -48,6 +50,7 @@ impl Region {
     /// As [`Region::compact`].
     pub fn compact_retaining_deletes(&self) -> Result<()> {
         let _compaction = self.lock_compaction();
+        self.check_open()?;
         for index in 0..self.snapshot().families.len() {
             if let Some(expired @ Plan::Drop(_)) = self.compaction_plan(index) {
                 self.compact_store(index, &expired)?;

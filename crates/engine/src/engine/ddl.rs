@@ -146,23 +146,21 @@ impl Engine {
         }
         self.write_table_info(&descriptor, version)?;
         let regions = table.regions();
-        let locks: Vec<_> = regions.iter().map(|region| (region.lock_compaction(), region.lock_maintenance())).collect();
-        for region in regions.iter() {
-            // The log must not bring back cells of a family that goes now and may come again.
-            region.flush_maintained()?;
-        }
-        self.shared.manifest.change(|catalog| {
-            let entry = catalog.table_mut(&name)?;
-            entry.descriptor = Arc::clone(&descriptor);
-            entry.version = version;
-            for region in &mut entry.regions {
-                region.families.retain(|family, _| descriptor.find_family(family).is_some());
-            }
+        Self::without_writers(&table, &regions, || {
+            self.shared.manifest.change(|catalog| {
+                let entry = catalog.table_mut(&name)?;
+                entry.descriptor = Arc::clone(&descriptor);
+                entry.version = version;
+                for region in &mut entry.regions {
+                    region.families.retain(|family, _| descriptor.find_family(family).is_some());
+                }
+                Ok(())
+            })?;
+            regions.iter().for_each(|region| region.alter(&descriptor));
+            table.set_descriptor(Arc::clone(&descriptor));
+            regions.iter().for_each(|region| region.reopen());
             Ok(())
         })?;
-        regions.iter().for_each(|region| region.alter(&descriptor));
-        drop(locks);
-        table.set_descriptor(Arc::clone(&descriptor));
         for info in &infos {
             for family in old.families().filter(|family| descriptor.find_family(family.name()).is_none()) {
                 // The files in it go with their last reader.
@@ -183,17 +181,16 @@ impl Engine {
             return Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled already")));
         }
         let regions = table.regions();
-        for region in regions.iter() {
-            region.flush()?;
-        }
-        self.shared.manifest.change(|catalog| {
-            catalog.table_mut(name)?.enabled = false;
+        Self::without_writers(&table, &regions, || {
+            self.shared.manifest.change(|catalog| {
+                catalog.table_mut(name)?.enabled = false;
+                Ok(())
+            })?;
+            table.set_enabled(false);
+            regions.iter().for_each(|region| region.leave());
             Ok(())
         })?;
-        table.set_enabled(false);
-        for region in regions.iter() {
-            self.close_region(region)?;
-        }
+        regions.iter().for_each(|region| self.shared.background.note_memstore(region));
         let descriptor = self.descriptor(name)?;
         self.swap_tables(|tables| {
             tables.insert(name.clone(), Arc::new(Table::new(Arc::clone(&self.shared), descriptor, false, Vec::new())));
@@ -201,16 +198,21 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes a region out of service with nothing left in memory.
-    pub(super) fn close_region(&self, region: &Region) -> Result<()> {
-        let (_compaction, _maintenance) = (region.lock_compaction(), region.lock_maintenance());
-        region.flush_maintained()?;
-        region.close();
-        // What was written between the two.
-        region.flush_maintained()?;
-        region.leave();
-        self.shared.background.note_memstore(region, 0);
-        Ok(())
+    /// Does `work` while nobody writes to a table's regions, none is compacted, and all their cells are in files: so the
+    /// log can bring nothing back that `work` takes away. Reads go on. When something fails the regions take writes again.
+    fn without_writers(table: &Table, regions: &[Arc<Region>], work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let _locks: Vec<_> = regions.iter().map(|region| (region.lock_compaction(), region.lock_maintenance())).collect();
+        // Most of it while writers still go on.
+        for region in regions {
+            region.flush_maintained()?;
+        }
+        let _changing = table.lock_changing();
+        regions.iter().for_each(|region| region.close());
+        let done = regions.iter().try_for_each(|region| region.flush_maintained().map(|_| ())).and_then(|()| work());
+        if done.is_err() {
+            regions.iter().for_each(|region| region.reopen());
+        }
+        done
     }
 
     /// Puts a table back into service.

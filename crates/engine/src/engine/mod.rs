@@ -115,7 +115,11 @@ impl Engine {
     /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, a full disk or failed write.
     pub fn compact(&self, name: &TableName, family: Option<&Bytes>, kind: CompactionKind) -> Result<()> {
         for region in self.table(name)?.regions().iter() {
-            region.compact(family.map(|family| &family[..]), kind)?;
+            match region.compact(family.map(|family| &family[..]), kind) {
+                // It was split or merged meanwhile; its successors are compacted by themselves.
+                Err(error) if error.kind() == ErrorKind::NoSuchRegion => {}
+                done => done?,
+            }
             self.remove_unused_directories();
         }
         Ok(())
@@ -223,10 +227,9 @@ fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
             let result = region.flush();
             shared.background.flush_ended(&result);
             result?;
-            for number in shared.wal.regions_to_flush(shared.options.wal_segments_max) {
-                if let Some(other) = engine.open_regions().into_iter().find(|region| region.number == number) {
-                    shared.background.request_flush(&other);
-                }
+            let old = shared.wal.regions_to_flush(shared.options.wal_segments_max);
+            if !old.is_empty() {
+                shared.background.request_flushes(engine.open_regions().into_iter().filter(|region| old.contains(&region.number)));
             }
             if region.wants_compaction() {
                 shared.background.request_compaction(&region);

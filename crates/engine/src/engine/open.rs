@@ -1,6 +1,6 @@
 //! Opening a directory: lock, manifest, store files, what a crash left behind, log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -55,7 +55,7 @@ impl Engine {
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id));
         let shared = Arc::new(Shared {
-            files: StoreFiles::new(env.clone()),
+            files: StoreFiles::new(env.clone(), Arc::clone(manifest.fate())),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
             retired_regions: Mutex::new(tree::referred_regions(&catalog)),
@@ -137,20 +137,23 @@ fn open_tables(shared: &Arc<Shared>, catalog: &Catalog) -> Result<BTreeMap<halit
     let mut tables = BTreeMap::new();
     for (name, entry) in &catalog.tables {
         let open = |region| Region::open(shared, Arc::clone(&entry.descriptor), region);
-        let regions = entry.regions.iter().map(open).collect::<Result<Vec<_>>>()?;
+        // A disabled table has all its cells in files, and is opened when it is enabled.
+        let entries = if entry.enabled { &entry.regions[..] } else { &[] };
+        let regions = entries.iter().map(open).collect::<Result<Vec<_>>>()?;
         regions.iter().for_each(|region| shared.background.add_region(region));
         tables.insert(name.clone(), Arc::new(Table::new(Arc::clone(shared), Arc::clone(&entry.descriptor), entry.enabled, regions)));
     }
     Ok(tables)
 }
 
-/// Reads the log back into the memstores, flushing a region on the way when they grow too large.
+/// Reads the log back into the memstores, which take no more than they did before, and asks for flushes where they are
+/// large.
 fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<Table>>, report: &mut OpenReport) -> Result<()> {
     let regions: BTreeMap<u64, Arc<Region>> =
         tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
     let store_id = shared.manifest.current().store_id;
     let recovered = wal::recover(&shared.env, store_id, |write| {
-        // A region that is gone was flushed, split or dropped: its writes have no place any more.
+        // A region that is gone or disabled was flushed, split or dropped: its writes have no place any more.
         match regions.get(&write.region) {
             Some(region) => region.replay(write.sequence, write.cells),
             None => Ok(()),
@@ -158,14 +161,12 @@ fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<T
     })?;
     report.replayed_writes = recovered.writes;
     report.cut_bytes = recovered.cut_bytes;
-    let in_log: Vec<u64> = recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
+    let in_log: BTreeSet<u64> = recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
     shared.wal.resume(recovered);
-    for number in in_log {
-        match regions.get(&number) {
-            Some(region) => shared.wal.release(number, region.flushed_sequence()),
-            None => shared.wal.release(number, u64::MAX),
-        }
-    }
+    let catalog = shared.manifest.current();
+    let flushed: BTreeMap<u64, u64> =
+        catalog.tables.values().flat_map(|table| &table.regions).map(|region| (region.number, region.flushed_sequence)).collect();
+    shared.wal.release_all(in_log.into_iter().map(|number| (number, flushed.get(&number).copied().unwrap_or(u64::MAX))));
     for region in regions.values() {
         shared.note_write(region);
     }

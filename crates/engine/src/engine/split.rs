@@ -147,7 +147,7 @@ impl Engine {
         for region in old {
             region.retire();
             self.shared.wal.release(region.number, u64::MAX);
-            self.shared.background.note_memstore(region, 0);
+            self.shared.background.note_memstore(region);
             let families = descriptor.families().map(|family| layout::family_directory_name(family.name())).collect();
             self.shared.retired_regions.lock().expect("nothing panics while it holds the list").push((
                 name.clone(),

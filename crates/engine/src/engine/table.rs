@@ -91,6 +91,20 @@ impl Table {
         }
     }
 
+    /// The region in which a range with this end ends.
+    fn last_region_before(&self, end: &Bound<Bytes>) -> Result<Arc<Region>> {
+        let regions = self.regions.load();
+        let last = regions.iter().rev().find(|region| match end {
+            Bound::Unbounded => true,
+            Bound::Included(row) => region.info().start <= *row,
+            Bound::Excluded(row) => region.info().start < *row,
+        });
+        match last {
+            Some(region) if self.is_enabled() => Ok(Arc::clone(region)),
+            _ => Err(self.disabled()),
+        }
+    }
+
     #[cold]
     fn disabled(&self) -> Error {
         if self.shared.background.is_closing() {
@@ -113,13 +127,13 @@ impl Table {
     /// # Errors
     /// As [`Region::get`].
     pub fn get_traced(&self, get: &Get, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
-        self.with_region(get.row(), |region| region.get(get, tier, trace))
+        self.with_region(|| self.region_of(get.row()), |region| region.get(get, tier, trace))
     }
 
-    /// Calls `work` with the region of `row`, again with its successor when the region has gone.
-    fn with_region<T>(&self, row: &[u8], work: impl Fn(&Arc<Region>) -> Result<T>) -> Result<T> {
+    /// Calls `work` with the region that `find` gives, again with its successor when the region has gone.
+    fn with_region<T>(&self, find: impl Fn() -> Result<Arc<Region>>, work: impl Fn(&Arc<Region>) -> Result<T>) -> Result<T> {
         for attempt in 1.. {
-            let result = work(&self.region_of(row)?);
+            let result = work(&find()?);
             match &result {
                 Err(error) if is_elsewhere(error) && attempt < LOOKUPS_MAX => self.wait_for_change()?,
                 _ => return result,
@@ -244,8 +258,8 @@ impl TableScanner {
     /// `TableDisabled`, `NoSuchFamily`, damage, a failed read.
     pub fn next_rows(&mut self) -> Result<Vec<Row>> {
         while !self.ended {
-            if self.region.is_none() && !self.open_region()? {
-                break;
+            if self.region.is_none() {
+                self.open_region()?;
             }
             let Some((_, scanner)) = &mut self.region else { break };
             let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), cells_examined: u64::MAX };
@@ -262,33 +276,16 @@ impl TableScanner {
         Ok(Vec::new())
     }
 
-    /// Opens the scanner of the region where the rest of the range begins; false if there is none.
-    fn open_region(&mut self) -> Result<bool> {
-        let scan = &self.scan;
-        let opened = if scan.reverse {
-            let row = self.last_row_wanted()?;
-            self.table.with_region(&row, |region| Ok((Arc::clone(region), region.scan(scan, self.tier)?)))?
-        } else {
-            let row = match &scan.range.start {
-                Bound::Unbounded => Bytes::new(),
-                Bound::Included(row) | Bound::Excluded(row) => row.clone(),
-            };
-            self.table.with_region(&row, |region| Ok((Arc::clone(region), region.scan(scan, self.tier)?)))?
+    /// Opens the scanner of the region where the rest of the range begins.
+    fn open_region(&mut self) -> Result<()> {
+        let (scan, table) = (&self.scan, &self.table);
+        let find = || match &scan.range.start {
+            _ if scan.reverse => table.last_region_before(&scan.range.end),
+            Bound::Unbounded => table.region_of(b""),
+            Bound::Included(row) | Bound::Excluded(row) => table.region_of(row),
         };
-        self.region = Some(opened);
-        Ok(true)
-    }
-
-    /// A row of the region in which the range ends.
-    fn last_row_wanted(&self) -> Result<Bytes> {
-        let regions = self.table.regions();
-        let end = &self.scan.range.end;
-        let last = regions.iter().rev().find(|region| match end {
-            Bound::Unbounded => true,
-            Bound::Included(row) => region.info().start <= *row,
-            Bound::Excluded(row) => region.info().start < *row,
-        });
-        last.map(|region| region.info().start.clone()).ok_or_else(|| self.table.disabled())
+        self.region = Some(table.with_region(find, |region| Ok((Arc::clone(region), region.scan(scan, self.tier)?)))?);
+        Ok(())
     }
 
     /// The region is done: what is left of the range lies beyond it.

@@ -52,6 +52,8 @@ impl Region {
         }
         let wal = &self.shared.wal;
         wal.check()?;
+        // The region may have been split in the manifest that the next opening finds.
+        self.shared.manifest.fate().check()?;
         let settled = self.mvcc.is_settled();
         let sequence = self.mvcc.next();
         let position = match level {

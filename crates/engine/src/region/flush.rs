@@ -66,7 +66,7 @@ impl Region {
         self.shared.add_flushed(files.iter().flatten().map(|file| file.bytes()).sum());
         self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));
         self.shared.wal.release(self.number, frozen.sequence);
-        self.shared.background.note_memstore(self, self.memstore_bytes() as u64);
+        self.shared.background.note_memstore(self);
         self.counters.add_flush();
         Ok(true)
     }

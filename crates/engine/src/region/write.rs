@@ -34,6 +34,9 @@ impl Applied {
 /// Bytes of cells that are committed as one at the most; a larger batch is cut between operations.
 const COMMIT_BYTES_MAX: usize = 16 << 20;
 
+/// Bytes of cells that one operation may write: it is one record of the log.
+const OPERATION_BYTES_MAX: usize = 512 << 20;
+
 /// An operation as cells, not stamped yet.
 struct Prepared {
     at: usize,
@@ -134,6 +137,7 @@ impl Region {
 
     /// Families exist and no cell is too large.
     fn check_cells(&self, cells: &CellsBuilder) -> Result<()> {
+        check_operation_size(cells)?;
         let snapshot = self.state.load();
         for cell in cells {
             snapshot.family_index(cell.family())?;
@@ -224,6 +228,7 @@ impl Region {
             Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now, checked };
         self.gather(op, &mut pending)?;
         pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
+        check_operation_size(&pending.cells)?;
         let row = sorted_row(&pending.result);
         let ticket =
             if pending.cells.is_empty() { self.ticket_for_applied() } else { self.commit(&[&pending.cells], self.level(pending.durability), 1)? };
@@ -380,6 +385,14 @@ struct Checked {
     holds: bool,
     /// The timestamp of the cell that was compared.
     newest: Option<i64>,
+}
+
+fn check_operation_size(cells: &CellsBuilder) -> Result<()> {
+    let bytes = cells.bytes().len();
+    if bytes <= OPERATION_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("the operation writes {bytes} bytes, over the limit of {OPERATION_BYTES_MAX}; write the row in several operations")))
 }
 
 /// Whether an operation can join a batch.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use bytes::Bytes;
 use halite_types::{Error, Result, TableName};
 
-use crate::catalog::{FileEntry, layout};
+use crate::catalog::{Fate, FileEntry, layout};
 use crate::env::Env;
 use crate::hfile::Reader;
 
@@ -28,6 +28,7 @@ impl Clip {
 /// A file on disk with its open reader.
 pub(crate) struct PhysicalFile {
     env: Env,
+    fate: Arc<Fate>,
     path: String,
     /// Tells its blocks in the cache from those of other files.
     pub(crate) id: u64,
@@ -38,7 +39,7 @@ pub(crate) struct PhysicalFile {
 
 impl Drop for PhysicalFile {
     fn drop(&mut self) {
-        if self.entries.load(Ordering::Acquire) == 0 {
+        if self.entries.load(Ordering::Acquire) == 0 && self.fate.is_known() {
             // What stays by mistake is found and removed at the next opening.
             let _ = self.env.fs.remove_file(&self.path);
         }
@@ -86,6 +87,7 @@ impl Drop for StoreFile {
     fn drop(&mut self) {
         if let Some((env, path)) = &self.reference
             && self.retired.load(Ordering::Acquire)
+            && self.physical.fate.is_known()
         {
             let _ = env.fs.remove_file(path);
         }
@@ -95,13 +97,32 @@ impl Drop for StoreFile {
 /// All open files of a store, so that a file and the references to it share one reader.
 pub(crate) struct StoreFiles {
     env: Env,
+    fate: Arc<Fate>,
     next_id: AtomicU64,
-    open: Mutex<HashMap<String, Weak<PhysicalFile>>>,
+    open: Mutex<OpenFiles>,
+}
+
+#[derive(Default)]
+struct OpenFiles {
+    by_path: HashMap<String, Weak<PhysicalFile>>,
+    /// The number of entries at which those of closed files are looked for.
+    prune_at: usize,
+}
+
+impl OpenFiles {
+    fn insert(&mut self, path: String, file: &Arc<PhysicalFile>) {
+        if self.by_path.len() >= self.prune_at {
+            self.by_path.retain(|_, file| file.strong_count() > 0);
+            self.prune_at = self.by_path.len().max(32) * 2;
+        }
+        self.by_path.insert(path, Arc::downgrade(file));
+    }
 }
 
 impl StoreFiles {
-    pub(crate) fn new(env: Env) -> Self {
-        Self { env, next_id: AtomicU64::new(1), open: Mutex::new(HashMap::new()) }
+    /// None are open; removed is what the manifest names no more, while its `fate` is known.
+    pub(crate) fn new(env: Env, fate: Arc<Fate>) -> Self {
+        Self { env, fate, next_id: AtomicU64::new(1), open: Mutex::default() }
     }
 
     /// Opens the file of an entry that is, or is about to be, in the manifest.
@@ -122,7 +143,7 @@ impl StoreFiles {
 
     fn open_physical(&self, path: String) -> Result<Arc<PhysicalFile>> {
         let mut open = self.open.lock().expect("nothing panics while it opens a store file");
-        if let Some(file) = open.get(&path).and_then(Weak::upgrade) {
+        if let Some(file) = open.by_path.get(&path).and_then(Weak::upgrade) {
             return Ok(file);
         }
         let name = format!("{}/{path}", self.env.fs.root());
@@ -133,9 +154,15 @@ impl StoreFiles {
         })?;
         let reader = Arc::new(Reader::open(file, &name)?);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let file = Arc::new(PhysicalFile { env: self.env.clone(), path: path.clone(), id, reader, entries: AtomicU64::new(0) });
-        open.retain(|_, file| file.strong_count() > 0);
-        open.insert(path, Arc::downgrade(&file));
+        let file = Arc::new(PhysicalFile {
+            env: self.env.clone(),
+            fate: Arc::clone(&self.fate),
+            path: path.clone(),
+            id,
+            reader,
+            entries: AtomicU64::new(0),
+        });
+        open.insert(path, &file);
         Ok(file)
     }
 }

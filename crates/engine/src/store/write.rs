@@ -52,7 +52,10 @@ pub(crate) fn write_file(
         fs.remove_file(&temporary).map_err(failed)?;
         return Ok(None);
     }
-    fs.rename(&temporary, &path).map_err(failed)?;
+    if let Err(error) = fs.rename(&temporary, &path) {
+        let _ = fs.remove_file(&temporary);
+        return Err(failed(error));
+    }
     let opened = fs
         .sync_dir(&directory)
         .map_err(failed)

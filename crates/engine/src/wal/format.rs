@@ -208,8 +208,9 @@ pub(crate) fn read_segment<E>(bytes: &[u8], mut each: impl FnMut(Write<'_>) -> R
 /// Whether some whole mark behind `bad` says that what stands at `bad` had been synced before.
 fn synced_behind(bytes: &[u8], bad: usize) -> bool {
     (bad.saturating_add(1)..bytes.len()).any(|at| {
-        // The kind byte rules out nearly every offset before a checksum is computed.
+        // Length and kind rule out nearly every offset before a checksum is computed, and keep it short.
         bytes.get(at.saturating_add(8)) == Some(&KIND_MARK)
+            && u32::from_be_bytes(field(bytes, at)) as usize == MARK_BYTES - 8
             && matches!(read_record(bytes.get(at..).unwrap_or_default()), Ok((Record::Mark(durable), _)) if durable > bad as u64)
     })
 }

@@ -8,8 +8,8 @@
 //! Lock order: a region's commit lock, then `io`, then `buffer`. A failed write or sync is final: nothing is tried
 //! again, every later call fails, and the next opening shows what survived.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
 
@@ -71,8 +71,6 @@ pub(crate) struct Wal {
     /// Bytes written to segments since the store was opened.
     bytes_written: AtomicU64,
     failure: OnceLock<Error>,
-    /// Whether a thread is in [`Wal::run`], or will be.
-    threaded: AtomicBool,
 }
 
 /// Records that have not been written. Positions count bytes appended since the store was opened.
@@ -85,9 +83,19 @@ struct Buffer {
     completions: Vec<Completion>,
     /// Tasks waiting for a position.
     waiters: Vec<Waiter>,
-    /// Whether the log's own thread has something to do, or should end.
+    /// Whether the log's own thread has something to do.
     nudged: bool,
-    closing: bool,
+    thread: Thread,
+}
+
+/// The log's own thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Thread {
+    /// There is none: whoever waits does the work.
+    None,
+    Running,
+    /// It does what is left and ends.
+    Ending,
 }
 
 /// Everything of a region up to a sequence id.
@@ -145,7 +153,7 @@ impl Wal {
                 completions: Vec::new(),
                 waiters: Vec::new(),
                 nudged: false,
-                closing: false,
+                thread: Thread::None,
             }),
             work: Condvar::new(),
             io: Mutex::new(Io {
@@ -160,7 +168,6 @@ impl Wal {
             synced: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
             failure: OnceLock::new(),
-            threaded: AtomicBool::new(false),
         }
     }
 
@@ -270,13 +277,13 @@ impl Wal {
         self.write_group(&mut io, true)
     }
 
-    /// Says that a thread serves tasks with [`Wal::run`].
+    /// Says that a thread is in [`Wal::run`], or will be.
     pub(crate) fn set_threaded(&self) {
-        self.threaded.store(true, Ordering::Release);
+        self.buffer().thread = Thread::Running;
     }
 
-    /// For tasks: whether `position` is reached; if not, `waker` is called when it is. Without a thread to do it, the
-    /// task syncs by itself.
+    /// For tasks: whether `position` is reached; if not, `waker` is called when it is. Where the log has no thread of its
+    /// own, in a simulation or after [`Wal::stop`], the task does the work.
     pub(crate) fn poll_sync(&self, position: u64, fsync: bool, waker: &Waker) -> Poll<Result<()>> {
         if self.is_reached(position, fsync) {
             return Poll::Ready(Ok(()));
@@ -284,10 +291,11 @@ impl Wal {
         if let Err(error) = self.check() {
             return Poll::Ready(Err(error));
         }
-        if !self.threaded.load(Ordering::Acquire) {
+        let mut buffer = self.buffer();
+        if buffer.thread == Thread::None {
+            drop(buffer);
             return Poll::Ready(self.sync_to(position, fsync));
         }
-        let mut buffer = self.buffer();
         buffer.waiters.push(Waiter { position, fsync, waker: waker.clone() });
         self.nudge(&mut buffer);
         drop(buffer);
@@ -318,12 +326,13 @@ impl Wal {
             self.wake_waiters();
             return Err(error);
         }
+        // Before the marks: whoever finds his position reached may read what he wrote.
+        for completion in &completions {
+            completion.mvcc.complete(completion.sequence);
+        }
         self.written.store(end, Ordering::Release);
         if fsync {
             self.synced.store(end, Ordering::Release);
-        }
-        for completion in &completions {
-            completion.mvcc.complete(completion.sequence);
         }
         self.wake_waiters();
         Ok(())
@@ -410,9 +419,16 @@ impl Wal {
 
     /// Everything of `region` up to `sequence` is in store files: segments that nobody needs any more go.
     pub(crate) fn release(&self, region: u64, sequence: u64) {
+        self.release_all(std::iter::once((region, sequence)));
+    }
+
+    /// As [`Wal::release`] for several regions.
+    pub(crate) fn release_all(&self, regions: impl Iterator<Item = (u64, u64)>) {
         let mut io = self.io();
-        let flushed = io.flushed.entry(region).or_default();
-        *flushed = sequence.max(*flushed);
+        for (region, sequence) in regions {
+            let flushed = io.flushed.entry(region).or_default();
+            *flushed = sequence.max(*flushed);
+        }
         self.remove_flushed(&mut io);
     }
 
@@ -429,12 +445,12 @@ impl Wal {
     }
 
     /// The regions whose cells keep the oldest of more than `limit` segments alive.
-    pub(crate) fn regions_to_flush(&self, limit: usize) -> Vec<u64> {
+    pub(crate) fn regions_to_flush(&self, limit: usize) -> HashSet<u64> {
         let io = self.io();
         if io.closed.len() <= limit {
-            return Vec::new();
+            return HashSet::new();
         }
-        let Some(oldest) = io.closed.front() else { return Vec::new() };
+        let Some(oldest) = io.closed.front() else { return HashSet::new() };
         let needed = |(region, sequence): (&u64, &u64)| io.flushed.get(region).is_none_or(|flushed| flushed < sequence).then_some(*region);
         oldest.regions.iter().filter_map(needed).collect()
     }
@@ -450,14 +466,16 @@ impl Wal {
         Ok(())
     }
 
-    /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`].
+    /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`] and the last
+    /// of it.
     pub(crate) fn run(&self) {
         loop {
             let mut buffer = self.buffer();
-            while !buffer.nudged && !buffer.closing {
+            while !buffer.nudged && buffer.thread != Thread::Ending {
                 buffer = self.work.wait(buffer).expect("nothing panics while it holds the log's buffer");
             }
-            if buffer.closing {
+            if !buffer.nudged {
+                buffer.thread = Thread::None;
                 return;
             }
             buffer.nudged = false;
@@ -473,7 +491,11 @@ impl Wal {
 
     /// Ends [`Wal::run`].
     pub(crate) fn stop(&self) {
-        self.buffer().closing = true;
+        let mut buffer = self.buffer();
+        if buffer.thread == Thread::Running {
+            buffer.thread = Thread::Ending;
+        }
+        drop(buffer);
         self.work.notify_all();
     }
 }

@@ -8,8 +8,11 @@
 
 mod admin;
 mod bad_input;
+mod concurrency;
 mod damage;
+mod meanwhile;
 mod reading;
+mod recovery;
 mod restart;
 mod writing;
 

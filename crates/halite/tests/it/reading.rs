@@ -116,3 +116,19 @@ fn a_scan_sees_the_moment_it_began_whatever_happens_meanwhile() {
     assert_eq!(rest, vec![vec!["f:q@1=old".to_owned()]; 49]);
     assert_eq!(table.scan(Scan::all()).count(), 0);
 }
+
+#[test]
+fn a_limit_counts_rows_that_come_in_pieces_once() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    for row in ["a", "b", "c"] {
+        for value in ["old", "new"] {
+            table.put(Put::new(row).add("f", "1", value).add("f", "2", value)).unwrap();
+        }
+    }
+    for (batch, limit, expected) in [(2, 1, "a"), (1, 1, "aa"), (1, 2, "aabb"), (2, 2, "ab"), (3, 2, "ab"), (1, 9, "aabbcc")] {
+        let rows: String =
+            table.scan(Scan::all().batch(batch).limit(limit)).map(|row| String::from_utf8(row.unwrap().key().to_vec()).unwrap()).collect();
+        assert_eq!(rows, expected, "batch {batch}, limit {limit}");
+    }
+}

@@ -1,0 +1,183 @@
+//! Many threads at once: whole rows, one's own writes, room for everybody, and no call that waits for ever.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use halite::{
+    Builder, Cluster, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, Scan, Store, StoreTable, TableDescriptor, TableName,
+};
+use halite_engine::env::Env;
+use halite_engine::env::sim::{Call, Fault, SimEnv};
+
+use crate::{small, store};
+
+fn name() -> TableName {
+    "t".parse().unwrap()
+}
+
+/// What `work` gives; a failure if it takes for ever.
+fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, answer) = mpsc::channel();
+    std::thread::spawn(move || sender.send(work()));
+    answer.recv_timeout(Duration::from_secs(30)).expect("it waits for ever, or has panicked")
+}
+
+#[test]
+fn a_row_larger_than_the_logs_buffer_is_seen_whole_or_not_at_all() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let written = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let columns = 0..40_000;
+            let put = columns.fold(Put::new("r"), |put, i| put.add("f", format!("{i:05}"), "v".repeat(420)));
+            table.put(put).unwrap();
+            written.store(true, Ordering::Release);
+        });
+        loop {
+            let last_look = written.load(Ordering::Acquire);
+            let row = table.get(Get::new("r").column("f", "00000").column("f", "39999")).unwrap();
+            assert_ne!(row.len(), 1, "half a row");
+            if last_look {
+                assert_eq!(row.len(), 2);
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_writer_finds_room_again_when_the_flush_of_another_region_had_failed() {
+    let directory = tempfile::tempdir().unwrap();
+    let sim = SimEnv::new(1);
+    let mut options = small();
+    options.memstore_flush_bytes = 64 << 20;
+    options.memstore_total_bytes = 1 << 20;
+    let env = Env { threads: Env::os(directory.path()).unwrap().threads, ..sim.env() };
+    let store = Builder::new().options(options).open_in(env).unwrap();
+    store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[b"m"]).unwrap();
+    let table = store.table("t").unwrap();
+    sim.fs.inject(Fault::next(Call::Create, ".tmp", std::io::ErrorKind::StorageFull));
+    let large = (0..2000).fold(Put::new("a"), |put, i| put.add("f", i.to_string(), "v".repeat(1000)));
+    table.put(large).unwrap();
+    let failed = store.clone();
+    soon(move || {
+        while failed.engine().flush_failure().is_none() {
+            std::thread::yield_now();
+        }
+    });
+    soon(move || {
+        while let Err(error) = table.put(Put::new("z").add("f", "q", "v")) {
+            assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+        }
+    });
+    drop(store);
+}
+
+#[test]
+fn a_task_is_answered_where_there_are_no_threads() {
+    let store = store(&SimEnv::new(1));
+    let answer = soon(move || halite::block_on(Cluster::table(&store, &name()).apply(vec![Put::new("r").add("f", "q", "v").into()])));
+    assert!(answer.unwrap()[0].is_ok());
+}
+
+const WRITERS: usize = 3;
+const ROUNDS: usize = 150;
+
+/// Rows of its own, a counter of its own and one of all, each read back at once.
+fn write(table: &StoreTable, writer: usize) {
+    for i in 0..ROUNDS {
+        let (row, value) = (format!("row{writer}{:02}", i % 20), format!("{i:04}").repeat(40));
+        table.put(Put::new(row.clone()).add("f", "a", &value).add("g", "b", &value)).unwrap();
+        let read = table.get(Get::new(row)).unwrap();
+        assert_eq!(read.value("g", "b"), Some(value.as_bytes()), "writer {writer} does not see what it wrote");
+        for counter in [format!("counter{writer}"), "counter-of-all".to_owned()] {
+            table.increment(Increment::new(counter).add("f", "n", 1)).unwrap();
+        }
+    }
+}
+
+/// Forward and backward: rows whole, in order, and none missing that was there from the start.
+fn read(table: &StoreTable, done: &AtomicBool) {
+    while !done.load(Ordering::Acquire) {
+        for reverse in [false, true] {
+            let mut keys: Vec<Vec<u8>> = Vec::new();
+            for row in table.scan(Scan::all().reverse(reverse)) {
+                let row = row.unwrap();
+                if row.key().starts_with(b"row") {
+                    assert_eq!(row.value("f", "a"), row.value("g", "b"), "half a row");
+                }
+                keys.push(row.key().to_vec());
+            }
+            if reverse {
+                keys.reverse();
+            }
+            assert!(keys.is_sorted_by(|a, b| a < b), "rows out of order or twice");
+            assert_eq!(keys.iter().filter(|key| key.starts_with(b"fixed")).count(), 100, "reverse {reverse}");
+        }
+    }
+}
+
+/// Flushes, compacts, splits and merges, by chance.
+fn maintain(store: &Store, seed: u64, done: &AtomicBool) {
+    let mut chance = seed;
+    while !done.load(Ordering::Acquire) {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let regions = store.table("t").unwrap().regions();
+        let region = &regions[usize::try_from(chance >> 33).unwrap() % regions.len()];
+        let result = match (chance >> 60) % 4 {
+            0 => store.flush(&name()),
+            1 => store.compact(&name(), if chance & 1 << 40 == 0 { CompactionKind::Minor } else { CompactionKind::Major }),
+            2 if regions.len() < 6 => store.engine().split_region(&region.encoded_name, None),
+            _ if regions.len() > 1 => store.engine().merge_regions(&regions[0].encoded_name, &regions[1].encoded_name, false),
+            _ => Ok(()),
+        };
+        if let Err(error) = result {
+            // It split or merged by itself meanwhile, or is too small to split.
+            assert!(matches!(error.kind(), ErrorKind::NoSuchRegion | ErrorKind::InvalidRequest), "seed {seed}: {error}");
+        }
+    }
+}
+
+#[test]
+fn writers_readers_and_maintenance_side_by_side_and_again_after_reopening() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = small();
+    options.memstore_flush_bytes = 64 << 10;
+    options.region_file_bytes_max = 256 << 10;
+    for seed in 1..=3u64 {
+        println!("seed {seed}");
+        let store = Builder::new().options(options.clone()).open(directory.path()).unwrap();
+        if seed == 1 {
+            let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
+            store.create_table(table, &[b"fixed50"]).unwrap();
+            let table = store.table("t").unwrap();
+            (0..100).for_each(|i| table.put(Put::new(format!("fixed{i:02}")).add("f", "q", "v")).unwrap());
+        }
+        let table = store.table("t").unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..WRITERS)
+                .map(|writer| {
+                    scope.spawn({
+                        let table = &table;
+                        move || write(table, writer)
+                    })
+                })
+                .collect();
+            scope.spawn(|| read(&table, &done));
+            scope.spawn(|| maintain(&store, seed, &done));
+            let ended: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+            done.store(true, Ordering::Release);
+            ended.into_iter().for_each(|ended| ended.unwrap());
+        });
+        let rounds = i64::try_from(seed * ROUNDS as u64).unwrap();
+        let count = |row: String| i64::from_be_bytes(table.get(Get::new(row)).unwrap().value("f", "n").unwrap().try_into().unwrap());
+        (0..WRITERS).for_each(|writer| assert_eq!(count(format!("counter{writer}")), rounds, "seed {seed}"));
+        assert_eq!(count("counter-of-all".to_owned()), rounds * 3, "seed {seed}");
+        drop(table);
+        // Once closed, otherwise dropped.
+        if seed == 2 { store.close().unwrap() } else { drop(store) }
+    }
+}
