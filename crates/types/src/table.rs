@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use bytes::Bytes;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::op::{OpResult, RowOp};
 use crate::query::{Get, Scan};
 use crate::row::Row;
@@ -94,18 +94,20 @@ pub struct RowStream {
     source: Box<dyn RowSource>,
     rows: std::vec::IntoIter<Row>,
     ended: bool,
+    /// Rows have been asked for and have not come. If that is found at the next call, the one before was cancelled.
+    waiting: bool,
 }
 
 impl RowStream {
     /// A stream of what `source` gives.
     pub fn new(source: impl RowSource + 'static) -> Self {
-        Self { source: Box::new(source), rows: Vec::new().into_iter(), ended: false }
+        Self { source: Box::new(source), rows: Vec::new().into_iter(), ended: false, waiting: false }
     }
 
     /// The next row; `None` at the end, and again after it.
     ///
     /// # Errors
-    /// Whatever stopped the scan; the stream has ended then.
+    /// Whatever stopped the scan; the stream has ended then. `Stopped` if the call before was cancelled.
     pub async fn next(&mut self) -> Result<Option<Row>> {
         loop {
             if let Some(row) = self.rows.next() {
@@ -114,10 +116,16 @@ impl RowStream {
             if self.ended {
                 return Ok(None);
             }
-            self.ended = true;
-            let rows = self.source.next_rows().await?;
-            self.ended = rows.is_empty();
-            self.rows = rows.into_iter();
+            if self.waiting {
+                self.ended = true;
+                let text = "the scan was cancelled while it waited for rows, and where it stood is lost; begin it again behind the last row";
+                return Err(Error::new(ErrorKind::Stopped, text));
+            }
+            self.waiting = true;
+            let rows = self.source.next_rows().await;
+            self.waiting = false;
+            self.ended = rows.as_ref().map_or(true, Vec::is_empty);
+            self.rows = rows?.into_iter();
         }
     }
 }

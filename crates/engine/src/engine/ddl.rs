@@ -26,7 +26,7 @@ impl Engine {
         descriptor.check()?;
         let name = descriptor.name().clone();
         let starts = region_starts(&name, splits)?;
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         let catalog = self.shared.manifest.current();
         if catalog.tables.contains_key(&name) {
             return Err(Error::new(ErrorKind::TableExists, format!("table {name} exists already; choose another name or drop it first")));
@@ -128,7 +128,7 @@ impl Engine {
     /// `NoSuchTable`, `InvalidRequest`.
     pub fn alter_table(&self, descriptor: TableDescriptor) -> Result<()> {
         descriptor.check()?;
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         let name = descriptor.name().clone();
         let descriptor = Arc::new(descriptor);
         let table = self.find_table(&name)?;
@@ -175,7 +175,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`, a full disk.
     pub fn disable_table(&self, name: &TableName) -> Result<()> {
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         let table = self.find_table(name)?;
         if !table.is_enabled() {
             return Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled already")));
@@ -220,7 +220,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`, damage to its files.
     pub fn enable_table(&self, name: &TableName) -> Result<()> {
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         if self.find_table(name)?.is_enabled() {
             return Err(Error::new(ErrorKind::TableEnabled, format!("table {name} is enabled already")));
         }
@@ -238,7 +238,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
     pub fn drop_table(&self, name: &TableName) -> Result<()> {
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         let entry = self.disabled_entry(name)?;
         self.shared.manifest.change(|catalog| {
             catalog.tables.remove(name);
@@ -298,7 +298,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
     pub fn truncate_table(&self, name: &TableName, keep_splits: bool) -> Result<()> {
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         let entry = self.disabled_entry(name)?;
         let starts = if keep_splits { entry.regions.iter().map(|region| region.info.start.clone()).collect() } else { vec![Bytes::new()] };
         self.install_table(&entry.descriptor, starts, entry.version)?;
@@ -312,7 +312,7 @@ impl Engine {
     /// `NamespaceExists`, `InvalidRequest`.
     pub fn create_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
         check_namespace(name)?;
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         if self.shared.manifest.current().namespaces.contains_key(name) {
             return Err(Error::new(ErrorKind::NamespaceExists, format!("namespace {name} exists already")));
         }
@@ -329,7 +329,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchNamespace`.
     pub fn alter_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         self.shared.manifest.change(|catalog| {
             check_exists(&catalog.namespaces, name)?;
             catalog.namespaces.insert(name.to_owned(), NamespaceEntry { settings });
@@ -342,7 +342,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchNamespace`, `NamespaceNotEmpty`, `InvalidRequest` for HBase's own two.
     pub fn drop_namespace(&self, name: &str) -> Result<()> {
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         if name == DEFAULT_NAMESPACE || name == SYSTEM_NAMESPACE {
             return Err(Error::invalid(format!("namespace {name} is reserved and cannot be dropped")));
         }

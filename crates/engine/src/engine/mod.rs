@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use arc_swap::ArcSwap;
 use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, Result, TableDescriptor, TableName};
 
-use crate::background::Job;
+use crate::background::{Job, closing};
 use crate::catalog::manifest::no_table;
 use crate::env::JoinHandle;
 use crate::region::Region;
@@ -35,8 +35,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    fn lock_ddl(&self) -> MutexGuard<'_, ()> {
-        self.ddl.lock().expect("nothing panics while it changes tables")
+    /// The right to change what tables and regions there are; refused once the engine is being closed.
+    fn lock_ddl(&self) -> Result<MutexGuard<'_, ()>> {
+        let ddl = self.ddl.lock().expect("nothing panics while it changes tables");
+        if self.shared.background.is_closing() { Err(closing()) } else { Ok(ddl) }
     }
 
     /// What opening found and did.
@@ -163,8 +165,10 @@ impl Engine {
     /// A full disk or failed write. What was acknowledged is in the log then, for the next opening.
     pub fn close(self: Arc<Self>) -> Result<()> {
         self.stop_threads();
-        let _ddl = self.lock_ddl();
+        let _ddl = self.ddl.lock().expect("nothing panics while it changes tables");
         for region in self.open_regions() {
+            // A compaction that somebody else began comes to its end first.
+            let _compaction = region.lock_compaction();
             region.flush()?;
             region.close();
             // What was written between the two.

@@ -38,7 +38,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, or nothing to find a middle in).
     pub fn split_region(&self, name: &str, at: Option<Bytes>) -> Result<()> {
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         let (table, region) = self.find_region(name)?;
         let _compaction = region.lock_compaction();
         if let Some(at) = &at {
@@ -67,7 +67,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest`.
     pub fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Result<()> {
-        let _ddl = self.lock_ddl();
+        let _ddl = self.lock_ddl()?;
         let (table, a) = self.find_region(first)?;
         let (other, b) = self.find_region(second)?;
         if Arc::ptr_eq(&a, &b) {
@@ -126,14 +126,17 @@ impl Engine {
         let open = |entry| Region::open(&self.shared, Arc::clone(&descriptor), entry);
         let opened = entries.iter().map(open).collect::<Result<Vec<_>>>();
         let changed = opened.and_then(|opened| {
-            self.shared.manifest.change(|catalog| {
+            let changed = self.shared.manifest.change(|catalog| {
                 let regions = &mut catalog.table_mut(&name)?.regions;
                 regions.retain(|entry| !old.iter().any(|region| region.number == entry.number));
                 regions.extend(entries.iter().cloned());
                 regions.sort_by(|a, b| a.info.start.cmp(&b.info.start));
                 Ok(())
-            })?;
-            Ok(opened)
+            });
+            if changed.is_err() {
+                opened.iter().for_each(|region| region.retire());
+            }
+            changed.map(|()| opened)
         });
         let opened = match changed {
             Ok(opened) => opened,

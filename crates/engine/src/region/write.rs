@@ -71,6 +71,11 @@ impl Region {
         let mut group: Vec<Prepared> = Vec::new();
         let mut group_bytes = 0;
         for (at, op) in ops.into_iter().enumerate() {
+            // What follows an operation for the successor is for the successor too, or their order would change.
+            if !applied.returned.is_empty() {
+                applied.returned.push((at, op));
+                continue;
+            }
             match self.prepare_plain(op) {
                 Plain::Yes(row, cells, durability) => {
                     group_bytes += cells.bytes().len();
@@ -84,6 +89,10 @@ impl Region {
                 Plain::No(op) => {
                     self.commit_group(std::mem::take(&mut group), &mut applied);
                     group_bytes = 0;
+                    if !applied.returned.is_empty() {
+                        applied.returned.push((at, op));
+                        continue;
+                    }
                     match self.read_modify_write(&op) {
                         Ok((result, ticket)) => {
                             applied.wait_for(ticket);

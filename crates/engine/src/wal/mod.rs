@@ -296,7 +296,11 @@ impl Wal {
             drop(buffer);
             return Poll::Ready(self.sync_to(position, fsync));
         }
-        buffer.waiters.push(Waiter { position, fsync, waker: waker.clone() });
+        // A task that is polled again before its time is not noted again.
+        let known = buffer.waiters.iter().any(|waiter| waiter.position == position && waiter.fsync == fsync && waiter.waker.will_wake(waker));
+        if !known {
+            buffer.waiters.push(Waiter { position, fsync, waker: waker.clone() });
+        }
         self.nudge(&mut buffer);
         drop(buffer);
         // The position may have been reached between the look and the registration.
