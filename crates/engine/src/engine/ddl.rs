@@ -60,6 +60,13 @@ impl Engine {
         let open = |entry| Region::open(&self.shared, Arc::clone(descriptor), entry);
         let regions = entries.iter().map(open).collect::<Result<Vec<_>>>()?;
         regions.iter().for_each(|region| self.shared.background.add_region(region));
+        // Whoever holds the table from before it was disabled goes on with it.
+        if let Ok(table) = self.find_table(descriptor.name()) {
+            table.set_descriptor(Arc::clone(descriptor));
+            table.replace_regions(&table.regions(), regions);
+            table.set_enabled(enabled);
+            return Ok(());
+        }
         let table = Arc::new(Table::new(Arc::clone(&self.shared), Arc::clone(descriptor), enabled, regions));
         self.swap_tables(|tables| {
             tables.insert(descriptor.name().clone(), table);
@@ -191,10 +198,7 @@ impl Engine {
             Ok(())
         })?;
         regions.iter().for_each(|region| self.shared.background.note_memstore(region));
-        let descriptor = self.descriptor(name)?;
-        self.swap_tables(|tables| {
-            tables.insert(name.clone(), Arc::new(Table::new(Arc::clone(&self.shared), descriptor, false, Vec::new())));
-        });
+        table.replace_regions(&regions, Vec::new());
         Ok(())
     }
 

@@ -33,6 +33,12 @@ fn a_disabled_table_refuses_and_an_enabled_one_has_everything_again() {
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
     store.enable_table(&name()).unwrap();
     assert_eq!(store.enable_table(&name()).unwrap_err().kind(), ErrorKind::TableEnabled);
+    let held = store.table("t").unwrap();
+    store.disable_table(&name()).unwrap();
+    assert_eq!(held.get(Get::new("k000")).unwrap_err().kind(), ErrorKind::TableDisabled);
+    store.enable_table(&name()).unwrap();
+    held.put(Put::new("k000").add("f", "q", "again")).unwrap();
+    assert_eq!(held.scan(Scan::all()).count(), 50);
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 50);
 }
 
