@@ -134,6 +134,20 @@ fn ttl_tag(milliseconds: u64) -> Vec<u8> {
     tags
 }
 
+macro_rules! ttl_method {
+    ($name:ident) => {
+        impl $name {
+            /// Gives the cells of the columns added from here on a time to live of their own, in milliseconds. The
+            /// family's own limit still holds.
+            #[must_use]
+            pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
+                self.tags = ttl_tag(milliseconds);
+                self
+            }
+        }
+    };
+}
+
 macro_rules! mutation_methods {
     ($name:ident) => {
         impl $name {
@@ -174,6 +188,7 @@ pub struct Put {
     tags: Vec<u8>,
 }
 mutation_methods!(Put);
+ttl_method!(Put);
 
 impl Put {
     /// A put of `row` without columns.
@@ -184,13 +199,6 @@ impl Put {
     /// A write of cells that are encoded already, delete markers included, all of `row`.
     pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
         Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, tags: Vec::new() }
-    }
-
-    /// Gives the columns added from here on a time to live of their own, in milliseconds. The family's own limit still holds.
-    #[must_use]
-    pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
-        self.tags = ttl_tag(milliseconds);
-        self
     }
 
     /// Adds a value, stamped with the store's clock.
@@ -287,18 +295,12 @@ pub struct Increment {
     pub return_results: bool,
 }
 mutation_methods!(Increment);
+ttl_method!(Increment);
 
 impl Increment {
     /// An increment of `row` without columns.
     pub fn new(row: impl Into<Bytes>) -> Self {
         Self { mutation: Mutation::new(row.into()), tags: Vec::new(), time_range: TimeRange::default(), return_results: true }
-    }
-
-    /// Gives the cells of the columns added from here on a time to live of their own, in milliseconds.
-    #[must_use]
-    pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
-        self.tags = ttl_tag(milliseconds);
-        self
     }
 
     /// Adds `delta` to a column; a missing cell counts as 0.
@@ -320,18 +322,12 @@ pub struct Append {
     pub return_results: bool,
 }
 mutation_methods!(Append);
+ttl_method!(Append);
 
 impl Append {
     /// An append to `row` without columns.
     pub fn new(row: impl Into<Bytes>) -> Self {
         Self { mutation: Mutation::new(row.into()), tags: Vec::new(), time_range: TimeRange::default(), return_results: true }
-    }
-
-    /// Gives the cells of the columns added from here on a time to live of their own, in milliseconds.
-    #[must_use]
-    pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
-        self.tags = ttl_tag(milliseconds);
-        self
     }
 
     /// Appends `value` to a column; a missing cell counts as empty.

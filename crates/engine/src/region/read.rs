@@ -13,7 +13,7 @@ use super::snapshot::{Family, RegionSnapshot};
 use crate::cache::ReadBlocks;
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
-use crate::scan::{Matcher, Merge, ReadTrace, RegionScanner, ScanPlan, Source, StoreLimits, StorePlan, StoreScanner, UserQuery};
+use crate::scan::{Matcher, Merge, ReadTrace, RegionScanner, ScanPlan, Source, StoreLimits, StoreScanner, UserQuery, filter_finished_row};
 use crate::store::{StoreFile, StoreSnapshot};
 
 /// What the read of one store needs to know.
@@ -77,10 +77,7 @@ impl Region {
             trace.add_cells_examined(scanner.cells_examined);
         }
         if let Some(filter) = &mut filter {
-            out = keep_cells(out, filter);
-            if !out.is_empty() && filter.filter_row() {
-                out = CellsBuilder::default();
-            }
+            filter_finished_row(filter, &mut out, (0, 0));
         }
         if !out.is_empty() {
             trace.add_rows_returned(1);
@@ -125,7 +122,7 @@ impl Region {
                 trace: &trace,
                 tier,
             };
-            stores.push(StorePlan { scanner: self.store_scanner(&snapshot.stores[index], read)? });
+            stores.push(self.store_scanner(&snapshot.stores[index], read)?);
         }
         let region = Arc::clone(self);
         let on_finish = Box::new(move |trace: &ReadTrace| region.counters.add_scan(trace));
@@ -264,16 +261,6 @@ fn may_hold(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) ->
         }
     }
     Ok(false)
-}
-
-/// The cells that a filter which looks at whole rows keeps.
-fn keep_cells(cells: CellsBuilder, filter: &mut FilterState) -> CellsBuilder {
-    if !filter.drops_cells() {
-        return cells;
-    }
-    let mut kept = CellsBuilder::default();
-    cells.iter().filter(|cell| filter.keep_cell(*cell)).for_each(|cell| kept.push(cell));
-    kept
 }
 
 /// A message that an inverted range is empty, for whoever wants to tell people.

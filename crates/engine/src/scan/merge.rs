@@ -67,7 +67,7 @@ impl Merge {
             if source.peek().is_some_and(|cell| compare_keys(cell.key(), key).is_ge()) {
                 break;
             }
-            source.seek_forward(key)?;
+            source.seek(key)?;
             moved = true;
         }
         if moved {

@@ -20,7 +20,7 @@ mod trace;
 pub(crate) use matcher::{Matcher, Retention, UserQuery};
 pub(crate) use merge::Merge;
 pub use region_scanner::{RegionScanner, ScanBatch, ScanBudget};
-pub(crate) use region_scanner::{ScanPlan, StorePlan};
+pub(crate) use region_scanner::{ScanPlan, filter_finished_row};
 pub(crate) use source::Source;
 pub(crate) use store_scanner::{StoreLimits, StoreScanner};
 pub use trace::ReadTrace;

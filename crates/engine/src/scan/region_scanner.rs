@@ -3,7 +3,6 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use halite_types::cell::{first_on_row, last_on_row};
 use halite_types::{CellsBuilder, Error, Result, Row, RowRange};
 
@@ -40,7 +39,7 @@ enum State {
 
 /// What a [`RegionScanner`] is made of.
 pub(crate) struct ScanPlan {
-    pub(crate) stores: Vec<StorePlan>,
+    pub(crate) stores: Vec<StoreScanner>,
     pub(crate) filter: Option<FilterState>,
     pub(crate) range: RowRange,
     pub(crate) reverse: bool,
@@ -48,11 +47,6 @@ pub(crate) struct ScanPlan {
     pub(crate) trace: Arc<ReadTrace>,
     /// Told the trace when the scanner is dropped.
     pub(crate) on_finish: Box<dyn FnMut(&ReadTrace) + Send>,
-}
-
-/// One store of a scan.
-pub(crate) struct StorePlan {
-    pub(crate) scanner: StoreScanner,
 }
 
 /// How much one call may return.
@@ -89,7 +83,7 @@ impl RegionScanner {
         }
         let state = if plan.range.is_empty() { State::Ended } else { State::New };
         Ok(Self {
-            stores: plan.stores.into_iter().map(|store| store.scanner).collect(),
+            stores: plan.stores,
             filter: plan.filter,
             range: plan.range,
             reverse: plan.reverse,
@@ -170,8 +164,8 @@ impl RegionScanner {
             }
         }
         self.state = State::BetweenRows;
-        if out.len() > start.0 && self.filter.is_some() {
-            self.filter_row(out, start);
+        if let Some(filter) = &mut self.filter {
+            filter_finished_row(filter, out, start);
         }
         Ok(Some(false))
     }
@@ -193,26 +187,6 @@ impl RegionScanner {
             store.start_row();
         }
         Ok(true)
-    }
-
-    /// What filters that look at whole rows do to the row just appended.
-    fn filter_row(&mut self, out: &mut CellsBuilder, start: (usize, usize)) {
-        let Some(filter) = &mut self.filter else { return };
-        if filter.drops_cells() {
-            let mut kept = CellsBuilder::default();
-            for cell in out.iter().skip(start.0) {
-                if filter.keep_cell(cell) {
-                    kept.push(cell);
-                }
-            }
-            out.truncate(start.0, start.1);
-            for cell in &kept {
-                out.push(cell);
-            }
-        }
-        if out.len() > start.0 && filter.filter_row() {
-            out.truncate(start.0, start.1);
-        }
     }
 
     /// Finds the next row of the range in any store and positions the stores at or before its cells.
@@ -272,17 +246,19 @@ impl RegionScanner {
         self.row = row;
         Ok(true)
     }
+}
 
-    /// Lets the scan go on behind `row`, for a caller that knows it wants nothing before.
-    ///
-    /// # Errors
-    /// A failed read.
-    pub fn seek(&mut self, row: &Bytes) -> Result<()> {
-        let start = first_on_row(row);
-        for store in &mut self.stores {
-            store.seek_forward(&start)?;
-        }
-        Ok(())
+/// What filters that look at whole rows do to a row whose cells stand in `out` behind the first `start.0` cells, which
+/// end at byte `start.1`.
+pub(crate) fn filter_finished_row(filter: &mut FilterState, out: &mut CellsBuilder, start: (usize, usize)) {
+    if filter.drops_cells() && out.len() > start.0 {
+        let mut kept = CellsBuilder::default();
+        out.iter().skip(start.0).filter(|cell| filter.keep_cell(*cell)).for_each(|cell| kept.push(cell));
+        out.truncate(start.0, start.1);
+        kept.iter().for_each(|cell| out.push(cell));
+    }
+    if out.len() > start.0 && filter.filter_row() {
+        out.truncate(start.0, start.1);
     }
 }
 

@@ -125,11 +125,6 @@ impl Source {
         }
     }
 
-    /// To the first cell at or behind `key`, which lies ahead.
-    pub(crate) fn seek_forward(&mut self, key: &[u8]) -> Result<()> {
-        self.seek(key)
-    }
-
     /// The largest row before `row`, or the last row of all. The source must be positioned again.
     pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         match self {

@@ -57,10 +57,6 @@ impl StoreScanner {
         self.merge.seek(key)
     }
 
-    pub(crate) fn seek_forward(&mut self, key: &[u8]) -> Result<()> {
-        self.merge.seek_forward(key)
-    }
-
     pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         self.merge.row_before(row)
     }
