@@ -1,0 +1,10 @@
+//! Every byte that crosses a socket in HBase's world, for both ends.
+//!
+//! Messages ([`proto`]), and the services and methods they belong to ([`service`]).
+//! This crate does no input or output: it turns bytes into messages and messages into bytes.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod convert;
+pub mod proto;
+pub mod service;
