@@ -2,7 +2,7 @@
 
 use halite_types::key::print_bytes;
 
-use super::nearest::{nearest, suggestion};
+use crate::nearest::{nearest, suggestion};
 use super::session::Stop;
 use super::value::print_float;
 

@@ -7,7 +7,7 @@ use halite_types::TableName;
 use super::ast::{Block, Call, Expression, Piece};
 use super::help;
 use super::methods;
-use super::nearest::{nearest, suggestion};
+use crate::nearest::{nearest, suggestion};
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
 use super::words::{self, Arguments, Word};

@@ -5,7 +5,7 @@
 
 use halite_types::{Bytes, Comparator, CompareOp, Filter, RegexString};
 
-use super::nearest::{nearest, suggestion};
+use crate::nearest::{nearest, suggestion};
 use super::session::{Outcome, Stop};
 
 /// The filters and their arguments.

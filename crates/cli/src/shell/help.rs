@@ -1,6 +1,6 @@
 //! `help`: the groups, a group, or a command.
 
-use super::nearest::{nearest, suggestion};
+use crate::nearest::{nearest, suggestion};
 use super::session::{Outcome, Session};
 use super::value::Value;
 use super::words::{self, Group, Word};

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::ast::Block;
 use super::eval::run_block;
-use super::nearest::{nearest, suggestion};
+use crate::nearest::{nearest, suggestion};
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
 
