@@ -1,8 +1,11 @@
 //! An engine: the tables, regions and log of one directory. `open.rs` brings it up, `ddl.rs` changes tables,
-//! `split.rs` splits and merges regions, `table.rs` reads and writes across the regions of a table.
+//! `split.rs` splits and merges regions, `snapshot.rs` takes snapshots and `copy.rs` makes tables of them, `table.rs` reads
+//! and writes across the regions of a table.
 
+mod copy;
 mod ddl;
 mod open;
+mod snapshot;
 mod split;
 mod table;
 mod tree;
@@ -14,7 +17,7 @@ use arc_swap::ArcSwap;
 use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, Result, TableDescriptor, TableName};
 
 use crate::background::{Job, closing};
-use crate::catalog::manifest::no_table;
+use crate::catalog::no_table;
 use crate::env::JoinHandle;
 use crate::region::Region;
 use crate::shared::Shared;
@@ -122,7 +125,6 @@ impl Engine {
                 Err(error) if error.kind() == ErrorKind::NoSuchRegion => {}
                 done => done?,
             }
-            self.remove_unused_directories();
         }
         Ok(())
     }
@@ -175,7 +177,6 @@ impl Engine {
             region.flush()?;
             region.leave();
         }
-        self.remove_unused_directories();
         self.shared.wal.close()
     }
 
@@ -245,7 +246,6 @@ fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
                 return Ok(());
             }
             region.compact(None, CompactionKind::Minor)?;
-            engine.remove_unused_directories();
             if region.wants_split() {
                 return engine.split_region(&region.info().encoded_name, None);
             }
