@@ -57,7 +57,7 @@ impl Server {
         config.check()?;
         let listeners = Listeners::bind(&config).await?;
         let addresses = listeners.addresses()?;
-        let master = Master::new(&engine, &config)?;
+        let master = Master::new(&engine, &config);
         let context = Arc::new(Context { engine, config, addresses, start_code: now_ms(), metrics: Metrics::default(), master });
         let (sender, shutdown) = shutdown::channel();
         let tasks = listeners.serve(&context, &shutdown);

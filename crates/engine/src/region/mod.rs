@@ -183,11 +183,6 @@ impl Region {
         self.state.load().memstore_bytes()
     }
 
-    /// Memory of the memstores that take writes.
-    pub(crate) fn active_bytes(&self) -> usize {
-        self.state.load().stores.iter().map(|store| store.active.bytes()).sum()
-    }
-
     /// The figures of the region.
     pub fn load(&self) -> RegionLoad {
         let snapshot = self.state.load();

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use halite_engine::Engine;
-use halite_types::Result as StoreResult;
 
 use crate::call::{Call, Fault, Reply};
 use crate::config::Config;
@@ -13,8 +12,8 @@ use crate::context::Context;
 pub(crate) struct Master {}
 
 impl Master {
-    pub(crate) fn new(_: &Arc<Engine>, _: &Config) -> StoreResult<Self> {
-        Ok(Self {})
+    pub(crate) fn new(_: &Arc<Engine>, _: &Config) -> Self {
+        Self {}
     }
 }
 
