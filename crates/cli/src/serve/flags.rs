@@ -1,7 +1,8 @@
 //! The options as the command line has them.
 
 use clap::builder::Arg;
-use clap::error::Error;
+use clap::error::{Error, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use super::options::OPTIONS;
@@ -27,6 +28,13 @@ impl FromArgMatches for Flags {
                 None => flags.options.extend(matches.get_flag(option.name).then(|| (option.name, "true".to_owned()))),
             }
         }
+        let typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+        if typed("data") && typed("ephemeral") {
+            return Err(Error::raw(
+                ErrorKind::ArgumentConflict,
+                "--ephemeral keeps the store in a directory of its own; leave out --data or --ephemeral\n",
+            ));
+        }
         flags.set.extend(matches.get_many::<(String, String)>("set").into_iter().flatten().cloned());
         Ok(flags)
     }
@@ -41,7 +49,12 @@ impl Args for Flags {
     fn augment_args(command: Command) -> Command {
         let defaults = Settings::default();
         let mut command = command
-            .arg(Arg::new("config").long("config").value_name("FILE").help("Read options from this TOML file; what the command line says comes before it"))
+            .arg(
+                Arg::new("config")
+                    .long("config")
+                    .value_name("FILE")
+                    .help("Read options from this TOML file; what the command line says comes before it"),
+            )
             .arg(
                 Arg::new("set")
                     .long("set")

@@ -71,7 +71,8 @@ mod tests {
     fn the_command_line_comes_before_the_file_and_both_before_the_defaults() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
-        std::fs::write(&path, "zk-port = 1\nmaster-port = 2\n[set]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n").unwrap();
+        std::fs::write(&path, "zk-port = 1\nmaster-port = 2\n[set]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n")
+            .unwrap();
         let flags = flags(&[("zk-port", "5")], &[("hbase.regionserver.port", "6"), ("hbase.zookeeper.property.clientPort", "7")], Some(&path));
         let settings = settings(&flags).unwrap().settings;
         let shown = ["zk-port", "master-port", "region-port", "web-port", "wal-sync"].map(|option| show(&settings, option));

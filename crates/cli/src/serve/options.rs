@@ -46,17 +46,48 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option("data", "DIR", Other(set_data, |s| s.data.display().to_string()), "Directory of the store; it is created if it does not exist"),
     flag("ephemeral", Flag(|s| &mut s.ephemeral), "Keep the store in a temporary directory, which is removed at the end"),
     flag("demo", Flag(|s| &mut s.demo), "Load the tables of `halite demo` first, unless they are there"),
-    option("wal-sync", "MODE", Other(set_wal_sync, show_wal_sync), "What an acknowledged write has survived: power loss (fsync), or the death of the process (flush), which is HBase's promise"),
-    option("listen", "ADDRESS", Other(set_listen, |s| s.server.listen.to_string()), "Address to listen on; 0.0.0.0 or :: for every network. There is no authentication"),
-    option("advertise", "HOST", Other(set_advertise, show_advertise), "Host that clients are told to connect to; auto is the address they have connected to"),
+    option(
+        "wal-sync",
+        "MODE",
+        Other(set_wal_sync, show_wal_sync),
+        "What an acknowledged write has survived: power loss (fsync), or the death of the process (flush), which is HBase's promise",
+    ),
+    option(
+        "listen",
+        "ADDRESS",
+        Other(set_listen, |s| s.server.listen.to_string()),
+        "Address to listen on; 0.0.0.0 or :: for every network. There is no authentication",
+    ),
+    option(
+        "advertise",
+        "HOST",
+        Other(set_advertise, show_advertise),
+        "Host that clients are told to connect to; auto is the address they have connected to",
+    ),
     option("master-port", "PORT", Port(|s| &mut s.server.master_port), "Port of the master; 0 for any that is free"),
     option("region-port", "PORT", Port(|s| &mut s.server.region_port), "Port of the region server; 0 for any that is free"),
     option("web-port", "PORT", PortOrOff(|s| &mut s.server.web_port), "Port of /metrics and /jmx; 0 for any that is free, off for none"),
     option("zk-port", "PORT", PortOrOff(|s| &mut s.server.zookeeper_port), "Port of the ZooKeeper endpoint; 0 for any that is free, off for none"),
     option("znode-parent", "PATH", Other(set_znode_parent, |s| s.server.znode_parent.clone()), "The znode below which clients look the cluster up"),
+    option(
+        "log-level",
+        "LEVEL",
+        Other(set_log_level, |s| s.log_level.to_string().to_lowercase()),
+        "What is logged at least: error, warn, info, debug or trace",
+    ),
     option("memstore-flush-bytes", "SIZE", Bytes(|s| &mut s.engine.memstore_flush_bytes), "Size of a region's memstores that asks for a flush"),
-    option("memstore-block-multiplier", "COUNT", LongCount(|s| &mut s.engine.memstore_block_multiplier), "Writers wait when a region's memstores are this many times that size"),
-    option("memstore-total-bytes", "SIZE", Bytes(|s| &mut s.engine.memstore_total_bytes), "Size of all memstores above which the largest is flushed; writers wait at one and a half times"),
+    option(
+        "memstore-block-multiplier",
+        "COUNT",
+        LongCount(|s| &mut s.engine.memstore_block_multiplier),
+        "Writers wait when a region's memstores are this many times that size",
+    ),
+    option(
+        "memstore-total-bytes",
+        "SIZE",
+        Bytes(|s| &mut s.engine.memstore_total_bytes),
+        "Size of all memstores above which the largest is flushed; writers wait at one and a half times",
+    ),
     option("block-cache-bytes", "SIZE", Bytes(|s| &mut s.engine.block_cache_bytes), "Size of the blocks kept in memory"),
     option("cell-bytes-max", "SIZE", Size(|s| &mut s.engine.cell_bytes_max), "Largest cell that is taken; 0 for no limit"),
     option("wal-segment-bytes", "SIZE", Bytes(|s| &mut s.engine.wal_segment_bytes), "Size at which a file of the log is closed"),
@@ -64,16 +95,36 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option("region-file-bytes-max", "SIZE", Bytes(|s| &mut s.engine.region_file_bytes_max), "Size of a region's largest store at which it splits"),
     option("compaction-files-min", "COUNT", Count(|s| &mut s.engine.compaction_files_min), "Fewest files a minor compaction merges"),
     option("compaction-files-max", "COUNT", Count(|s| &mut s.engine.compaction_files_max), "Most files a minor compaction merges"),
-    option("compaction-ratio", "RATIO", Ratio(|s| &mut s.engine.compaction_ratio), "A file joins a compaction if it is at most this many times as large as the others together"),
+    option(
+        "compaction-ratio",
+        "RATIO",
+        Ratio(|s| &mut s.engine.compaction_ratio),
+        "A file joins a compaction if it is at most this many times as large as the others together",
+    ),
     option("major-compaction-ms", "TIME", SignedMs(|s| &mut s.engine.major_compaction_ms), "Age at which everything is rewritten; 0 for never"),
-    option("delete-expired-files", "TRUTH", Truth(|s| &mut s.engine.delete_expired_files), "Whether files whose cells have all expired go without being rewritten"),
+    option(
+        "delete-expired-files",
+        "TRUTH",
+        Truth(|s| &mut s.engine.delete_expired_files),
+        "Whether files whose cells have all expired go without being rewritten",
+    ),
     option("memstore-chunk-bytes", "SIZE", Size(|s| &mut s.engine.memstore_chunk_bytes), "Largest piece of memory a memstore takes at once"),
     option("scanner-lease-ms", "TIME", Ms(|s| &mut s.server.limits.scanner_lease_ms), "How long a scanner that nobody asks lives"),
     option("result-bytes-max", "SIZE", Size(|s| &mut s.server.limits.result_bytes_max), "Size of the cells in one answer to a scan or a multi"),
     option("frame-bytes-max", "SIZE", Size(|s| &mut s.server.limits.frame_bytes_max), "Size of one request"),
     option("connections-max", "COUNT", Count(|s| &mut s.server.limits.connections_max), "Connections open at once, on each port"),
-    option("connection-calls-max", "COUNT", Count(|s| &mut s.server.limits.connection_calls_max), "Unanswered calls of one connection; no more is read from it meanwhile"),
-    option("connection-bytes-max", "SIZE", Size(|s| &mut s.server.limits.connection_bytes_max), "Size of those calls and of answers the client has not read"),
+    option(
+        "connection-calls-max",
+        "COUNT",
+        Count(|s| &mut s.server.limits.connection_calls_max),
+        "Unanswered calls of one connection; no more is read from it meanwhile",
+    ),
+    option(
+        "connection-bytes-max",
+        "SIZE",
+        Size(|s| &mut s.server.limits.connection_bytes_max),
+        "Size of those calls and of answers the client has not read",
+    ),
     option("connection-scanners-max", "COUNT", Count(|s| &mut s.server.limits.connection_scanners_max), "Scanners that one connection may have open"),
     option("reader-threads", "COUNT", Count(|s| &mut s.server.limits.reader_threads), "Threads that scan and read from the disk"),
     option("reader-queue-max", "COUNT", Count(|s| &mut s.server.limits.reader_queue_max), "Calls that wait for one of those threads"),
@@ -83,7 +134,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option("idle-ms-max", "TIME", Ms(|s| &mut s.server.limits.idle_ms_max), "How long a connection without a call in hand lives"),
     option("write-stall-ms-max", "TIME", Ms(|s| &mut s.server.limits.write_stall_ms_max), "How long a client may take to read any of its answers"),
     option("handshake-ms-max", "TIME", Ms(|s| &mut s.server.limits.handshake_ms_max), "How long a client may take to say who it is"),
-    option("nonce-ms", "TIME", Ms(|s| &mut s.server.limits.nonce_ms), "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once"),
+    option(
+        "nonce-ms",
+        "TIME",
+        Ms(|s| &mut s.server.limits.nonce_ms),
+        "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once",
+    ),
     option("quotas-enabled", "TRUTH", Truth(|s| &mut s.server.quotas_enabled), "Whether the quotas that set_quota stored are enforced"),
 ];
 
@@ -164,6 +220,11 @@ fn show_wal_sync(settings: &Settings) -> String {
     .to_owned()
 }
 
+fn set_log_level(settings: &mut Settings, text: &str) -> Result<(), String> {
+    settings.log_level = text.parse().map_err(|_| "error, warn, info, debug or trace")?;
+    Ok(())
+}
+
 fn set_listen(settings: &mut Settings, text: &str) -> Result<(), String> {
     let text = if text == "localhost" { "127.0.0.1" } else { text };
     settings.server.listen = text.parse().map_err(|_| "an address of this machine, as in 127.0.0.1, or 0.0.0.0 for all")?;
@@ -212,8 +273,10 @@ mod tests {
     /// What is not its default, and what each kind of value shows as.
     #[test]
     fn a_value_that_is_set_is_the_one_that_is_shown_and_no_other_changes() {
-        let values = [("zk-port", "off"), ("web-port", "0"), ("wal-sync", "flush"), ("listen", "::1"), ("advertise", "db.example"), ("ephemeral", "true")];
-        let sizes = [("block-cache-bytes", "1g"), ("frame-bytes-max", "3m"), ("compaction-ratio", "1.5"), ("major-compaction-ms", "0ms"), ("nonce-ms", "5s")];
+        let values =
+            [("zk-port", "off"), ("web-port", "0"), ("wal-sync", "flush"), ("listen", "::1"), ("advertise", "db.example"), ("ephemeral", "true")];
+        let sizes =
+            [("block-cache-bytes", "1g"), ("frame-bytes-max", "3m"), ("compaction-ratio", "1.5"), ("major-compaction-ms", "0ms"), ("nonce-ms", "5s")];
         for (name, value) in values.into_iter().chain(sizes) {
             let mut settings = Settings::default();
             find(name).unwrap().set(&mut settings, value).unwrap();

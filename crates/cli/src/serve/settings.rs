@@ -14,6 +14,8 @@ pub(crate) struct Settings {
     pub(crate) ephemeral: bool,
     /// Whether the demo's tables are loaded first.
     pub(crate) demo: bool,
+    /// What is logged at least.
+    pub(crate) log_level: tracing::Level,
     /// What the engine is told.
     pub(crate) engine: Options,
     /// What the server is told; the cluster's id comes from the data directory.
@@ -22,6 +24,13 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { data: PathBuf::from("halite-data"), ephemeral: false, demo: false, engine: Options::default(), server: Config::default() }
+        Self {
+            data: PathBuf::from("halite-data"),
+            ephemeral: false,
+            demo: false,
+            log_level: tracing::Level::INFO,
+            engine: Options::default(),
+            server: Config::default(),
+        }
     }
 }

@@ -9,10 +9,10 @@
 mod answers;
 mod connection;
 mod sessions;
-mod tree;
-mod words;
 #[cfg(test)]
 mod tests;
+mod tree;
+mod words;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -85,7 +85,9 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, connections:
         let open = Open::new(&shared.context);
         match Connection::new(stream, local, Arc::clone(&shared)).serve().await {
             Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::InvalidRequest => tracing::warn!(%peer, %error, "closed a ZooKeeper connection for what it sent"),
+            Err(error) if error.kind() == ErrorKind::InvalidRequest => {
+                tracing::warn!(%peer, %error, "closed a ZooKeeper connection for what it sent")
+            }
             Err(error) => tracing::debug!(%peer, %error, "a ZooKeeper connection broke"),
         }
         drop(open);

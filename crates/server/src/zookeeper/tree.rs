@@ -78,6 +78,13 @@ impl Tree<'_> {
         }
     }
 
+    /// How many znodes there are from a path down.
+    pub(super) fn count(&self, path: &str) -> usize {
+        let Some(node) = self.node(path) else { return 0 };
+        let prefix = if path == "/" { "" } else { path };
+        1 + node.children.iter().map(|name| self.count(&format!("{prefix}/{name}"))).sum::<usize>()
+    }
+
     fn below_parent(&self, names: &[&str]) -> Option<Node> {
         match names {
             [] => Some(folder(NODES)),
@@ -115,7 +122,7 @@ impl Tree<'_> {
 
     /// Every table, `hbase:meta` among them.
     fn tables(&self) -> Vec<TableName> {
-        let names = self.context.engine.descriptors().into_iter().map(|table| table.name.clone());
+        let names = self.context.engine.descriptors().into_iter().map(|table| table.name().clone());
         names.chain(META.parse().ok()).collect()
     }
 
@@ -127,9 +134,8 @@ impl Tree<'_> {
 
     fn namespace(&self, name: &str) -> Option<Node> {
         let (name, settings) = self.context.engine.namespaces().into_iter().find(|(known, _)| known == name)?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let pair = |(name, value): (Bytes, Bytes)| pb::NameStringPair { name: text(&name), value: text(&value) };
-        let message = pb::NamespaceDescriptor { name: name.into(), configuration: settings.into_iter().map(pair).collect() };
+        let configuration = settings.into_iter().map(|(name, value)| pb::NameStringPair { name, value }).collect();
+        let message = pb::NamespaceDescriptor { name: name.into(), configuration };
         Some(Node { data: without_magic(&self.holds(&message).data, &message), ..Node::default() })
     }
 
@@ -147,8 +153,8 @@ fn folder<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Node {
 
 /// The root, and what leads from it to the parent.
 fn above(path: &str, parent: &str) -> Option<Node> {
-    let prefix = if path == "/" { "/".to_owned() } else { format!("{path}/") };
-    let next = parent.strip_prefix(&prefix)?.split('/').next()?;
+    let below = if path == "/" { parent } else { parent.strip_prefix(path)? };
+    let next = below.strip_prefix('/').filter(|_| path.starts_with('/'))?.split('/').next()?;
     let beside = (path == "/" && next != "zookeeper").then_some("zookeeper");
     Some(folder(std::iter::once(next).chain(beside)))
 }
