@@ -11,6 +11,8 @@ mod tidy;
 
 use std::process::ExitCode;
 
+use command::{cargo, run as run_program};
+
 /// What a task returns: nothing, or a sentence for the person who ran it.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
@@ -24,6 +26,7 @@ Tasks of the Halite repository.
     cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
     cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it
     cargo xtask golden --update     rewrite the golden files; read the difference as a document before committing it
+    cargo xtask codegen [--check]   write crates/wire's code from its .proto files, or say whether it is what they give
     cargo xtask bench NAME [ARGS]   measure; without NAME it lists what there is
 
 With CI=true in the environment, `test` goes on after a failed step, and a missing JDK or Maven is a failure.
@@ -56,6 +59,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("golden", [update]) if update == "--update" => checks::update_golden(),
         ("golden", _) => Err("golden files are checked by `cargo xtask test`; to rewrite them: cargo xtask golden --update".to_string()),
         ("interop", []) => interop::run_parts(),
+        ("codegen", rest) => run_program(cargo(["run", "--quiet", "--package", "halite-wire-codegen", "--"]).args(rest)),
         ("bench", rest) => bench::run_or_list(rest),
         ("test" | "ci" | "tidy" | "interop", [extra, ..]) => Err(format!("`{task}` takes no arguments, but got {extra:?}; see cargo xtask --help")),
         _ => Err(format!("there is no task {task:?}; see cargo xtask --help")),

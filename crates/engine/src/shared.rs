@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use halite_types::{Result, TableName};
+use halite_types::Result;
 
 use crate::background::Background;
 use crate::cache::BlockCache;
@@ -12,7 +12,7 @@ use crate::env::Env;
 use crate::memstore::MemTable;
 use crate::options::Options;
 use crate::region::Region;
-use crate::store::StoreFiles;
+use crate::store::{Placing, StoreFiles};
 use crate::wal::Wal;
 
 /// The parts every region uses.
@@ -24,8 +24,8 @@ pub(crate) struct Shared {
     pub(crate) files: StoreFiles,
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) background: Background,
-    /// Table, region and family directories of regions that were split or merged away.
-    pub(crate) retired_regions: Mutex<Vec<(TableName, String, Vec<String>)>>,
+    /// Held by whoever moves store files or takes them away.
+    pub(crate) placing: Mutex<Placing>,
     /// Bytes written by flushes and by compactions.
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) compacted_bytes: AtomicU64,

@@ -27,6 +27,12 @@ pub enum ErrorKind {
     NamespaceExists,
     /// The namespace still holds tables.
     NamespaceNotEmpty,
+    /// There is no snapshot of this name.
+    NoSuchSnapshot,
+    /// A snapshot of this name exists already.
+    SnapshotExists,
+    /// The snapshot has outlived its time: take a new one.
+    SnapshotExpired,
     /// No region of this name is here, or no longer: look the region up again.
     NoSuchRegion,
     /// The row lies outside the region: look the region up again.

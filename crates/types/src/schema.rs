@@ -34,18 +34,7 @@ impl TableName {
     pub fn new(namespace: impl Into<String>, qualifier: impl Into<String>) -> Result<Self> {
         let (namespace, qualifier) = (namespace.into(), qualifier.into());
         check_namespace(&namespace)?;
-        if qualifier.is_empty() {
-            return Err(Error::invalid("a table name is empty; give it at least one character"));
-        }
-        if qualifier.starts_with(['.', '-']) {
-            return Err(Error::invalid(format!(
-                "table name {qualifier:?} begins with {:?}; begin it with a letter, a digit or '_'",
-                &qualifier[..1]
-            )));
-        }
-        if let Some(bad) = qualifier.chars().find(|c| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))) {
-            return Err(Error::invalid(format!("table name {qualifier:?} holds {bad:?}; use letters, digits, '_', '-' and '.'")));
-        }
+        check_qualifier("table", &qualifier)?;
         Ok(Self { namespace, qualifier })
     }
 
@@ -58,6 +47,24 @@ impl TableName {
     pub fn qualifier(&self) -> &str {
         &self.qualifier
     }
+}
+
+/// Whether `name` may name a table in its namespace, or a snapshot: `what` says which, for the message.
+///
+/// # Errors
+/// `InvalidRequest` unless it is made of letters, digits, `_`, `-` and `.` with neither `-` nor `.` in front (HBase:
+/// `TableName.isLegalTableQualifierName`).
+pub fn check_qualifier(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid(format!("a {what} name is empty; give it at least one character")));
+    }
+    if name.starts_with(['.', '-']) {
+        return Err(Error::invalid(format!("{what} name {name:?} begins with {:?}; begin it with a letter, a digit or '_'", &name[..1])));
+    }
+    if let Some(bad) = name.chars().find(|c| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))) {
+        return Err(Error::invalid(format!("{what} name {name:?} holds {bad:?}; use letters, digits, '_', '-' and '.'")));
+    }
+    Ok(())
 }
 
 /// Whether `name` may name a namespace.
@@ -351,6 +358,13 @@ impl TableDescriptor {
     /// A table without families.
     pub fn new(name: TableName) -> Self {
         Self { name, attributes: Attributes::new(), configuration: Attributes::new(), families: BTreeMap::new() }
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn renamed(mut self, name: TableName) -> Self {
+        self.name = name;
+        self
     }
 
     /// Adds a family, in place of one with the same name.

@@ -8,6 +8,8 @@ use super::tree::Tree;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-types", &[]),
     ("halite-engine", &["halite-types"]),
+    ("halite-wire", &["halite-types"]),
+    ("halite-wire-codegen", &[]),
     ("halite", &["halite-types", "halite-engine"]),
     ("halite-cli", &["halite-types", "halite-engine", "halite"]),
     ("halite-sim", &["halite-types", "halite-engine", "halite"]),

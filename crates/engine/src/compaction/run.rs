@@ -148,13 +148,10 @@ impl Region {
             Ok(())
         });
         if let Err(error) = changed {
-            if let Some(file) = &output {
-                file.retire();
-            }
+            self.shared.settle(output.iter().flat_map(|file| file.homes()));
             return Err(error);
         }
         self.shared.add_compacted(output.as_ref().map_or(0, |file| file.bytes()));
-        inputs.iter().for_each(|file| file.retire());
         self.swap(|current| {
             let mut stores = current.stores.clone();
             let files = &mut stores[index].files;
@@ -164,6 +161,7 @@ impl Region {
             current.with_stores(stores)
         });
         self.counters.add_compaction();
+        self.shared.settle(inputs.iter().flat_map(|file| file.homes()));
         Ok(())
     }
 }

@@ -1,9 +1,12 @@
 //! An engine: the tables, regions and log of one directory. `open.rs` brings it up, `ddl.rs` changes tables,
-//! `split.rs` splits and merges regions, `table.rs` reads and writes across the regions of a table.
+//! `split.rs` splits and merges regions, `snapshot.rs` takes snapshots and `copy.rs` makes tables of them, `table.rs` reads
+//! and writes across the regions of a table.
 
+mod copy;
 mod ddl;
 mod open;
 mod region_index;
+mod snapshot;
 mod split;
 mod table;
 mod tree;
@@ -15,7 +18,7 @@ use arc_swap::ArcSwap;
 use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, Result, TableDescriptor, TableName};
 
 use crate::background::{Job, closing};
-use crate::catalog::manifest::no_table;
+use crate::catalog::no_table;
 use crate::env::JoinHandle;
 use crate::region::Region;
 use crate::shared::Shared;
@@ -139,7 +142,6 @@ impl Engine {
                 Err(error) if error.kind() == ErrorKind::NoSuchRegion => {}
                 done => done?,
             }
-            self.remove_unused_directories();
         }
         Ok(())
     }
@@ -192,7 +194,6 @@ impl Engine {
             region.flush()?;
             region.leave();
         }
-        self.remove_unused_directories();
         self.shared.wal.close()
     }
 
@@ -274,7 +275,6 @@ fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: 
         return Ok(());
     }
     region.compact(family, kind)?;
-    engine.remove_unused_directories();
     if region.wants_split() {
         return engine.split_region(&region.info().encoded_name, None);
     }

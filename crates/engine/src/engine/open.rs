@@ -55,10 +55,10 @@ impl Engine {
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id));
         let shared = Arc::new(Shared {
-            files: StoreFiles::new(env.clone(), Arc::clone(manifest.fate())),
+            files: StoreFiles::new(env.clone()),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
-            retired_regions: Mutex::new(tree::referred_regions(&catalog)),
+            placing: Mutex::default(),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             wal,
@@ -122,7 +122,7 @@ fn create_store(env: &Env) -> Result<Manifest> {
         env.fs.sync_dir(directory).map_err(failed)?;
     }
     let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE].map(|name| (name.to_owned(), NamespaceEntry::default()));
-    Manifest::create(env, Catalog { store_id, next_region: 0, namespaces: BTreeMap::from(namespaces), tables: BTreeMap::new() })
+    Manifest::create(env, Catalog { store_id, namespaces: BTreeMap::from(namespaces), ..Catalog::default() })
 }
 
 /// Writes a small file as a whole and syncs it; the caller syncs the directory.

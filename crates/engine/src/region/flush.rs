@@ -40,12 +40,12 @@ impl Region {
     pub(crate) fn flush_maintained(&self) -> Result<bool> {
         let Some(frozen) = self.freeze()? else { return Ok(false) };
         let mut files: Vec<Option<Arc<StoreFile>>> = Vec::new();
-        let retire = |files: &[Option<Arc<StoreFile>>]| files.iter().flatten().for_each(|file| file.retire());
+        let give_up = |files: &[Option<Arc<StoreFile>>]| self.shared.settle(files.iter().flatten().flat_map(|file| file.homes()));
         for index in 0..frozen.snapshot.stores.len() {
             match self.write_frozen(&frozen, index) {
                 Ok(file) => files.push(file),
                 Err(error) => {
-                    retire(&files);
+                    give_up(&files);
                     return Err(error);
                 }
             }
@@ -61,7 +61,7 @@ impl Region {
             Ok(())
         });
         if let Err(error) = changed {
-            retire(&files);
+            give_up(&files);
             return Err(error);
         }
         self.flushed.store(frozen.sequence, Ordering::Release);

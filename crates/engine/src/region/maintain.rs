@@ -7,6 +7,7 @@ use halite_types::Result;
 
 use super::Region;
 use crate::cache::ReadBlocks;
+use crate::catalog::Home;
 
 impl Region {
     /// Whether the policy finds a store worth compacting.
@@ -59,9 +60,8 @@ impl Region {
         self.lock_commit().closed = false;
     }
 
-    /// The region is gone: its files go when no other region refers to them and no reader holds them.
-    pub(crate) fn retire(&self) {
-        self.leave();
-        self.snapshot_ref().stores.iter().flat_map(|store| &store.files).for_each(|file| file.retire());
+    /// Everything its store files are and stand for.
+    pub(crate) fn homes(&self) -> Vec<Home> {
+        self.snapshot_ref().stores.iter().flat_map(|store| &store.files).flat_map(|file| file.homes()).collect()
     }
 }

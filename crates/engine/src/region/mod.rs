@@ -76,10 +76,7 @@ impl Region {
         let mut stores = Vec::new();
         for family in descriptor.families() {
             let files = entry.families.get(family.name()).map(Vec::as_slice).unwrap_or_default();
-            let open = |file: &crate::catalog::FileEntry| {
-                let clip = file.target.is_some().then(|| crate::store::Clip { start: entry.info.start.clone(), end: entry.info.end.clone() });
-                shared.files.open(&entry.info.table, &entry.info.encoded_name, family.name(), file.clone(), clip)
-            };
+            let open = |file: &crate::catalog::FileEntry| shared.files.open(&entry.info, family.name(), file.clone());
             let mut files = files.iter().map(open).collect::<Result<Vec<Arc<StoreFile>>>>()?;
             StoreSnapshot::sort_files(&mut files);
             stores.push(StoreSnapshot { active: shared.new_memtable(), frozen: Vec::new(), files });
@@ -159,13 +156,7 @@ impl Region {
                     |index| old.stores[index].clone(),
                 )
             };
-            let stores = descriptor.families().map(store).collect();
-            for (family, store) in old.families.iter().zip(&old.stores) {
-                if descriptor.find_family(&family.name).is_none() {
-                    store.files.iter().for_each(|file| file.retire());
-                }
-            }
-            RegionSnapshot::new(Arc::clone(descriptor), stores)
+            RegionSnapshot::new(Arc::clone(descriptor), descriptor.families().map(store).collect())
         });
     }
 

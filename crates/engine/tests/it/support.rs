@@ -21,7 +21,7 @@ pub(crate) fn engine(sim: &SimEnv, splits: &[&'static str]) -> Arc<Engine> {
 
 /// Puts a value into `f:q` of a row.
 pub(crate) fn put(engine: &Engine, row: &str, value: &str) {
-    apply(engine, RowOp::Put(Put::new(row.to_owned()).add("f", "q", value.to_owned())));
+    apply(engine, RowOp::Put(Put::new(row.to_owned()).add("f", "q", value)));
 }
 
 /// Applies an operation that must succeed.

@@ -1,0 +1,73 @@
+//! Writes `crates/wire`'s Rust code from its `.proto` files: `cargo xtask codegen [--check]`.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stderr, reason = "a task talks to the person at the terminal")]
+
+mod messages;
+mod services;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use protox::prost_reflect::prost_types::FileDescriptorSet;
+
+/// What a step returns: its product, or a sentence for the person who ran it.
+type Result<T> = std::result::Result<T, String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => write(),
+        ["--check"] => check(),
+        _ => Err("usage: cargo xtask codegen [--check]".to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("codegen: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write() -> Result<()> {
+    for (path, text) in generate()? {
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn check() -> Result<()> {
+    for (path, text) in generate()? {
+        let committed = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        if committed != text {
+            return Err(format!("{} is not what the .proto files give: run cargo xtask codegen and commit what it writes", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// The files of generated code and what belongs into them.
+fn generate() -> Result<[(PathBuf, String); 2]> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("src");
+    let files = parse(&source.join("proto"))?;
+    let messages = messages::generate(&files)?;
+    let services = services::generate(&files)?;
+    Ok([(source.join("proto/generated.rs"), messages), (source.join("service/table.rs"), services)])
+}
+
+/// Reads every `.proto` file of a folder.
+fn parse(folder: &Path) -> Result<FileDescriptorSet> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "proto")).collect();
+    files.sort();
+    protox::compile(&files, [folder]).map_err(|error| format!("{error:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_committed_code_is_what_the_proto_files_give() {
+        assert_eq!(super::check(), Ok(()));
+    }
+}

@@ -1,0 +1,183 @@
+//! Cell blocks: the cells of a message, in one run behind it.
+//!
+//! ```text
+//! KeyValueCodec           total u32 | keyLength u32 | valueLength u32 | key | value             per cell
+//! KeyValueCodecWithTags   the same | tagsLength u16 | tags                                      if the cell has tags
+//! CellCodec               row, family, qualifier: length u32 | bytes each | timestamp i64 | type u8 | value: length u32 | bytes
+//!                         | sequence i64
+//! CellCodecWithTags       the same with tags: length u32 | bytes before the sequence
+//! ```
+//! All integers are big-endian. The `KeyValue` codecs are the layout of [`halite_types::cell`], so such a block becomes
+//! [`Cells`] by being checked, without a copy, and cells become a block by being appended. A connection that named a
+//! compressor compresses every block, one without any cell too.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod cell_codec;
+mod compressor;
+mod hadoop;
+mod key_value;
+
+use bytes::{Bytes, BytesMut};
+use halite_types::{Cells, Error, Result};
+
+pub use compressor::Compressor;
+
+/// How single cells lie in a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Codec {
+    /// `KeyValueCodec`, what every client uses; tags are left out.
+    #[default]
+    KeyValue,
+    /// `KeyValueCodecWithTags`, for replication and export.
+    KeyValueWithTags,
+    /// `CellCodec`.
+    Cell,
+    /// `CellCodecWithTags`.
+    CellWithTags,
+}
+
+impl Codec {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::KeyValue, Self::KeyValueWithTags, Self::Cell, Self::CellWithTags];
+
+    /// The name of the Java class, as a connection header gives it.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::KeyValue => "org.apache.hadoop.hbase.codec.KeyValueCodec",
+            Self::KeyValueWithTags => "org.apache.hadoop.hbase.codec.KeyValueCodecWithTags",
+            Self::Cell => "org.apache.hadoop.hbase.codec.CellCodec",
+            Self::CellWithTags => "org.apache.hadoop.hbase.codec.CellCodecWithTags",
+        }
+    }
+
+    /// The codec of a class name.
+    pub fn from_class(class: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|codec| codec.class() == class)
+    }
+}
+
+/// What the blocks of one connection look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Format {
+    /// How cells lie in a block.
+    pub codec: Codec,
+    /// How the block is compressed.
+    pub compressor: Option<Compressor>,
+}
+
+impl Format {
+    /// Prepares the block of `cells`, run after run.
+    ///
+    /// # Errors
+    /// If the block would not fit a frame, or does not compress.
+    pub fn block<'a>(&self, cells: &'a [Cells]) -> Result<Block<'a>> {
+        let plain = Block::plain(self.codec, cells);
+        match self.compressor {
+            None => Ok(plain),
+            Some(compressor) => {
+                let mut bytes = BytesMut::with_capacity(plain.len());
+                plain.write(&mut bytes);
+                let packed = Bytes::from(compressor.compress(&bytes)?);
+                Ok(Block { len: packed.len(), content: Content::Packed(packed) })
+            }
+        }
+    }
+}
+
+/// The cells of a block as bytes of a `KeyValue` layout or through a compressor, ready to be appended to a frame.
+#[derive(Clone, Debug)]
+pub struct Block<'a> {
+    len: usize,
+    content: Content<'a>,
+}
+
+#[derive(Clone, Debug)]
+enum Content<'a> {
+    Cells { codec: Codec, cells: &'a [Cells] },
+    Packed(Bytes),
+}
+
+impl<'a> Block<'a> {
+    fn plain(codec: Codec, cells: &'a [Cells]) -> Self {
+        let len = cells.iter().map(|run| encoded_len(codec, run)).fold(0, usize::saturating_add);
+        Self { len, content: Content::Cells { codec, cells } }
+    }
+
+    /// Bytes of the block, for the header that announces it.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the block has no bytes, which is legal.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends the block, exactly [`Block::len`] bytes.
+    pub fn write(&self, out: &mut BytesMut) {
+        match &self.content {
+            Content::Packed(bytes) => out.extend_from_slice(bytes),
+            Content::Cells { codec, cells } => cells.iter().for_each(|run| encode(*codec, run, out)),
+        }
+    }
+}
+
+fn encoded_len(codec: Codec, cells: &Cells) -> usize {
+    match codec {
+        Codec::KeyValue => key_value::len_without_tags(cells),
+        Codec::KeyValueWithTags => cells.bytes().len(),
+        Codec::Cell => cell_codec::encoded_len(cells, false),
+        Codec::CellWithTags => cell_codec::encoded_len(cells, true),
+    }
+}
+
+fn encode(codec: Codec, cells: &Cells, out: &mut BytesMut) {
+    match codec {
+        Codec::KeyValue => key_value::write_without_tags(cells, out),
+        Codec::KeyValueWithTags => out.extend_from_slice(cells.bytes()),
+        Codec::Cell => cell_codec::encode(cells, false, out),
+        Codec::CellWithTags => cell_codec::encode(cells, true, out),
+    }
+}
+
+/// The cells of a block from outside. `bytes_max` bounds what a compressed block may unfold to.
+///
+/// The cells of an uncompressed `KeyValue` block share `block`.
+///
+/// # Errors
+/// `InvalidRequest`: which cell at which byte is wrong and how, or what is wrong with the compression.
+pub fn decode(block: &Bytes, format: Format, bytes_max: usize) -> Result<Cells> {
+    let plain = match format.compressor {
+        None => block.clone(),
+        Some(compressor) => Bytes::from(compressor.decompress(block, bytes_max)?),
+    };
+    let cells = match format.codec {
+        Codec::KeyValue => key_value::decode_without_tags(plain)?,
+        Codec::KeyValueWithTags => Cells::from_bytes(plain)?,
+        Codec::Cell => cell_codec::decode(&plain, false)?,
+        Codec::CellWithTags => cell_codec::decode(&plain, true)?,
+    };
+    check(&cells)?;
+    Ok(cells)
+}
+
+/// Refuses what has the shape of a cell and cannot be one: a length that HBase's signed fields do not hold, a type that
+/// only search keys have.
+fn check(cells: &Cells) -> Result<()> {
+    for (index, cell) in cells.iter().enumerate() {
+        let wrong = if cell.row().len() > halite_types::cell::MAX_ROW_BYTES {
+            format!("its row has {} bytes, more than 32767", cell.row().len())
+        } else if cell.family().len() > halite_types::cell::MAX_FAMILY_BYTES {
+            format!("its family has {} bytes, more than 127", cell.family().len())
+        } else if cell.cell_type().is_none() {
+            format!("{} is not the type of a cell", cell.type_code())
+        } else {
+            continue;
+        };
+        return Err(Error::invalid(format!("cell {index} of the cell block: {wrong}")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+//! Between the nouns of `halite-types` and the messages.

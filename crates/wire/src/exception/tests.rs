@@ -1,0 +1,126 @@
+//! Exceptions on their way out and back.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn moved() -> MovedTo {
+    MovedTo { host: "localhost".to_string(), port: 16021, start_code: 1_795_225_227_130, sequence: 34 }
+}
+
+#[test]
+fn every_class_is_found_again_and_stands_in_the_table_once() {
+    for kind in ExceptionKind::ALL {
+        assert_eq!(ExceptionKind::from_class(kind.class()), Some(*kind));
+    }
+    let classes: BTreeSet<_> = ExceptionKind::ALL.iter().map(|kind| kind.class()).collect();
+    assert_eq!(classes.len(), ExceptionKind::ALL.len());
+}
+
+#[test]
+fn what_is_final_is_given_up_unless_a_scanner_can_be_opened_again() {
+    for kind in ExceptionKind::ALL.iter().filter(|kind| kind.is_do_not_retry()) {
+        assert!(matches!(kind.action(), Action::GiveUp | Action::ReopenScanner), "{kind:?}");
+    }
+}
+
+#[test]
+fn an_answer_begins_with_class_and_message_as_a_stack_trace_does() {
+    let exception = Exception::new(ExceptionKind::TableNotFound, "no table t1");
+    let response = exception.to_response();
+    assert_eq!(response.exception_class_name(), "org.apache.hadoop.hbase.TableNotFoundException");
+    assert_eq!(response.stack_trace(), "org.apache.hadoop.hbase.TableNotFoundException: no table t1");
+    assert_eq!(response.do_not_retry, Some(true));
+    assert_eq!(Exception::from_response(&response), exception);
+    assert_eq!(Exception::from_pair(&exception.to_pair()), exception);
+}
+
+#[test]
+fn do_not_retry_is_said_in_every_answer() {
+    let response = Exception::new(ExceptionKind::NotServingRegion, "").to_response();
+    assert_eq!((response.do_not_retry, response.server_overloaded), (Some(false), None));
+    assert_eq!(Exception::new(ExceptionKind::CallQueueTooBig, "").to_response().server_overloaded, Some(true));
+}
+
+#[test]
+fn the_text_of_a_region_that_moved_is_the_one_java_parses() {
+    let text = "Region moved to: hostname=localhost port=16021 startCode=1795225227130. As of locationSeqNum=34.";
+    assert_eq!(moved().to_string(), text);
+    let exception = Exception::region_moved(moved());
+    let response = exception.to_response();
+    assert_eq!((response.hostname(), response.port()), ("localhost", 16021));
+    assert_eq!(Exception::from_response(&response).moved_to(), Some(&moved()));
+    assert_eq!(Exception::from_pair(&exception.to_pair()).moved_to(), Some(&moved()));
+}
+
+#[test]
+fn a_stack_trace_from_java_gives_its_message_and_place() {
+    let class = ExceptionKind::RegionMoved.class();
+    let trace = format!("{class}: {}\n\tat org.apache.hadoop.hbase.regionserver.HRegionServer.getRegion(HRegionServer.java:1)\n", moved());
+    let response = pb::ExceptionResponse { exception_class_name: Some(class.to_string()), stack_trace: Some(trace), ..Default::default() };
+    let exception = Exception::from_response(&response);
+    assert_eq!(exception.moved_to(), Some(&moved()));
+    assert_eq!(exception.action(), Action::Relocate);
+}
+
+#[test]
+fn a_throttled_client_is_told_how_long_to_wait() {
+    let exception = Exception::throttled("number of requests exceeded", 1234);
+    assert_eq!(exception.message(), "number of requests exceeded - wait 1sec, 234ms");
+    assert_eq!(exception.wait_ms(), Some(1234));
+    assert_eq!(exception.action(), Action::WaitAsTold);
+    assert_eq!(Exception::throttled("x", 0).message(), "x - wait 0ms");
+    assert_eq!(Exception::throttled("x", 3_723_000).message(), "x - wait 1hrs, 2mins, 3sec");
+    assert_eq!(Exception::new(ExceptionKind::RpcThrottling, "x - wait 3years").wait_ms(), None);
+}
+
+#[test]
+fn a_class_nobody_knows_is_final_only_if_the_server_says_so() {
+    let answer = |do_not_retry, server_overloaded| {
+        let name = Some("com.example.Odd".to_string());
+        Exception::from_response(&pb::ExceptionResponse { exception_class_name: name, do_not_retry, server_overloaded, ..Default::default() })
+    };
+    assert_eq!(answer(None, None).action(), Action::Relocate);
+    assert_eq!(answer(Some(true), None).action(), Action::GiveUp);
+    assert_eq!(answer(Some(false), Some(true)).action(), Action::WaitOverloaded);
+    assert_eq!(answer(None, None).class(), "com.example.Odd");
+}
+
+#[test]
+fn failures_of_the_store_have_the_class_that_hbase_gives_them() {
+    let told = |kind| Exception::from(&Error::new(kind, "why")).kind();
+    assert_eq!(told(ErrorKind::InvalidRequest), Some(ExceptionKind::DoNotRetry));
+    assert_eq!(told(ErrorKind::NoSuchRegion), Some(ExceptionKind::NotServingRegion));
+    assert_eq!(told(ErrorKind::Busy), Some(ExceptionKind::RegionTooBusy));
+    assert_eq!(told(ErrorKind::TableEnabled), Some(ExceptionKind::TableNotDisabled));
+    assert_eq!(Exception::from(&Error::invalid("row is empty")).message(), "row is empty");
+}
+
+#[test]
+fn what_the_store_calls_retryable_is_retryable_on_the_wire() {
+    for kind in [ErrorKind::NoSuchRegion, ErrorKind::WrongRegion, ErrorKind::Busy] {
+        assert!(kind.is_retryable());
+        assert!(!Exception::from(&Error::new(kind, "")).is_do_not_retry());
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_wait_survives_its_text(message in ".*", wait_ms in any::<u64>()) {
+        prop_assert_eq!(Exception::throttled(&message, wait_ms).wait_ms(), Some(wait_ms));
+    }
+
+    #[test]
+    fn every_place_survives_its_text(host in "[a-z0-9.-]{1,40}", port in any::<u16>(), start_code in any::<u64>(), sequence in any::<u64>()) {
+        let to = MovedTo { host, port, start_code, sequence };
+        prop_assert_eq!(MovedTo::parse(&to.to_string()), Some(to));
+    }
+
+    #[test]
+    fn no_text_from_outside_panics(class in ".*", trace in ".*") {
+        let exception = Exception::from_pair(&pb::NameBytesPair { name: class, value: Some(Bytes::from(trace)) });
+        let _ = (exception.action(), exception.wait_ms(), exception.to_response());
+    }
+}
