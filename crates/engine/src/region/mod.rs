@@ -202,9 +202,4 @@ impl Region {
     pub(crate) fn memstore_bytes(&self) -> usize {
         self.state.load().memstore_bytes()
     }
-
-    /// Memory of the memstores that take writes.
-    pub(crate) fn active_bytes(&self) -> usize {
-        self.state.load().stores.iter().map(|store| store.active.bytes()).sum()
-    }
 }
