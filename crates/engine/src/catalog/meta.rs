@@ -132,13 +132,11 @@ impl MetaIndex {
 
     /// The place before this one, which is not that of the first row.
     pub(crate) fn before(&self, place: Place) -> Place {
-        match place.row.checked_sub(1) {
-            Some(row) => Place { row, ..place },
-            None => {
-                let table = place.table.saturating_sub(1);
-                Place { table, row: self.table(table).map_or(0, |table| table.regions.len()) }
-            }
+        if let Some(row) = place.row.checked_sub(1) {
+            return Place { row, ..place };
         }
+        let table = place.table.saturating_sub(1);
+        Place { table, row: self.table(table).map_or(0, |table| table.regions.len()) }
     }
 
     /// The row at a place.

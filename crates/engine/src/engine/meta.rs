@@ -13,7 +13,7 @@ use super::{Engine, RegionIndex};
 use crate::catalog::meta::{self, MetaIndex, MetaRow, Place, ServerIdentity};
 use crate::env::Env;
 use crate::memstore::MemTable;
-use crate::region::{RegionSnapshot, check_scan, filter_state, user_scanner, wanted_stores};
+use crate::region::{RegionSnapshot, UserRead, check_scan, filter_state, wanted_stores};
 use crate::scan::{ReadTrace, RegionScanner, Rows, ScanBudget, ScanPlan, Source, StoreScanner};
 
 /// What a scan of `hbase:meta` tells as its read point; it always sees what there was when it began.
@@ -194,8 +194,8 @@ impl MetaRows {
             cells.insert(CellRef::new(&key, &value, b"", 0));
         }
         let sources = vec![Source::memstore(&cells, u64::MAX)];
-        let retention = family.retention(self.now);
-        let mut store = user_scanner(sources, &self.selection, &family.name, columns.clone(), self.raw, retention, false);
+        let read = UserRead { selection: &self.selection, family, columns: columns.clone(), raw: self.raw, single_row: false, now: self.now };
+        let mut store = read.scanner(sources);
         store.seek(&first_on_row(&key))?;
         Ok(Some(store))
     }

@@ -40,7 +40,7 @@ use commit::CommitState;
 use counters::Counters;
 pub use read::explain_empty;
 use row_lock::RowLocks;
-pub(crate) use selection::{check_scan, filter_state, user_scanner, wanted_stores};
+pub(crate) use selection::{UserRead, check_scan, filter_state, wanted_stores};
 pub(crate) use snapshot::{Family, RegionSnapshot};
 pub use write::Applied;
 

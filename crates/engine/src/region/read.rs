@@ -9,7 +9,7 @@ use halite_types::key::print_bytes;
 use halite_types::{CellsBuilder, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
 
 use super::Region;
-use super::selection::{check_scan, check_selection, filter_state, user_scanner, wanted_stores};
+use super::selection::{UserRead, check_scan, check_selection, filter_state, wanted_stores};
 use super::snapshot::{Family, RegionSnapshot};
 use crate::cache::ReadBlocks;
 use crate::memstore::MemTable;
@@ -243,7 +243,6 @@ impl Region {
     }
 
     fn store_scanner(&self, store: &StoreSnapshot, read: StoreRead<'_>) -> Result<StoreScanner> {
-        let retention = read.family.retention(read.now);
         let time_range = read.selection.time_range_of(&read.family.name);
         let mut sources = Vec::with_capacity(store.files.len() + 1);
         for memstore in store.memstores().filter(|memstore| memstore_overlaps(memstore, time_range)) {
@@ -265,7 +264,9 @@ impl Region {
                 sources.push(Source::file(file, blocks, read.file_read_point));
             }
         }
-        Ok(user_scanner(sources, read.selection, &read.family.name, read.columns, read.raw, retention, read.row.is_some()))
+        let single_row = read.row.is_some();
+        let user = UserRead { selection: read.selection, family: read.family, columns: read.columns, raw: read.raw, single_row, now: read.now };
+        Ok(user.scanner(sources))
     }
 }
 

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use halite_types::{Error, Result, Scan, Selection};
 
-use super::snapshot::RegionSnapshot;
+use super::snapshot::{Family, RegionSnapshot};
 use crate::env::Rng;
 use crate::scan::filter::FilterState;
-use crate::scan::{Matcher, Merge, Retention, Source, StoreLimits, StoreScanner, UserQuery};
+use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner, UserQuery};
 
 /// Whether a scan can be answered.
 pub(crate) fn check_scan(scan: &Scan) -> Result<()> {
@@ -51,23 +51,27 @@ pub(crate) fn wanted_stores(snapshot: &RegionSnapshot, selection: &Selection) ->
     Ok(stores)
 }
 
-/// A scanner that shows of one family what a get or scan wants of it.
-pub(crate) fn user_scanner(
-    sources: Vec<Source>,
-    selection: &Selection,
-    family: &[u8],
-    columns: Option<Vec<Bytes>>,
-    raw: bool,
-    retention: Retention,
-    single_row: bool,
-) -> StoreScanner {
-    let query = UserQuery {
-        columns,
-        time_range: selection.time_range_of(family),
-        max_versions: selection.max_versions,
-        raw,
-        has_filter: selection.filter.is_some(),
-    };
-    let limits = StoreLimits { limit: selection.family_limit, offset: selection.family_offset };
-    StoreScanner::new(Merge::new(sources), Matcher::for_read(query, retention), limits, single_row)
+/// What a get or scan wants of one family.
+pub(crate) struct UserRead<'a> {
+    pub(crate) selection: &'a Selection,
+    pub(crate) family: &'a Family,
+    pub(crate) columns: Option<Vec<Bytes>>,
+    pub(crate) raw: bool,
+    pub(crate) single_row: bool,
+    pub(crate) now: i64,
+}
+
+impl UserRead<'_> {
+    /// A scanner that shows it.
+    pub(crate) fn scanner(self, sources: Vec<Source>) -> StoreScanner {
+        let query = UserQuery {
+            columns: self.columns,
+            time_range: self.selection.time_range_of(&self.family.name),
+            max_versions: self.selection.max_versions,
+            raw: self.raw,
+            has_filter: self.selection.filter.is_some(),
+        };
+        let limits = StoreLimits { limit: self.selection.family_limit, offset: self.selection.family_offset };
+        StoreScanner::new(Merge::new(sources), Matcher::for_read(query, self.family.retention(self.now)), limits, self.single_row)
+    }
 }

@@ -12,7 +12,7 @@ use halite_types::{Bytes, CompareOp, ErrorKind, FamilyDescriptor, Filter, Get, P
 /// Three tables whose names make the order of meta differ from that of bytes.
 fn engine() -> Arc<Engine> {
     let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
-    engine.create_namespace("ns", Default::default()).unwrap();
+    engine.create_namespace("ns", halite_types::Attributes::new()).unwrap();
     create(&engine, "t1", &["b", "k,m"]);
     create(&engine, "t10", &[]);
     create(&engine, "t1-x", &["b"]);
