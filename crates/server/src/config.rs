@@ -126,8 +126,8 @@ impl Config {
         let ports = [Some(self.master_port), Some(self.region_port), self.web_port, self.zookeeper_port];
         let mut fixed: Vec<u16> = ports.into_iter().flatten().filter(|port| *port != 0).collect();
         fixed.sort_unstable();
-        if let Some(twice) = fixed.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::invalid(format!("port {} is given twice; give each service a port of its own, or 0 for any that is free", twice[0])));
+        if let Some([twice, ..]) = fixed.array_windows().find(|[a, b]| a == b) {
+            return Err(Error::invalid(format!("port {twice} is given twice; give each service a port of its own, or 0 for any that is free")));
         }
         if let Advertise::Host(host) = &self.advertise
             && (host.is_empty() || host.contains([',', ' ', '/']))

@@ -83,6 +83,9 @@ impl Handle {
             // A task that panicked has ended too; the panic was reported where it happened.
             let _ = task.await;
         }
+        let context = self.context;
+        // A procedure that runs is waited for; the engine may be closed afterwards.
+        let _ = tokio::task::spawn_blocking(move || context.master.close()).await;
     }
 }
 

@@ -43,12 +43,12 @@ impl<'a> Asked<'a> {
     pub(crate) fn serve<C: service::Call>(
         self,
         call: &Call,
-        handler: impl FnOnce(&Self, C::Request) -> Result<C::Response, Fault>,
+        handler: impl FnOnce(&Self, &C::Request) -> Result<C::Response, Fault>,
     ) -> Result<Reply, Fault>
     where
         C::Response: 'static,
     {
-        Ok(Reply::new(handler(&self, call.message()?)?))
+        Ok(Reply::new(handler(&self, &call.message()?)?))
     }
 
     /// Starts a procedure on a table, or on none, and gives its id.

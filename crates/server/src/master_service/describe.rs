@@ -64,7 +64,7 @@ fn is_enabled(asked: &Asked<'_>, name: &TableName) -> bool {
 }
 
 /// `GetTableDescriptors`: of the tables named, or of all that match. One that does not exist is left out.
-pub(super) fn descriptors(asked: &Asked<'_>, request: pb::GetTableDescriptorsRequest) -> Result<pb::GetTableDescriptorsResponse, Fault> {
+pub(super) fn descriptors(asked: &Asked<'_>, request: &pb::GetTableDescriptorsRequest) -> Result<pb::GetTableDescriptorsResponse, Fault> {
     let regex = request.regex.as_deref();
     let names = if request.table_names.is_empty() {
         tables(asked, &Wanted { namespace: request.namespace.as_deref(), regex, system: request.include_sys_tables() })?
@@ -76,7 +76,7 @@ pub(super) fn descriptors(asked: &Asked<'_>, request: pb::GetTableDescriptorsReq
 }
 
 /// `GetTableNames`.
-pub(super) fn names(asked: &Asked<'_>, request: pb::GetTableNamesRequest) -> Result<pb::GetTableNamesResponse, Fault> {
+pub(super) fn names(asked: &Asked<'_>, request: &pb::GetTableNamesRequest) -> Result<pb::GetTableNamesResponse, Fault> {
     let wanted = Wanted { namespace: request.namespace.as_deref(), regex: request.regex.as_deref(), system: request.include_sys_tables() };
     Ok(pb::GetTableNamesResponse { table_names: messages(&tables(asked, &wanted)?) })
 }
@@ -84,7 +84,7 @@ pub(super) fn names(asked: &Asked<'_>, request: pb::GetTableNamesRequest) -> Res
 /// `ListTableDescriptorsByNamespace`.
 pub(super) fn descriptors_by_namespace(
     asked: &Asked<'_>,
-    request: pb::ListTableDescriptorsByNamespaceRequest,
+    request: &pb::ListTableDescriptorsByNamespaceRequest,
 ) -> Result<pb::ListTableDescriptorsByNamespaceResponse, Fault> {
     let wanted = Wanted { namespace: Some(&request.namespace_name), system: true, ..Wanted::default() };
     Ok(pb::ListTableDescriptorsByNamespaceResponse { table_schema: schemas(asked, &tables(asked, &wanted)?) })
@@ -93,7 +93,7 @@ pub(super) fn descriptors_by_namespace(
 /// `ListTableNamesByNamespace`.
 pub(super) fn names_by_namespace(
     asked: &Asked<'_>,
-    request: pb::ListTableNamesByNamespaceRequest,
+    request: &pb::ListTableNamesByNamespaceRequest,
 ) -> Result<pb::ListTableNamesByNamespaceResponse, Fault> {
     let wanted = Wanted { namespace: Some(&request.namespace_name), system: true, ..Wanted::default() };
     Ok(pb::ListTableNamesByNamespaceResponse { table_name: messages(&tables(asked, &wanted)?) })
@@ -109,21 +109,18 @@ fn by_state(asked: &Asked<'_>, enabled: bool) -> Result<Vec<TableName>, Fault> {
 /// `ListTableDescriptorsByState`.
 pub(super) fn descriptors_by_state(
     asked: &Asked<'_>,
-    request: pb::ListTableDescriptorsByStateRequest,
+    request: &pb::ListTableDescriptorsByStateRequest,
 ) -> Result<pb::ListTableDescriptorsByStateResponse, Fault> {
     Ok(pb::ListTableDescriptorsByStateResponse { table_schema: schemas(asked, &by_state(asked, request.is_enabled)?) })
 }
 
 /// `ListTableNamesByState`.
-pub(super) fn names_by_state(
-    asked: &Asked<'_>,
-    request: pb::ListTableNamesByStateRequest,
-) -> Result<pb::ListTableNamesByStateResponse, Fault> {
+pub(super) fn names_by_state(asked: &Asked<'_>, request: &pb::ListTableNamesByStateRequest) -> Result<pb::ListTableNamesByStateResponse, Fault> {
     Ok(pb::ListTableNamesByStateResponse { table_names: messages(&by_state(asked, request.is_enabled)?) })
 }
 
 /// `GetTableState`.
-pub(super) fn state(asked: &Asked<'_>, request: pb::GetTableStateRequest) -> Result<pb::GetTableStateResponse, Fault> {
+pub(super) fn state(asked: &Asked<'_>, request: &pb::GetTableStateRequest) -> Result<pb::GetTableStateResponse, Fault> {
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
     let state = if is_enabled(asked, &name) { State::Enabled } else { State::Disabled };
@@ -131,7 +128,7 @@ pub(super) fn state(asked: &Asked<'_>, request: pb::GetTableStateRequest) -> Res
 }
 
 /// `GetSchemaAlterStatus`: a change of a table reaches all regions at once, so none is left to be updated.
-pub(super) fn alter_status(asked: &Asked<'_>, request: pb::GetSchemaAlterStatusRequest) -> Result<pb::GetSchemaAlterStatusResponse, Fault> {
+pub(super) fn alter_status(asked: &Asked<'_>, request: &pb::GetSchemaAlterStatusRequest) -> Result<pb::GetSchemaAlterStatusResponse, Fault> {
     let name = table_name(&request.table_name)?;
     let regions = if is_meta(&name) { 1 } else { asked.engine().regions(&name).map_err(|_| table_not_found(&name))?.len() };
     let total_regions = u32::try_from(regions).unwrap_or(u32::MAX);

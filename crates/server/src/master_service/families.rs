@@ -19,7 +19,7 @@ const TARGET: &str = "hbase.store.file-tracker.migration.dst.impl";
 const MIGRATION: &str = "MIGRATION";
 
 /// `AddColumn`.
-pub(super) fn add(asked: &Asked<'_>, request: pb::AddColumnRequest) -> Result<pb::AddColumnResponse, Fault> {
+pub(super) fn add(asked: &Asked<'_>, request: &pb::AddColumnRequest) -> Result<pb::AddColumnResponse, Fault> {
     let family = schema::family_descriptor(&request.column_families);
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
@@ -35,7 +35,7 @@ pub(super) fn add(asked: &Asked<'_>, request: pb::AddColumnRequest) -> Result<pb
 }
 
 /// `ModifyColumn`: the family's descriptor is replaced.
-pub(super) fn modify(asked: &Asked<'_>, request: pb::ModifyColumnRequest) -> Result<pb::ModifyColumnResponse, Fault> {
+pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyColumnRequest) -> Result<pb::ModifyColumnResponse, Fault> {
     let family = schema::family_descriptor(&request.column_families);
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
@@ -50,12 +50,13 @@ pub(super) fn modify(asked: &Asked<'_>, request: pb::ModifyColumnRequest) -> Res
 }
 
 /// `DeleteColumn`: the family and its data go.
-pub(super) fn delete(asked: &Asked<'_>, request: pb::DeleteColumnRequest) -> Result<pb::DeleteColumnResponse, Fault> {
+pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteColumnRequest) -> Result<pb::DeleteColumnResponse, Fault> {
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
+    let family = request.column_name.clone();
     let id = alter(asked, &name, nonce, true, move |table| {
-        let family = &request.column_name[..];
+        let family = &family[..];
         let shown = print_bytes(family);
         let mut table = table.clone();
         if table.find_family(family).is_none() {
@@ -73,7 +74,7 @@ pub(super) fn delete(asked: &Asked<'_>, request: pb::DeleteColumnRequest) -> Res
 /// `ModifyTableStoreFileTracker`.
 pub(super) fn modify_table_tracker(
     asked: &Asked<'_>,
-    request: pb::ModifyTableStoreFileTrackerRequest,
+    request: &pb::ModifyTableStoreFileTrackerRequest,
 ) -> Result<pb::ModifyTableStoreFileTrackerResponse, Fault> {
     let name = table_name(&request.table_name)?;
     let tracker = check_target(&request.dst_sft)?;
@@ -91,15 +92,16 @@ pub(super) fn modify_table_tracker(
 /// `ModifyColumnStoreFileTracker`.
 pub(super) fn modify_family_tracker(
     asked: &Asked<'_>,
-    request: pb::ModifyColumnStoreFileTrackerRequest,
+    request: &pb::ModifyColumnStoreFileTrackerRequest,
 ) -> Result<pb::ModifyColumnStoreFileTrackerResponse, Fault> {
     let name = table_name(&request.table_name)?;
     let tracker = check_target(&request.dst_sft)?;
     check_enabled(asked.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
+    let wanted = request.family.clone();
     let id = replace(asked, &name, nonce, move |table| {
-        let Some(mut family) = table.find_family(&request.family).cloned() else {
-            let text = format!("{} does not exist for table {}", print_bytes(&request.family), table.name());
+        let Some(mut family) = table.find_family(&wanted).cloned() else {
+            let text = format!("{} does not exist for table {}", print_bytes(&wanted), table.name());
             return Err(Fault::new(ExceptionKind::NoSuchColumnFamily, text));
         };
         family.configuration.insert(TRACKER.to_owned(), tracker);
@@ -191,9 +193,7 @@ impl Trackers {
             (true, true) if self.target != before.target => {
                 Some(format!("The dst tracker has been changed from {} to {}", before.target, self.target))
             }
-            (true, false) if self.current != before.target => {
-                Some(format!("Should migrate tracker to {} but got {}", before.target, self.current))
-            }
+            (true, false) if self.current != before.target => Some(format!("Should migrate tracker to {} but got {}", before.target, self.current)),
             (false, false) if self.current != before.current => {
                 Some(format!("Should change to {MIGRATION} first when migrating from {}", before.current))
             }

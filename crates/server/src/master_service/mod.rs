@@ -11,6 +11,7 @@
 //! schema.rs      descriptors and their messages              sanity.rs      what a descriptor may say
 //! names.rs       names of tables, regions, servers           faults.rs      refusals in HBase's words
 //! ```
+#![allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref, reason = "the handlers in one table have one shape")]
 
 mod asked;
 mod describe;
@@ -24,6 +25,8 @@ mod routes;
 mod sanity;
 mod schema;
 mod tables;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use std::sync::Arc;
 
@@ -33,7 +36,7 @@ use halite_types::Result as StoreResult;
 use crate::call::{Call, Fault, Reply};
 use crate::config::Config;
 use crate::context::Context;
-use procedures::{Procedures, now_ms};
+use procedures::{MOMENT, Procedures, now_ms};
 
 /// What the master keeps between calls.
 pub(crate) struct Master {
@@ -47,7 +50,7 @@ impl Master {
     /// What reading it from the engine met.
     pub(crate) fn new(_: &Arc<Engine>, _: &Config) -> StoreResult<Self> {
         // A process that starts later has later ids.
-        Ok(Self { procedures: Procedures::new(now_ms()) })
+        Ok(Self { procedures: Procedures::new(now_ms(), MOMENT) })
     }
 
     /// Ends what the master is at. Waits for the procedures that run; those that wait are not done.

@@ -1,7 +1,7 @@
 //! Names in requests: tables, regions, servers.
 
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
-use halite_types::{RegionInfo, TableName};
+use halite_types::{Bytes, RegionInfo, TableName};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
@@ -60,8 +60,8 @@ pub(crate) fn meta_region_message() -> pb::RegionInfo {
     pb::RegionInfo {
         region_id: 1,
         table_name: table_name_message(&meta_table()),
-        start_key: Some(Default::default()),
-        end_key: Some(Default::default()),
+        start_key: Some(Bytes::new()),
+        end_key: Some(Bytes::new()),
         offline: Some(false),
         split: Some(false),
         replica_id: Some(0),

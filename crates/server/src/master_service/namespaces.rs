@@ -16,7 +16,7 @@ const MAX_TABLES: &str = "hbase.namespace.quota.maxtables";
 const MAX_REGIONS: &str = "hbase.namespace.quota.maxregions";
 
 /// `CreateNamespace`.
-pub(super) fn create(asked: &Asked<'_>, request: pb::CreateNamespaceRequest) -> Result<pb::CreateNamespaceResponse, Fault> {
+pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) -> Result<pb::CreateNamespaceResponse, Fault> {
     let (name, settings) = parts(&request.namespace_descriptor)?;
     halite_types::schema::check_namespace(&name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
@@ -31,7 +31,7 @@ pub(super) fn create(asked: &Asked<'_>, request: pb::CreateNamespaceRequest) -> 
 }
 
 /// `ModifyNamespace`: the settings are replaced.
-pub(super) fn modify(asked: &Asked<'_>, request: pb::ModifyNamespaceRequest) -> Result<pb::ModifyNamespaceResponse, Fault> {
+pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyNamespaceRequest) -> Result<pb::ModifyNamespaceResponse, Fault> {
     let (name, settings) = parts(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = asked.start("ModifyNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
@@ -43,9 +43,9 @@ pub(super) fn modify(asked: &Asked<'_>, request: pb::ModifyNamespaceRequest) -> 
 }
 
 /// `DeleteNamespace`: it must be empty and not one of HBase's own two.
-pub(super) fn delete(asked: &Asked<'_>, request: pb::DeleteNamespaceRequest) -> Result<pb::DeleteNamespaceResponse, Fault> {
+pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteNamespaceRequest) -> Result<pb::DeleteNamespaceResponse, Fault> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let name = request.namespace_name;
+    let name = request.namespace_name.clone();
     let id = asked.start("DeleteNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
         check_namespace(engine, &name)?;
         check_removable(engine, &name)?;
@@ -66,24 +66,21 @@ fn check_removable(engine: &Engine, name: &str) -> Result<(), Fault> {
 }
 
 /// `GetNamespaceDescriptor`.
-pub(super) fn descriptor(asked: &Asked<'_>, request: pb::GetNamespaceDescriptorRequest) -> Result<pb::GetNamespaceDescriptorResponse, Fault> {
-    let name = request.namespace_name;
-    let found = all(asked.engine()).into_iter().find(|(known, _)| *known == name);
-    let (name, settings) = found.ok_or_else(|| namespace_not_found(&name))?;
+pub(super) fn descriptor(asked: &Asked<'_>, request: &pb::GetNamespaceDescriptorRequest) -> Result<pb::GetNamespaceDescriptorResponse, Fault> {
+    let name = &request.namespace_name;
+    let found = all(asked.engine()).into_iter().find(|(known, _)| known == name);
+    let (name, settings) = found.ok_or_else(|| namespace_not_found(name))?;
     Ok(pb::GetNamespaceDescriptorResponse { namespace_descriptor: message(&name, &settings) })
 }
 
 /// `ListNamespaceDescriptors`.
-pub(super) fn descriptors(
-    asked: &Asked<'_>,
-    _: pb::ListNamespaceDescriptorsRequest,
-) -> Result<pb::ListNamespaceDescriptorsResponse, Fault> {
+pub(super) fn descriptors(asked: &Asked<'_>, _: &pb::ListNamespaceDescriptorsRequest) -> Result<pb::ListNamespaceDescriptorsResponse, Fault> {
     let all = all(asked.engine());
     Ok(pb::ListNamespaceDescriptorsResponse { namespace_descriptor: all.iter().map(|(name, settings)| message(name, settings)).collect() })
 }
 
 /// `ListNamespaces`.
-pub(super) fn names(asked: &Asked<'_>, _: pb::ListNamespacesRequest) -> Result<pb::ListNamespacesResponse, Fault> {
+pub(super) fn names(asked: &Asked<'_>, _: &pb::ListNamespacesRequest) -> Result<pb::ListNamespacesResponse, Fault> {
     Ok(pb::ListNamespacesResponse { namespace_name: all(asked.engine()).into_iter().map(|(name, _)| name).collect() })
 }
 

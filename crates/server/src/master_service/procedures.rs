@@ -18,15 +18,15 @@ use halite_wire::exception::{Exception, ExceptionKind};
 use crate::call::Fault;
 
 /// How long the outcome of a procedure is kept.
-const KEPT: Duration = Duration::from_secs(15 * 60);
+const KEPT: Duration = Duration::from_mins(15);
 /// Outcomes kept at most; the oldest go first.
 const FINISHED_MAX: usize = 10_000;
 /// Procedures that may wait for their turn.
 const WAITING_MAX: usize = 1_000;
 /// Threads that work on procedures.
 const WORKERS_MAX: usize = 4;
-/// How long a call that submits a procedure waits for it.
-const MOMENT: Duration = Duration::from_millis(300);
+/// How long a call that submits a procedure waits for it. A test waits until it is done, however slow the machine.
+pub(crate) const MOMENT: Duration = if cfg!(test) { Duration::from_mins(10) } else { Duration::from_millis(300) };
 
 /// What a procedure does; gives the bytes that HBase calls its result, empty for most.
 type Work = Box<dyn FnOnce() -> Result<Bytes, Fault> + Send>;
@@ -69,6 +69,8 @@ pub(crate) struct Procedure {
 pub(crate) struct Procedures(Arc<Inner>);
 
 struct Inner {
+    /// How long a call that submits a procedure waits for it.
+    moment: Duration,
     state: Mutex<State>,
     /// A procedure was submitted, or one has ended, or everything ends.
     changed: Condvar,
@@ -88,8 +90,8 @@ struct State {
 
 impl Procedures {
     /// No procedures. Ids go up from `first_id`, which should be higher than those of an earlier process, so that nobody
-    /// takes the outcome of another's procedure for that of his own.
-    pub(crate) fn new(first_id: u64) -> Self {
+    /// takes the outcome of another's procedure for that of his own. A call that submits one waits `moment` for it.
+    pub(crate) fn new(first_id: u64, moment: Duration) -> Self {
         let state = State {
             next_id: first_id,
             procedures: BTreeMap::new(),
@@ -100,7 +102,7 @@ impl Procedures {
             idle: 0,
             closed: false,
         };
-        Self(Arc::new(Inner { state: Mutex::new(state), changed: Condvar::new() }))
+        Self(Arc::new(Inner { moment, state: Mutex::new(state), changed: Condvar::new() }))
     }
 
     /// Submits a procedure, waits a moment for it, and gives its id. One with a nonce that is known already is not done
@@ -183,7 +185,7 @@ impl Inner {
     }
 
     fn wait_a_moment<'a>(&self, mut state: MutexGuard<'a, State>, id: u64) -> MutexGuard<'a, State> {
-        let end = Instant::now() + MOMENT;
+        let end = Instant::now() + self.moment;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let is_open = state.procedures.get(&id).is_some_and(|procedure| procedure.outcome.is_none());
@@ -289,13 +291,19 @@ mod tests {
         Submission { name: "TestProcedure", table, nonce: Nonce { group: 1, number: nonce }, owner: "me".to_owned() }
     }
 
+    fn wait_for(procedures: &Procedures, id: u64) {
+        while procedures.find(id).unwrap().outcome.is_none() {
+            std::thread::yield_now();
+        }
+    }
+
     fn outcome(procedures: &Procedures, id: u64) -> Option<Result<Bytes, Exception>> {
         procedures.find(id).unwrap().outcome
     }
 
     #[test]
     fn what_is_quick_is_finished_when_its_id_is_known() {
-        let procedures = Procedures::new(7);
+        let procedures = Procedures::new(7, MOMENT);
         let id = procedures.submit(submission(None, 0), || Ok(Bytes::from_static(b"done"))).unwrap();
         assert_eq!((id, outcome(&procedures, id)), (7, Some(Ok(Bytes::from_static(b"done")))));
         let id = procedures.submit(submission(None, 0), || Err(Fault::do_not_retry("no"))).unwrap();
@@ -306,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_request_that_comes_twice_is_done_once() {
-        let procedures = Procedures::new(1);
+        let procedures = Procedures::new(1, MOMENT);
         let first = procedures.submit(submission(None, 5), || Ok(Bytes::new())).unwrap();
         assert_eq!(procedures.submit(submission(None, 5), || panic!("done twice")).unwrap(), first);
         assert_ne!(procedures.submit(submission(None, 6), || Ok(Bytes::new())).unwrap(), first);
@@ -316,7 +324,7 @@ mod tests {
 
     #[test]
     fn procedures_of_one_table_keep_their_order_and_others_pass_them() {
-        let procedures = Procedures::new(1);
+        let procedures = Procedures::new(1, Duration::ZERO);
         let (go, wait) = mpsc::channel::<()>();
         let (say, said) = mpsc::channel();
         let tell = |what: &'static str| {
@@ -332,7 +340,8 @@ mod tests {
         assert!(procedures.is_busy(&"t".parse().unwrap()));
         let next = procedures.submit(submission(Some("t"), 0), tell("second")).unwrap();
         let other = procedures.submit(submission(Some("u"), 0), tell("other")).unwrap();
-        assert!(outcome(&procedures, other).is_some() && outcome(&procedures, next).is_none());
+        wait_for(&procedures, other);
+        assert_eq!(outcome(&procedures, next), None);
         go.send(()).unwrap();
         assert_eq!(said.iter().take(3).collect::<Vec<_>>(), ["other", "first", "second"]);
         procedures.close();
@@ -340,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_panic_ends_the_procedure_and_not_the_worker() {
-        let procedures = Procedures::new(1);
+        let procedures = Procedures::new(1, MOMENT);
         let id = procedures.submit(submission(Some("t"), 0), || panic!("ours")).unwrap();
         assert!(outcome(&procedures, id).unwrap().unwrap_err().is_do_not_retry());
         let id = procedures.submit(submission(Some("t"), 0), || Ok(Bytes::new())).unwrap();
@@ -350,7 +359,7 @@ mod tests {
 
     #[test]
     fn what_waits_at_the_end_is_told_so_and_nothing_more_is_taken() {
-        let procedures = Procedures::new(1);
+        let procedures = Procedures::new(1, Duration::ZERO);
         let (go, wait) = mpsc::channel::<()>();
         procedures.submit(submission(Some("t"), 0), move || wait.recv().map(|()| Bytes::new()).map_err(|_| Fault::do_not_retry("gone"))).unwrap();
         let waiting = procedures.submit(submission(Some("t"), 0), || Ok(Bytes::new())).unwrap();

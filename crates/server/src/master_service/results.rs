@@ -12,7 +12,7 @@ use crate::call::Fault;
 const SOURCE: &str = "halite";
 
 /// `getProcedureResult`: an id that is not known, or not any more, is no error.
-pub(super) fn result(asked: &Asked<'_>, request: pb::GetProcedureResultRequest) -> Result<pb::GetProcedureResultResponse, Fault> {
+pub(super) fn result(asked: &Asked<'_>, request: &pb::GetProcedureResultRequest) -> Result<pb::GetProcedureResultResponse, Fault> {
     let Some(procedure) = asked.context.master.procedures.find(request.proc_id) else {
         return Ok(pb::GetProcedureResultResponse { state: State::NotFound.into(), ..Default::default() });
     };
@@ -43,7 +43,7 @@ fn foreign(exception: &Exception) -> pb::ForeignExceptionMessage {
 
 /// `GetProcedures`: those that wait or run. They come without the details that HBase's classes keep: shells of before 2.5
 /// end when they meet details of a type they do not know.
-pub(super) fn list(asked: &Asked<'_>, _: pb::GetProceduresRequest) -> Result<pb::GetProceduresResponse, Fault> {
+pub(super) fn list(asked: &Asked<'_>, _: &pb::GetProceduresRequest) -> Result<pb::GetProceduresResponse, Fault> {
     let all = asked.context.master.procedures.all();
     let procedure = all.iter().filter(|(_, procedure)| procedure.outcome.is_none()).map(|(id, procedure)| message(*id, procedure)).collect();
     Ok(pb::GetProceduresResponse { procedure })
@@ -62,11 +62,11 @@ fn message(id: u64, procedure: &Procedure) -> pb::Procedure {
 }
 
 /// `AbortProcedure`: none is, since what has begun comes to its end within a short time.
-pub(super) fn abort(_: &Asked<'_>, _: pb::AbortProcedureRequest) -> Result<pb::AbortProcedureResponse, Fault> {
+pub(super) fn abort(_: &Asked<'_>, _: &pb::AbortProcedureRequest) -> Result<pb::AbortProcedureResponse, Fault> {
     Ok(pb::AbortProcedureResponse { is_procedure_aborted: false })
 }
 
 /// `GetLocks`: no lock outlives the step of a procedure that takes it, so there is none to show.
-pub(super) fn locks(_: &Asked<'_>, _: pb::GetLocksRequest) -> Result<pb::GetLocksResponse, Fault> {
+pub(super) fn locks(_: &Asked<'_>, _: &pb::GetLocksRequest) -> Result<pb::GetLocksResponse, Fault> {
     Ok(pb::GetLocksResponse::default())
 }

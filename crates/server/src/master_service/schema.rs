@@ -66,11 +66,7 @@ fn message(table: &TableDescriptor) -> pb::TableSchema {
 }
 
 fn family_message(family: &FamilyDescriptor) -> pb::ColumnFamilySchema {
-    pb::ColumnFamilySchema {
-        name: family.name().clone(),
-        attributes: pairs(&family.attributes),
-        configuration: strings(&family.configuration),
-    }
+    pb::ColumnFamilySchema { name: family.name().clone(), attributes: pairs(&family.attributes), configuration: strings(&family.configuration) }
 }
 
 /// A descriptor with everything written out that HBase writes out when it stores one.
@@ -89,10 +85,12 @@ pub(crate) fn with_defaults(mut table: TableDescriptor) -> TableDescriptor {
 /// The descriptor of `hbase:meta` (HBase 2.6: `FSTableDescriptors.createMetaTableDescriptorBuilder`).
 pub(crate) fn meta_schema() -> pb::TableSchema {
     let family = |name: &'static str| {
-        FamilyDescriptor::new(name).versions(3).set(fam::IN_MEMORY, true).set(fam::BLOCKSIZE, 8192).set(fam::BLOOMFILTER, "ROWCOL").set(
-            fam::DATA_BLOCK_ENCODING,
-            "ROW_INDEX_V1",
-        )
+        FamilyDescriptor::new(name)
+            .versions(3)
+            .set(fam::IN_MEMORY, true)
+            .set(fam::BLOCKSIZE, 8192)
+            .set(fam::BLOOMFILTER, "ROWCOL")
+            .set(fam::DATA_BLOCK_ENCODING, "ROW_INDEX_V1")
     };
     let mut table = TableDescriptor::new(meta_table()).set(IS_META, true);
     table.set_family(family("info"));

@@ -13,24 +13,25 @@ use super::{sanity, schema};
 use crate::call::Fault;
 
 /// `CreateTable`: the table is there and enabled when the procedure has finished (HBase: `CreateTableProcedure`).
-pub(super) fn create(asked: &Asked<'_>, request: pb::CreateTableRequest) -> Result<pb::CreateTableResponse, Fault> {
+pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Result<pb::CreateTableResponse, Fault> {
     let descriptor = schema::with_defaults(schema::descriptor(&request.table_schema)?);
     let name = descriptor.name().clone();
     check_namespace(asked.engine(), name.namespace())?;
     sanity::check(&descriptor)?;
     super::families::check_new_trackers(&descriptor, None)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
+    let splits = request.split_keys.clone();
     let id = asked.start("CreateTableProcedure", Some(&name.clone()), nonce, Failure::InCall, move |engine| {
         if check_exists(engine, &name).is_ok() {
             return Err(table_exists(&name));
         }
-        Ok(engine.create_table(descriptor, request.split_keys)?)
+        Ok(engine.create_table(descriptor, splits)?)
     })?;
     Ok(pb::CreateTableResponse { proc_id: Some(id) })
 }
 
 /// `DeleteTable` (HBase: `DeleteTableProcedure`).
-pub(super) fn delete(asked: &Asked<'_>, request: pb::DeleteTableRequest) -> Result<pb::DeleteTableResponse, Fault> {
+pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteTableRequest) -> Result<pb::DeleteTableResponse, Fault> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = on_table(asked, "DeleteTableProcedure", &request.table_name, nonce, Failure::InCall, |engine, name| {
         check_modifiable(engine, name)?;
@@ -40,7 +41,7 @@ pub(super) fn delete(asked: &Asked<'_>, request: pb::DeleteTableRequest) -> Resu
 }
 
 /// `EnableTable`: a table that is enabled already is told in the procedure's result (HBase: `EnableTableProcedure`).
-pub(super) fn enable(asked: &Asked<'_>, request: pb::EnableTableRequest) -> Result<pb::EnableTableResponse, Fault> {
+pub(super) fn enable(asked: &Asked<'_>, request: &pb::EnableTableRequest) -> Result<pb::EnableTableResponse, Fault> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = on_table(asked, "EnableTableProcedure", &request.table_name, nonce, Failure::InResult, |engine, name| {
         check_exists(engine, name)?;
@@ -53,7 +54,7 @@ pub(super) fn enable(asked: &Asked<'_>, request: pb::EnableTableRequest) -> Resu
 }
 
 /// `DisableTable` (HBase: `DisableTableProcedure`).
-pub(super) fn disable(asked: &Asked<'_>, request: pb::DisableTableRequest) -> Result<pb::DisableTableResponse, Fault> {
+pub(super) fn disable(asked: &Asked<'_>, request: &pb::DisableTableRequest) -> Result<pb::DisableTableResponse, Fault> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = on_table(asked, "DisableTableProcedure", &request.table_name, nonce, Failure::InResult, |engine, name| {
         if is_meta(name) {
@@ -69,7 +70,7 @@ pub(super) fn disable(asked: &Asked<'_>, request: pb::DisableTableRequest) -> Re
 }
 
 /// `truncateTable`: the table is enabled afterwards (HBase: `TruncateTableProcedure`).
-pub(super) fn truncate(asked: &Asked<'_>, request: pb::TruncateTableRequest) -> Result<pb::TruncateTableResponse, Fault> {
+pub(super) fn truncate(asked: &Asked<'_>, request: &pb::TruncateTableRequest) -> Result<pb::TruncateTableResponse, Fault> {
     let keep_splits = request.preserve_splits();
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = on_table(asked, "TruncateTableProcedure", &request.table_name, nonce, Failure::InCall, move |engine, name| {
@@ -80,7 +81,7 @@ pub(super) fn truncate(asked: &Asked<'_>, request: pb::TruncateTableRequest) -> 
 }
 
 /// `ModifyTable`: the whole descriptor is replaced, at once for all regions (HBase: `ModifyTableProcedure`).
-pub(super) fn modify(asked: &Asked<'_>, request: pb::ModifyTableRequest) -> Result<pb::ModifyTableResponse, Fault> {
+pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyTableRequest) -> Result<pb::ModifyTableResponse, Fault> {
     let descriptor = schema::descriptor(&request.table_schema)?;
     let name = table_name(&request.table_name)?;
     if *descriptor.name() != name {
