@@ -163,6 +163,7 @@ fn kind_of(kind: ErrorKind) -> ExceptionKind {
         ErrorKind::WrongRegion => ExceptionKind::WrongRegion,
         ErrorKind::Busy => ExceptionKind::RegionTooBusy,
         ErrorKind::Stopped => ExceptionKind::RegionServerStopped,
+        ErrorKind::IncompatibleFilter => ExceptionKind::IncompatibleFilter,
         ErrorKind::Corrupt => ExceptionKind::CorruptHFile,
         ErrorKind::Io | ErrorKind::NeedsIo => ExceptionKind::Io,
         // A kind of a later day is final until somebody says otherwise.
