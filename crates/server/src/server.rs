@@ -57,7 +57,7 @@ impl Server {
         config.check()?;
         let listeners = Listeners::bind(&config).await?;
         let addresses = listeners.addresses()?;
-        let master = Master::new(&engine, &config);
+        let master = Master::new(&engine, &config)?;
         let context = Arc::new(Context { engine, config, addresses, start_code: now_ms(), metrics: Metrics::default(), master });
         let (sender, shutdown) = shutdown::channel();
         let tasks = listeners.serve(&context, &shutdown);
@@ -83,6 +83,9 @@ impl Handle {
             // A task that panicked has ended too; the panic was reported where it happened.
             let _ = task.await;
         }
+        let context = self.context;
+        // A procedure that runs is waited for; the engine may be closed afterwards.
+        let _ = tokio::task::spawn_blocking(move || context.master.close()).await;
     }
 }
 
