@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use halite::{Builder, Store};
-use halite_server::{Server, cluster_id_of};
+use halite_server::Server;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -60,9 +60,7 @@ fn prepare(store: &Store, settings: &Settings) -> anyhow::Result<()> {
 async fn serve(store: &Store, settings: &Settings, place: &Place) -> anyhow::Result<()> {
     // From here on a signal is an end, not a death.
     let mut signals = Signals::new()?;
-    let mut config = settings.server.clone();
-    config.cluster_id = cluster_id_of(place.path())?;
-    let server = Server::start(store.engine().clone(), config).await?;
+    let server = Server::start(store.engine().clone(), settings.server.clone()).await?;
     announce::print(&announce::Facts { addresses: server.addresses(), settings, place, store });
     let name = signals.next().await;
     tracing::info!("{name}: ending; another one ends at once and leaves what is in memory to the log");

@@ -252,7 +252,7 @@ fn set_znode_parent(settings: &mut Settings, text: &str) -> Result<(), String> {
     if !is_path {
         return Err("a path from the root, as in /hbase".into());
     }
-    settings.server.znode_parent = text.to_owned();
+    text.clone_into(&mut settings.server.znode_parent);
     Ok(())
 }
 

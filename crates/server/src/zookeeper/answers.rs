@@ -32,8 +32,9 @@ pub(super) fn answer(tree: &Tree<'_>, request: &Request) -> Result<Reply, Code> 
         Request::Create { path, .. } => Err(if node(path).is_ok() { Code::NODE_EXISTS } else { Code::NOT_READ_ONLY }),
         Request::Change { path, .. } => node(path).and(Err(Code::NOT_READ_ONLY)),
         Request::Multi => Err(Code::NOT_READ_ONLY),
-        Request::Ping | Request::Auth { .. } | Request::SetWatches { .. } | Request::CloseSession => Ok(Reply::Empty),
-        Request::Other { operation: SET_WATCHES_2 } => Ok(Reply::Empty),
+        Request::Ping | Request::Auth { .. } | Request::SetWatches { .. } | Request::Other { operation: SET_WATCHES_2 } | Request::CloseSession => {
+            Ok(Reply::Empty)
+        }
         Request::Other { .. } => Err(Code::UNIMPLEMENTED),
     }
 }

@@ -86,7 +86,7 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, connections:
         match Connection::new(stream, local, Arc::clone(&shared)).serve().await {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::InvalidRequest => {
-                tracing::warn!(%peer, %error, "closed a ZooKeeper connection for what it sent")
+                tracing::warn!(%peer, %error, "closed a ZooKeeper connection for what it sent");
             }
             Err(error) => tracing::debug!(%peer, %error, "a ZooKeeper connection broke"),
         }

@@ -40,7 +40,7 @@ impl Server {
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
         let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let addresses = Addresses { master: at(16_000), region: at(16_020), web: Some(at(16_010)), zookeeper: Some(at(2181)) };
-        let master = Master::new(&engine, &config);
+        let master = Master::new(&engine, &config).unwrap();
         let context = Context { engine, config, addresses, start_code: START_CODE, metrics: Metrics::default(), master };
         Self { shared: Arc::new(Shared::new(Arc::new(context))), _directory: directory }
     }
