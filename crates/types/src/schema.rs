@@ -458,6 +458,11 @@ impl TableDescriptor {
     }
 }
 
+/// The table that says which regions there are and where.
+pub const META_TABLE: &str = "meta";
+/// The encoded name of the one region of `hbase:meta`, which is not made of an MD5.
+pub const META_ENCODED_NAME: &str = "1588230740";
+
 /// A region: the rows of a table from `start` (inclusive) to `end` (exclusive); empty means unbounded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegionInfo {
@@ -474,6 +479,12 @@ pub struct RegionInfo {
 }
 
 impl RegionInfo {
+    /// The one region of `hbase:meta`.
+    pub fn meta() -> Self {
+        let table = TableName { namespace: SYSTEM_NAMESPACE.to_owned(), qualifier: META_TABLE.to_owned() };
+        Self { table, start: Bytes::new(), end: Bytes::new(), region_id: 1, encoded_name: META_ENCODED_NAME.to_owned() }
+    }
+
     /// `table,start,id`: the bytes whose MD5 is the encoded name.
     pub fn name_prefix(&self) -> Vec<u8> {
         let mut name = self.table.to_string().into_bytes();
@@ -483,9 +494,12 @@ impl RegionInfo {
         name
     }
 
-    /// The region's whole name: `table,start,id.encoded.`
+    /// The region's whole name: `table,start,id.encoded.`; without the encoded name for the region of `hbase:meta`.
     pub fn full_name(&self) -> Vec<u8> {
         let mut name = self.name_prefix();
+        if self.encoded_name == META_ENCODED_NAME {
+            return name;
+        }
         name.extend_from_slice(format!(".{}.", self.encoded_name).as_bytes());
         name
     }
@@ -515,6 +529,11 @@ mod tests {
         for text in ["", ".t", "-t", "a b", "n-s:t", "ns:", ":t"] {
             assert!(text.parse::<TableName>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn the_region_of_meta_has_its_name_of_old() {
+        assert_eq!(RegionInfo::meta().display_name(), "hbase:meta,,1");
     }
 
     #[test]
