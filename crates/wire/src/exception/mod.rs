@@ -147,6 +147,12 @@ impl From<&Error> for Exception {
     }
 }
 
+impl From<Error> for Exception {
+    fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
 /// How a failure of the store is told. `TableDisabled` is for administration: on a data call HBase says
 /// `NotServingRegion`, and clients find the state of the table in meta.
 fn kind_of(kind: ErrorKind) -> ExceptionKind {
