@@ -45,7 +45,7 @@ pub struct Options {
     pub delete_expired_files: bool,
     /// Size of a region's largest store at which it splits by itself; 10 GiB. A table may set its own.
     pub region_file_bytes_max: u64,
-    /// Largest piece of memory a memstore takes at once; 1 MiB.
+    /// Largest piece of memory a memstore takes at once; 2 MiB, which is one huge page where the system has them.
     pub memstore_chunk_bytes: usize,
 }
 
@@ -66,7 +66,7 @@ impl Default for Options {
             major_compaction_ms: 7 * 24 * 3600 * 1000,
             delete_expired_files: true,
             region_file_bytes_max: 10 << 30,
-            memstore_chunk_bytes: 1 << 20,
+            memstore_chunk_bytes: 2 << 20,
         }
     }
 }

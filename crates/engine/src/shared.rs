@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use halite_types::{Result, TableName};
+use halite_types::Result;
 
 use crate::background::Background;
 use crate::cache::BlockCache;
@@ -11,8 +11,8 @@ use crate::catalog::Manifest;
 use crate::env::Env;
 use crate::memstore::MemTable;
 use crate::options::Options;
-use crate::region::Region;
-use crate::store::StoreFiles;
+use crate::region::{Region, RegionSnapshot};
+use crate::store::{Placing, StoreFiles};
 use crate::wal::Wal;
 
 /// The parts every region uses.
@@ -24,8 +24,8 @@ pub(crate) struct Shared {
     pub(crate) files: StoreFiles,
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) background: Background,
-    /// Table, region and family directories of regions that were split or merged away.
-    pub(crate) retired_regions: Mutex<Vec<(TableName, String, Vec<String>)>>,
+    /// Held by whoever moves store files or takes them away.
+    pub(crate) placing: Mutex<Placing>,
     /// Bytes written by flushes and by compactions.
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) compacted_bytes: AtomicU64,
@@ -39,19 +39,19 @@ impl Shared {
         Arc::new(MemTable::new(self.options.memstore_chunk_bytes))
     }
 
-    fn flush_bytes(&self, region: &Region) -> u64 {
-        region.snapshot_ref().descriptor.memstore_flush_bytes().unwrap_or(self.options.memstore_flush_bytes)
+    fn flush_bytes(&self, snapshot: &RegionSnapshot) -> u64 {
+        snapshot.settings.memstore_flush_bytes.unwrap_or(self.options.memstore_flush_bytes)
     }
 
     /// Lets a write in when its region has room; waits for the flush, or does it, when it has not.
     ///
     /// # Errors
     /// `Busy` when flushing failed: the text says why.
-    pub(crate) fn admit(&self, region: &Region) -> Result<()> {
-        let most = self.flush_bytes(region).saturating_mul(self.options.memstore_block_multiplier);
+    pub(crate) fn admit(&self, region: &Region, snapshot: &RegionSnapshot) -> Result<()> {
+        let most = self.flush_bytes(snapshot).saturating_mul(self.options.memstore_block_multiplier);
         let is_region_full = || region.memstore_bytes() as u64 >= most;
         let is_all_full = || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes / 2 * 3;
-        if !is_region_full() && !is_all_full() {
+        if (snapshot.memstore_bytes() as u64) < most && !is_all_full() {
             return Ok(());
         }
         self.background.wait_for_room(region, is_region_full, is_all_full)
@@ -60,8 +60,9 @@ impl Shared {
     /// Asks for a flush of the region if its memstores have grown enough.
     pub(crate) fn note_write(&self, region: &Region) {
         self.background.note_memstore(region);
+        let snapshot = region.snapshot_ref();
         // What is being flushed already does not ask for another flush.
-        if region.active_bytes() as u64 >= self.flush_bytes(region) {
+        if snapshot.active_bytes() as u64 >= self.flush_bytes(&snapshot) {
             self.background.request_flush(region);
         } else if self.background.total_memstore_bytes() >= self.options.memstore_total_bytes {
             self.background.request_largest_flush();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use halite_engine::{Engine, TableScanner};
 use halite_types::{
     Admin, Attributes, Bytes, Cluster, ClusterStatus, CompactionKind, ErrorKind, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp, RowSource,
-    RowStream, Scan, Table, TableDescriptor, TableName, Tier,
+    RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName, Tier,
 };
 
 use crate::store::{Handle, Store};
@@ -192,6 +192,29 @@ impl Admin for StoreAdmin {
     fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Fut<'_, ()> {
         let (first, second) = (first.to_owned(), second.to_owned());
         self.run(move |engine| engine.merge_regions(&first, &second, forcible))
+    }
+
+    fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> Fut<'_, ()> {
+        self.run(move |engine| engine.take_snapshot(&snapshot))
+    }
+
+    fn list_snapshots(&self) -> Fut<'_, Vec<SnapshotDescriptor>> {
+        Box::pin(std::future::ready(Ok(self.handle.engine.snapshots())))
+    }
+
+    fn clone_snapshot(&self, name: &str, table: &TableName) -> Fut<'_, ()> {
+        let (name, table) = (name.to_owned(), table.clone());
+        self.run(move |engine| engine.clone_snapshot(&name, &table))
+    }
+
+    fn restore_snapshot(&self, name: &str) -> Fut<'_, ()> {
+        let name = name.to_owned();
+        self.run(move |engine| engine.restore_snapshot(&name))
+    }
+
+    fn delete_snapshot(&self, name: &str) -> Fut<'_, ()> {
+        let name = name.to_owned();
+        self.run(move |engine| engine.delete_snapshot(&name))
     }
 
     fn cluster_status(&self) -> Fut<'_, ClusterStatus> {

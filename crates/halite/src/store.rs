@@ -7,7 +7,7 @@ use halite_engine::env::Env;
 use halite_engine::{Engine, OpenReport, Options, Table, TableScanner};
 use halite_types::{
     Append, Attributes, Bytes, CheckAndMutate, ClusterStatus, CompactionKind, Delete, Error, Get, Increment, OpResult, Put, RegionInfo, Result, Row,
-    RowMutations, RowOp, Scan, TableDescriptor, TableName, Tier,
+    RowMutations, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
 };
 
 use crate::pool::Pool;
@@ -169,6 +169,43 @@ impl Store {
     /// `NoSuchTable`, a full disk or failed write.
     pub fn compact(&self, name: &TableName, kind: CompactionKind) -> Result<()> {
         self.handle.engine.compact(name, None, kind)
+    }
+
+    /// Takes a snapshot of a table: every write acknowledged before is in it, unless it skips the flush.
+    ///
+    /// # Errors
+    /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest`, a full disk or failed write.
+    pub fn create_snapshot(&self, snapshot: &SnapshotDescriptor) -> Result<()> {
+        self.handle.engine.take_snapshot(snapshot)
+    }
+
+    /// All snapshots of all tables, by name.
+    pub fn snapshots(&self) -> Vec<SnapshotDescriptor> {
+        self.handle.engine.snapshots()
+    }
+
+    /// Makes a table of a snapshot, enabled, without copying a cell.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableExists`, `NoSuchNamespace`, damage to its files.
+    pub fn clone_snapshot(&self, name: &str, table: &TableName) -> Result<()> {
+        self.handle.engine.clone_snapshot(name, table)
+    }
+
+    /// Puts a disabled table back to what it was when the snapshot was taken; it stays disabled.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableEnabled`, damage to its files.
+    pub fn restore_snapshot(&self, name: &str) -> Result<()> {
+        self.handle.engine.restore_snapshot(name)
+    }
+
+    /// Forgets a snapshot; files that nobody else needs go.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`.
+    pub fn delete_snapshot(&self, name: &str) -> Result<()> {
+        self.handle.engine.delete_snapshot(name)
     }
 
     /// Figures of every region and of the whole.

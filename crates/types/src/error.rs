@@ -27,6 +27,12 @@ pub enum ErrorKind {
     NamespaceExists,
     /// The namespace still holds tables.
     NamespaceNotEmpty,
+    /// There is no snapshot of this name.
+    NoSuchSnapshot,
+    /// A snapshot of this name exists already.
+    SnapshotExists,
+    /// The snapshot has outlived its time: take a new one.
+    SnapshotExpired,
     /// No region of this name is here, or no longer: look the region up again.
     NoSuchRegion,
     /// The row lies outside the region: look the region up again.
@@ -49,6 +55,8 @@ pub enum ErrorKind {
     NewerFormat,
     /// The store stopped, on purpose or after a failed write; open it again.
     Stopped,
+    /// A filter that decides over whole rows, in a scan whose batch limit cuts rows: leave one of them out.
+    IncompatibleFilter,
     /// Not offered by this implementation.
     Unsupported,
 }

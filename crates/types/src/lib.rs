@@ -13,6 +13,7 @@ pub mod op;
 pub mod query;
 pub mod row;
 pub mod schema;
+pub mod snapshot;
 pub mod status;
 pub mod table;
 
@@ -25,5 +26,6 @@ pub use op::{Append, CheckAndMutate, Condition, Delete, Durability, Increment, O
 pub use query::{Get, Scan, Selection, Tier, TimeRange};
 pub use row::Row;
 pub use schema::{Attributes, BloomType, FamilyDescriptor, KeepDeletedCells, RegionInfo, TableDescriptor, TableName};
-pub use status::{ClusterStatus, RegionLoad};
+pub use snapshot::{SnapshotDescriptor, SnapshotKind};
+pub use status::{ClusterStatus, CompactionState, RegionLoad};
 pub use table::{Admin, Cluster, CompactionKind, Fut, RowSource, RowStream, Table, TableExt, block_on};

@@ -69,9 +69,9 @@ impl Mutation {
         &self.cells
     }
 
-    /// Takes the cells out.
-    pub fn into_cells(self) -> CellsBuilder {
-        self.cells
+    /// Its cells, to stamp or replace; all must stay of its row.
+    pub fn cells_mut(&mut self) -> &mut CellsBuilder {
+        &mut self.cells
     }
 
     /// Whether the row key and all parts are within the limits.

@@ -18,6 +18,9 @@ pub const DEFAULT_NAMESPACE: &str = "default";
 /// The namespace of HBase's own tables.
 pub const SYSTEM_NAMESPACE: &str = "hbase";
 
+/// The encoded name of the region of `hbase:meta`, older than the rule that names other regions.
+pub const META_ENCODED_NAME: &str = "1588230740";
+
 /// A table's namespace and name. It prints as `name` in the default namespace and as `namespace:name` elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableName {
@@ -34,18 +37,7 @@ impl TableName {
     pub fn new(namespace: impl Into<String>, qualifier: impl Into<String>) -> Result<Self> {
         let (namespace, qualifier) = (namespace.into(), qualifier.into());
         check_namespace(&namespace)?;
-        if qualifier.is_empty() {
-            return Err(Error::invalid("a table name is empty; give it at least one character"));
-        }
-        if qualifier.starts_with(['.', '-']) {
-            return Err(Error::invalid(format!(
-                "table name {qualifier:?} begins with {:?}; begin it with a letter, a digit or '_'",
-                &qualifier[..1]
-            )));
-        }
-        if let Some(bad) = qualifier.chars().find(|c| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))) {
-            return Err(Error::invalid(format!("table name {qualifier:?} holds {bad:?}; use letters, digits, '_', '-' and '.'")));
-        }
+        check_qualifier("table", &qualifier)?;
         Ok(Self { namespace, qualifier })
     }
 
@@ -58,6 +50,24 @@ impl TableName {
     pub fn qualifier(&self) -> &str {
         &self.qualifier
     }
+}
+
+/// Whether `name` may name a table in its namespace, or a snapshot: `what` says which, for the message.
+///
+/// # Errors
+/// `InvalidRequest` unless it is made of letters, digits, `_`, `-` and `.` with neither `-` nor `.` in front (HBase:
+/// `TableName.isLegalTableQualifierName`).
+pub fn check_qualifier(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid(format!("a {what} name is empty; give it at least one character")));
+    }
+    if name.starts_with(['.', '-']) {
+        return Err(Error::invalid(format!("{what} name {name:?} begins with {:?}; begin it with a letter, a digit or '_'", &name[..1])));
+    }
+    if let Some(bad) = name.chars().find(|c| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))) {
+        return Err(Error::invalid(format!("{what} name {name:?} holds {bad:?}; use letters, digits, '_', '-' and '.'")));
+    }
+    Ok(())
 }
 
 /// Whether `name` may name a namespace.
@@ -353,6 +363,13 @@ impl TableDescriptor {
         Self { name, attributes: Attributes::new(), configuration: Attributes::new(), families: BTreeMap::new() }
     }
 
+    /// The same under another name.
+    #[must_use]
+    pub fn renamed(mut self, name: TableName) -> Self {
+        self.name = name;
+        self
+    }
+
     /// Adds a family, in place of one with the same name.
     #[must_use]
     pub fn family(mut self, family: FamilyDescriptor) -> Self {
@@ -458,11 +475,6 @@ impl TableDescriptor {
     }
 }
 
-/// The table that says which regions there are and where.
-pub const META_TABLE: &str = "meta";
-/// The encoded name of the one region of `hbase:meta`, which is not made of an MD5.
-pub const META_ENCODED_NAME: &str = "1588230740";
-
 /// A region: the rows of a table from `start` (inclusive) to `end` (exclusive); empty means unbounded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegionInfo {
@@ -479,12 +491,6 @@ pub struct RegionInfo {
 }
 
 impl RegionInfo {
-    /// The one region of `hbase:meta`.
-    pub fn meta() -> Self {
-        let table = TableName { namespace: SYSTEM_NAMESPACE.to_owned(), qualifier: META_TABLE.to_owned() };
-        Self { table, start: Bytes::new(), end: Bytes::new(), region_id: 1, encoded_name: META_ENCODED_NAME.to_owned() }
-    }
-
     /// `table,start,id`: the bytes whose MD5 is the encoded name.
     pub fn name_prefix(&self) -> Vec<u8> {
         let mut name = self.table.to_string().into_bytes();
@@ -494,10 +500,21 @@ impl RegionInfo {
         name
     }
 
-    /// The region's whole name: `table,start,id.encoded.`; without the encoded name for the region of `hbase:meta`.
+    /// The encoded name inside the whole name of a region of any table but `hbase:meta`; `None` if there is none.
+    pub fn encoded_name_in(full_name: &[u8]) -> Option<&str> {
+        let encoded = full_name.strip_suffix(b".")?.rsplit(|&byte| byte == b'.').next()?;
+        (encoded.len() == 32).then(|| std::str::from_utf8(encoded).ok())?
+    }
+
+    /// Whether it is the region of `hbase:meta`.
+    pub fn is_meta(&self) -> bool {
+        self.encoded_name == META_ENCODED_NAME
+    }
+
+    /// The region's whole name: `table,start,id.encoded.`, and `hbase:meta,,1` for the region of `hbase:meta`.
     pub fn full_name(&self) -> Vec<u8> {
         let mut name = self.name_prefix();
-        if self.encoded_name == META_ENCODED_NAME {
+        if self.is_meta() {
             return name;
         }
         name.extend_from_slice(format!(".{}.", self.encoded_name).as_bytes());
@@ -529,11 +546,6 @@ mod tests {
         for text in ["", ".t", "-t", "a b", "n-s:t", "ns:", ":t"] {
             assert!(text.parse::<TableName>().is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn the_region_of_meta_has_its_name_of_old() {
-        assert_eq!(RegionInfo::meta().display_name(), "hbase:meta,,1");
     }
 
     #[test]

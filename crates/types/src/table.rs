@@ -15,6 +15,7 @@ use crate::op::{OpResult, RowOp};
 use crate::query::{Get, Scan};
 use crate::row::Row;
 use crate::schema::{Attributes, RegionInfo, TableDescriptor, TableName};
+use crate::snapshot::SnapshotDescriptor;
 use crate::status::ClusterStatus;
 
 /// What the calls of the seam return.
@@ -217,6 +218,30 @@ pub trait Admin: Send + Sync {
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest`.
     fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Fut<'_, ()>;
+
+    /// Takes a snapshot of a table; the store says when, and whether the table was disabled.
+    ///
+    /// # Errors
+    /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest`, `TableEnabled` if it is to be of a disabled table.
+    fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> Fut<'_, ()>;
+    /// All snapshots of all tables, by name.
+    fn list_snapshots(&self) -> Fut<'_, Vec<SnapshotDescriptor>>;
+    /// Makes a table of a snapshot, enabled, without copying a cell.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableExists`, `NoSuchNamespace`.
+    fn clone_snapshot(&self, name: &str, table: &TableName) -> Fut<'_, ()>;
+    /// Puts a disabled table back to what it was when the snapshot was taken; it stays disabled. A table that is gone is
+    /// made again, enabled.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableEnabled`.
+    fn restore_snapshot(&self, name: &str) -> Fut<'_, ()>;
+    /// Forgets a snapshot; tables that were made of it stay.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`.
+    fn delete_snapshot(&self, name: &str) -> Fut<'_, ()>;
 
     /// Figures of every region and of the whole.
     fn cluster_status(&self) -> Fut<'_, ClusterStatus>;

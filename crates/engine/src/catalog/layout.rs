@@ -7,10 +7,12 @@
 //! data/<namespace>/<table>/<region>/.regioninfo
 //! data/<namespace>/<table>/<region>/<family>/<store file>
 //! data/<namespace>/<table>/<region>/.tmp/<store file>        being written
+//! archive/data/<namespace>/<table>/<region>/<family>/<store file>   needed by links and snapshots only
 //! halite/MANIFEST                                           which of these are live
 //! halite/LOCK  halite/wal/<number>.wal
 //! ```
 
+use halite_types::schema::DEFAULT_NAMESPACE;
 use halite_types::{Bytes, RegionInfo, TableName};
 use md5::{Digest, Md5};
 
@@ -26,6 +28,8 @@ pub(crate) const LOCK: &str = "halite/LOCK";
 pub(crate) const HALITE: &str = "halite";
 /// Where the tables are.
 pub(crate) const DATA: &str = "data";
+/// Where store files are that only links and snapshots need; below it everything lies as below the root.
+pub(crate) const ARCHIVE: &str = "archive";
 
 /// A table's directory.
 pub(crate) fn table_directory(table: &TableName) -> String {
@@ -56,6 +60,29 @@ pub(crate) fn family_directory_name(family: &[u8]) -> String {
             family.iter().map(|byte| if byte.is_ascii_alphanumeric() { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
         }
     }
+}
+
+/// What a link to a file is called, as HBase's `HFileLink`: `[namespace=]table=region-file`.
+pub(crate) fn link_name(table: &TableName, encoded_name: &str, file: &str) -> String {
+    let namespace = table.namespace();
+    let namespace = if namespace == DEFAULT_NAMESPACE { String::new() } else { format!("{namespace}=") };
+    format!("{namespace}{}={encoded_name}-{file}", table.qualifier())
+}
+
+/// Whether a file of this name is a link, or a reference that is made through a link's name.
+pub(crate) fn is_link_name(name: &str) -> bool {
+    // Neither namespaces nor tables nor store files have it in their names.
+    name.contains('=')
+}
+
+/// Whether a file of this name is a link or a reference: it holds no cells, and only a store makes it.
+pub(crate) fn stands_for_another(name: &str) -> bool {
+    let is_file = |name: &str| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_link =
+        |name: &str| name.rsplit_once('=').and_then(|(_, at)| at.split_once('-')).is_some_and(|(region, file)| is_file(region) && is_file(file));
+    // A table's name may have dots too, so the last one counts.
+    let is_reference = |name: &str| name.rsplit_once('.').is_some_and(|(file, region)| (is_file(file) || is_link(file)) && is_file(region));
+    is_link(name) || is_reference(name)
 }
 
 /// 32 lower-case hex digits.
@@ -98,6 +125,20 @@ pub(crate) fn new_region(table: &TableName, start: Bytes, end: Bytes, region_id:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_and_references_are_told_from_files() {
+        let hex = "0123456789abcdef0123456789abcdef";
+        let plain = link_name(&"t.x".parse().unwrap(), hex, hex);
+        let spaced = link_name(&"ns:t-1".parse().unwrap(), hex, hex);
+        assert_eq!((plain.as_str(), spaced.as_str()), (&*format!("t.x={hex}-{hex}"), &*format!("ns=t-1={hex}-{hex}")));
+        for name in [plain.clone(), spaced, format!("{hex}.{hex}"), format!("{plain}.{hex}")] {
+            assert!(stands_for_another(&name), "{name}");
+        }
+        for name in [hex, "t=short-name", "a.b", "data.csv", ""] {
+            assert!(!stands_for_another(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_region_is_named_as_hbase_names_it() {

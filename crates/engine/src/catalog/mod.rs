@@ -1,7 +1,11 @@
-//! What tables, regions and store files there are, and where they lie.
+//! What tables, regions, store files and snapshots there are, and where they lie.
 
+mod encoding;
+mod entries;
 pub(crate) mod layout;
-pub(crate) mod manifest;
+mod manifest;
 pub(crate) mod messages;
+pub(crate) mod meta;
 
-pub(crate) use manifest::{Catalog, Fate, FileEntry, Manifest, NamespaceEntry, RegionEntry, TableEntry};
+pub(crate) use entries::{Catalog, FamilyFiles, FileEntry, Home, NamespaceEntry, Need, RegionEntry, SnapshotEntry, TableEntry, Target, no_table};
+pub(crate) use manifest::Manifest;

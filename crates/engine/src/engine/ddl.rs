@@ -12,10 +12,11 @@ use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, check_namespace}
 use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 
 use super::open::write_small;
-use super::{Engine, Table, tree};
+use super::{Engine, Table};
 use crate::catalog::messages::{TableSchema, pbuf, region_info_file};
-use crate::catalog::{NamespaceEntry, RegionEntry, TableEntry, layout};
+use crate::catalog::{Catalog, Home, NamespaceEntry, RegionEntry, TableEntry, layout};
 use crate::region::Region;
+use crate::store::remove_region_directory;
 
 impl Engine {
     /// Creates a table whose regions begin at the empty key and at each split key. Split keys may come in any order.
@@ -27,11 +28,7 @@ impl Engine {
         let name = descriptor.name().clone();
         let starts = region_starts(&name, splits)?;
         let _ddl = self.lock_ddl()?;
-        let catalog = self.shared.manifest.current();
-        if catalog.tables.contains_key(&name) {
-            return Err(Error::new(ErrorKind::TableExists, format!("table {name} exists already; choose another name or drop it first")));
-        }
-        check_exists(&catalog.namespaces, name.namespace())?;
+        check_is_new(&self.shared.manifest.current(), &name)?;
         let descriptor = Arc::new(descriptor);
         self.install_table(&descriptor, starts, 1)
     }
@@ -56,7 +53,7 @@ impl Engine {
         self.open_table(descriptor, true, &regions)
     }
 
-    fn open_table(&self, descriptor: &Arc<TableDescriptor>, enabled: bool, entries: &[RegionEntry]) -> Result<()> {
+    pub(super) fn open_table(&self, descriptor: &Arc<TableDescriptor>, enabled: bool, entries: &[RegionEntry]) -> Result<()> {
         let open = |entry| Region::open(&self.shared, Arc::clone(descriptor), entry);
         let regions = entries.iter().map(open).collect::<Result<Vec<_>>>()?;
         regions.iter().for_each(|region| self.shared.background.add_region(region));
@@ -67,7 +64,8 @@ impl Engine {
             table.set_enabled(enabled);
             return Ok(());
         }
-        let table = Arc::new(Table::new(Arc::clone(&self.shared), Arc::clone(descriptor), enabled, regions));
+        self.regions.replace(&[], &regions);
+        let table = Arc::new(Table::new(Arc::clone(&self.shared), Arc::clone(&self.regions), Arc::clone(descriptor), enabled, regions));
         self.swap_tables(|tables| {
             tables.insert(descriptor.name().clone(), table);
         });
@@ -88,7 +86,7 @@ impl Engine {
         newest.map_or(now, |newest| now.max(newest + 1))
     }
 
-    fn sync_directory(&self, path: &str) -> Result<()> {
+    pub(super) fn sync_directory(&self, path: &str) -> Result<()> {
         self.shared.env.fs.sync_dir(path).map_err(|error| Error::io(format!("syncing directory {}/{path}", self.shared.env.fs.root()), error))
     }
 
@@ -97,14 +95,14 @@ impl Engine {
     }
 
     /// The table's directory with its descriptor in HBase's file.
-    fn make_table_directory(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
+    pub(super) fn make_table_directory(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
         let directory = layout::table_directory(descriptor.name());
         self.make_directory(&format!("{directory}/.tabledesc"))?;
         self.write_table_info(descriptor, version)?;
         self.sync_directory(&format!("{}/{}", layout::DATA, descriptor.name().namespace()))
     }
 
-    fn write_table_info(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
+    pub(super) fn write_table_info(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
         let directory = format!("{}/.tabledesc", layout::table_directory(descriptor.name()));
         let bytes = pbuf(&TableSchema::from(descriptor));
         let fs = &self.shared.env.fs;
@@ -153,24 +151,25 @@ impl Engine {
         }
         self.write_table_info(&descriptor, version)?;
         let regions = table.regions();
-        Self::without_writers(&table, &regions, || {
-            self.shared.manifest.change(|catalog| {
+        let before = Self::without_writers(&table, &regions, || {
+            let before = self.shared.manifest.change(|catalog| {
                 let entry = catalog.table_mut(&name)?;
+                let before = entry.regions.clone();
                 entry.descriptor = Arc::clone(&descriptor);
                 entry.version = version;
                 for region in &mut entry.regions {
                     region.families.retain(|family, _| descriptor.find_family(family).is_some());
                 }
-                Ok(())
+                Ok(before)
             })?;
             regions.iter().for_each(|region| region.alter(&descriptor));
             table.set_descriptor(Arc::clone(&descriptor));
             regions.iter().for_each(|region| region.reopen());
-            Ok(())
+            Ok(before)
         })?;
+        self.shared.settle(before.iter().flat_map(RegionEntry::homes).filter(|home| descriptor.find_family(&home.family).is_none()));
         for info in &infos {
             for family in old.families().filter(|family| descriptor.find_family(family.name()).is_none()) {
-                // The files in it go with their last reader.
                 let _ = self.shared.env.fs.remove_dir(&layout::family_directory(&name, &info.encoded_name, family.name()));
             }
         }
@@ -204,7 +203,7 @@ impl Engine {
 
     /// Does `work` while nobody writes to a table's regions, none is compacted, and all their cells are in files: so the
     /// log can bring nothing back that `work` takes away. Reads go on. When something fails the regions take writes again.
-    fn without_writers(table: &Table, regions: &[Arc<Region>], work: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn without_writers<T>(table: &Table, regions: &[Arc<Region>], work: impl FnOnce() -> Result<T>) -> Result<T> {
         let _locks: Vec<_> = regions.iter().map(|region| (region.lock_compaction(), region.lock_maintenance())).collect();
         // Most of it while writers still go on.
         for region in regions {
@@ -251,43 +250,42 @@ impl Engine {
         self.swap_tables(|tables| {
             tables.remove(name);
         });
-        self.remove_regions(&entry);
+        self.remove_regions(&entry.regions);
         self.remove_table_directory(name);
         Ok(())
     }
 
-    /// A table that may be dropped or truncated.
-    fn disabled_entry(&self, name: &TableName) -> Result<TableEntry> {
+    /// A table that may be dropped, truncated or restored.
+    pub(super) fn disabled_entry(&self, name: &TableName) -> Result<TableEntry> {
         if self.find_table(name)?.is_enabled() {
             return Err(Error::new(ErrorKind::TableEnabled, format!("table {name} is enabled; disable it first")));
         }
         Ok(self.shared.manifest.current().table(name)?.clone())
     }
 
-    /// Removes the directories of regions that the manifest does not name any more, as far as it can; what stays goes at
-    /// the next opening.
-    fn remove_regions(&self, entry: &TableEntry) {
-        let (env, name) = (&self.shared.env, entry.descriptor.name());
-        for region in &entry.regions {
+    /// Lets go of regions that the manifest does not name any more, with all that nobody else needs, as far as it can;
+    /// what stays goes at the next opening.
+    pub(super) fn remove_regions(&self, regions: &[RegionEntry]) {
+        for region in regions {
             self.shared.wal.release(region.number, u64::MAX);
         }
-        // Parents of a split may still lie beside their daughters, for the references in them.
-        let referred = entry.regions.iter().flat_map(|region| region.families.values().flatten()).filter_map(|file| Some(&file.target.as_ref()?.0));
-        let encoded: BTreeSet<&String> = entry.regions.iter().map(|region| &region.info.encoded_name).chain(referred).collect();
-        let families: Vec<String> = entry.descriptor.families().map(|family| layout::family_directory_name(family.name())).collect();
-        for directory in encoded.into_iter().map(|encoded| layout::region_directory(name, encoded)) {
-            for family in &families {
-                let family_directory = format!("{directory}/{family}");
-                for file in env.fs.list(&family_directory).unwrap_or_default() {
-                    let _ = env.fs.remove_file(&format!("{family_directory}/{}", file.name));
-                }
-            }
-            tree::remove_region_directory(env, &directory, &families);
+        self.retire_regions(regions.iter().map(|region| &*region.info), regions.iter().flat_map(RegionEntry::homes));
+    }
+
+    /// Takes away what regions that are gone have left on the disk: files that nobody else needs, and their directories.
+    /// Whether it could try.
+    pub(super) fn retire_regions<'a>(&self, regions: impl Iterator<Item = &'a RegionInfo>, homes: impl Iterator<Item = Home>) -> bool {
+        let settled = self.shared.settle(homes);
+        if settled {
+            // Those that held no file.
+            let catalog = self.shared.manifest.current();
+            regions.for_each(|region| remove_region_directory(&self.shared.env, &catalog, &region.table, &region.encoded_name));
         }
+        settled
     }
 
     /// Removes the directory of a table whose regions are gone.
-    fn remove_table_directory(&self, name: &TableName) {
+    pub(super) fn remove_table_directory(&self, name: &TableName) {
         let (env, directory) = (&self.shared.env, layout::table_directory(name));
         let descriptor = format!("{directory}/.tabledesc");
         for file in env.fs.list(&descriptor).unwrap_or_default() {
@@ -306,7 +304,7 @@ impl Engine {
         let entry = self.disabled_entry(name)?;
         let starts = if keep_splits { entry.regions.iter().map(|region| region.info.start.clone()).collect() } else { vec![Bytes::new()] };
         self.install_table(&entry.descriptor, starts, entry.version)?;
-        self.remove_regions(&entry);
+        self.remove_regions(&entry.regions);
         Ok(())
     }
 
@@ -361,6 +359,14 @@ impl Engine {
         let _ = self.shared.env.fs.remove_dir(&format!("{}/{name}", layout::DATA));
         Ok(())
     }
+}
+
+/// Whether a table of that name can be made.
+pub(super) fn check_is_new(catalog: &Catalog, name: &TableName) -> Result<()> {
+    if catalog.tables.contains_key(name) {
+        return Err(Error::new(ErrorKind::TableExists, format!("table {name} exists already; choose another name or drop it first")));
+    }
+    check_exists(&catalog.namespaces, name.namespace())
 }
 
 fn check_exists(namespaces: &BTreeMap<String, NamespaceEntry>, name: &str) -> Result<()> {

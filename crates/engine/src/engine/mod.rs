@@ -1,8 +1,13 @@
 //! An engine: the tables, regions and log of one directory. `open.rs` brings it up, `ddl.rs` changes tables,
-//! `split.rs` splits and merges regions, `table.rs` reads and writes across the regions of a table.
+//! `split.rs` splits and merges regions, `snapshot.rs` takes snapshots and `copy.rs` makes tables of them, `table.rs` reads
+//! and writes across the regions of a table.
 
+mod copy;
 mod ddl;
+mod meta;
 mod open;
+mod region_index;
+mod snapshot;
 mod split;
 mod table;
 mod tree;
@@ -14,12 +19,14 @@ use arc_swap::ArcSwap;
 use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, Result, TableDescriptor, TableName};
 
 use crate::background::{Job, closing};
-use crate::catalog::manifest::no_table;
+use crate::catalog::no_table;
 use crate::env::JoinHandle;
 use crate::region::Region;
 use crate::shared::Shared;
 
+pub use meta::MetaView;
 pub use open::OpenReport;
+use region_index::RegionIndex;
 pub use table::{Table, TableScanner};
 
 /// The store of one directory. Dropping it without [`Engine::close`] is like the death of the process: the next
@@ -28,6 +35,9 @@ pub struct Engine {
     shared: Arc<Shared>,
     /// All tables by name; swapped whole.
     tables: ArcSwap<BTreeMap<TableName, Arc<Table>>>,
+    /// The open regions of all tables by encoded name.
+    regions: Arc<RegionIndex>,
+    meta: meta::Meta,
     /// Held by whoever changes what tables or regions there are.
     ddl: Mutex<()>,
     threads: Mutex<Vec<Box<dyn JoinHandle>>>,
@@ -56,6 +66,19 @@ impl Engine {
             return Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled; enable it first")));
         }
         Ok(table)
+    }
+
+    /// The open region of that encoded name, for a request that names its region. Takes the same time however many there
+    /// are.
+    ///
+    /// # Errors
+    /// `NoSuchRegion` if there is none, or not any more, or its table is disabled: the region of a row is to be looked up
+    /// again.
+    pub fn region(&self, encoded_name: &str) -> Result<Arc<Region>> {
+        match self.regions.find(encoded_name) {
+            Some(region) => region.check_open().map(|()| region),
+            None => Err(no_region(encoded_name)),
+        }
     }
 
     fn find_table(&self, name: &TableName) -> Result<Arc<Table>> {
@@ -122,7 +145,6 @@ impl Engine {
                 Err(error) if error.kind() == ErrorKind::NoSuchRegion => {}
                 done => done?,
             }
-            self.remove_unused_directories();
         }
         Ok(())
     }
@@ -175,7 +197,6 @@ impl Engine {
             region.flush()?;
             region.leave();
         }
-        self.remove_unused_directories();
         self.shared.wal.close()
     }
 
@@ -225,6 +246,12 @@ impl Drop for Engine {
     }
 }
 
+/// The error that a region is not here.
+#[cold]
+fn no_region(name: &str) -> Error {
+    Error::new(ErrorKind::NoSuchRegion, format!("there is no open region {name}; list the regions of the table for their names"))
+}
+
 fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
     match job {
         Job::Flush(region) => {
@@ -240,19 +267,22 @@ fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
             }
             Ok(())
         }
-        Job::Compact(region) => {
-            if region.check_open().is_err() {
-                return Ok(());
-            }
-            region.compact(None, CompactionKind::Minor)?;
-            engine.remove_unused_directories();
-            if region.wants_split() {
-                return engine.split_region(&region.info().encoded_name, None);
-            }
-            if region.wants_compaction() {
-                shared.background.request_compaction(&region);
-            }
-            Ok(())
-        }
+        Job::Compact(region) => compact(shared, engine, &region, None, CompactionKind::Minor),
+        Job::CompactAsAsked(asked) => compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind),
     }
+}
+
+/// Compacts a region that is still there, and asks for what it wants then.
+fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+    if region.check_open().is_err() {
+        return Ok(());
+    }
+    region.compact(family, kind)?;
+    if region.wants_split() {
+        return engine.split_region(&region.info().encoded_name, None);
+    }
+    if region.wants_compaction() {
+        shared.background.request_compaction(region);
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Error, ErrorKind, Result};
 
-use super::{Engine, Table, tree};
+use super::{Engine, RegionIndex, Table, tree};
 use crate::background::Background;
 use crate::cache::BlockCache;
 use crate::catalog::messages::{OneString, pbuf};
@@ -55,10 +55,10 @@ impl Engine {
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id));
         let shared = Arc::new(Shared {
-            files: StoreFiles::new(env.clone(), Arc::clone(manifest.fate())),
+            files: StoreFiles::new(env.clone()),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
-            retired_regions: Mutex::new(tree::referred_regions(&catalog)),
+            placing: Mutex::default(),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             wal,
@@ -67,10 +67,19 @@ impl Engine {
             env,
             _lock: lock,
         });
-        let tables = open_tables(&shared, &catalog)?;
+        let regions = Arc::new(RegionIndex::default());
+        let tables = open_tables(&shared, &regions, &catalog)?;
         report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
         replay(&shared, &tables, &mut report)?;
-        let engine = Arc::new(Self { shared, tables: ArcSwap::from_pointee(tables), ddl: Mutex::new(()), threads: Mutex::new(Vec::new()), report });
+        let engine = Arc::new(Self {
+            shared,
+            tables: ArcSwap::from_pointee(tables),
+            regions,
+            meta: super::meta::Meta::default(),
+            ddl: Mutex::new(()),
+            threads: Mutex::new(Vec::new()),
+            report,
+        });
         engine.start_threads()?;
         Ok(engine)
     }
@@ -120,7 +129,7 @@ fn create_store(env: &Env) -> Result<Manifest> {
         env.fs.sync_dir(directory).map_err(failed)?;
     }
     let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE].map(|name| (name.to_owned(), NamespaceEntry::default()));
-    Manifest::create(env, Catalog { store_id, next_region: 0, namespaces: BTreeMap::from(namespaces), tables: BTreeMap::new() })
+    Manifest::create(env, Catalog { store_id, namespaces: BTreeMap::from(namespaces), ..Catalog::default() })
 }
 
 /// Writes a small file as a whole and syncs it; the caller syncs the directory.
@@ -133,16 +142,20 @@ pub(super) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).and_then(|()| file.sync()).map_err(failed)
 }
 
-fn open_tables(shared: &Arc<Shared>, catalog: &Catalog) -> Result<BTreeMap<halite_types::TableName, Arc<Table>>> {
+fn open_tables(shared: &Arc<Shared>, index: &Arc<RegionIndex>, catalog: &Catalog) -> Result<BTreeMap<halite_types::TableName, Arc<Table>>> {
     let mut tables = BTreeMap::new();
+    let mut all = Vec::new();
     for (name, entry) in &catalog.tables {
         let open = |region| Region::open(shared, Arc::clone(&entry.descriptor), region);
         // A disabled table has all its cells in files, and is opened when it is enabled.
         let entries = if entry.enabled { &entry.regions[..] } else { &[] };
         let regions = entries.iter().map(open).collect::<Result<Vec<_>>>()?;
         regions.iter().for_each(|region| shared.background.add_region(region));
-        tables.insert(name.clone(), Arc::new(Table::new(Arc::clone(shared), Arc::clone(&entry.descriptor), entry.enabled, regions)));
+        all.extend(regions.iter().cloned());
+        tables
+            .insert(name.clone(), Arc::new(Table::new(Arc::clone(shared), Arc::clone(index), Arc::clone(&entry.descriptor), entry.enabled, regions)));
     }
+    index.replace(&[], &all);
     Ok(tables)
 }
 
@@ -168,6 +181,7 @@ fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<T
         catalog.tables.values().flat_map(|table| &table.regions).map(|region| (region.number, region.flushed_sequence)).collect();
     shared.wal.release_all(in_log.into_iter().map(|number| (number, flushed.get(&number).copied().unwrap_or(u64::MAX))));
     for region in regions.values() {
+        region.replayed();
         shared.note_write(region);
     }
     Ok(())

@@ -10,16 +10,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_types::cell::{TYPE_MAXIMUM, key_row, make_key};
 use halite_types::key::print_bytes;
-use halite_types::{CompactionKind, Error, ErrorKind, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
+use halite_types::{CompactionKind, Error, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
 
 use super::open::write_small;
-use super::{Engine, Table};
+use super::{Engine, Table, no_region};
 use crate::catalog::messages::{Reference, pbuf};
 use crate::catalog::{FileEntry, RegionEntry, layout};
 use crate::region::Region;
 
-const TOP: i32 = 0;
-const BOTTOM: i32 = 1;
+/// The cells from the split key on.
+pub(super) const TOP: i32 = 0;
+/// The cells before the split key.
+pub(super) const BOTTOM: i32 = 1;
 
 impl Engine {
     /// The open region of that encoded or whole name.
@@ -30,7 +32,7 @@ impl Engine {
                 return Ok((Arc::clone(table), Arc::clone(region)));
             }
         }
-        Err(Error::new(ErrorKind::NoSuchRegion, format!("there is no open region {name}; list the regions of the table for their names")))
+        Err(no_region(name))
     }
 
     /// Splits a region at `at`, or at the middle of its largest store.
@@ -134,7 +136,7 @@ impl Engine {
                 Ok(())
             });
             if changed.is_err() {
-                opened.iter().for_each(|region| region.retire());
+                self.shared.settle(opened.iter().flat_map(|region| region.homes()));
             }
             changed.map(|()| opened)
         });
@@ -148,18 +150,12 @@ impl Engine {
         opened.iter().for_each(|region| self.shared.background.add_region(region));
         table.replace_regions(old, opened.clone());
         for region in old {
-            region.retire();
+            region.leave();
             self.shared.wal.release(region.number, u64::MAX);
             self.shared.background.note_memstore(region);
-            let families = descriptor.families().map(|family| layout::family_directory_name(family.name())).collect();
-            self.shared.retired_regions.lock().expect("nothing panics while it holds the list").push((
-                name.clone(),
-                region.info().encoded_name.clone(),
-                families,
-            ));
         }
         drop(maintenance);
-        self.remove_unused_directories();
+        self.retire_regions(old.iter().map(|region| &**region.info()), old.iter().flat_map(|region| region.homes()));
         opened.iter().filter(|region| region.wants_compaction()).for_each(|region| self.shared.background.request_compaction(region));
         Ok(())
     }
@@ -212,19 +208,19 @@ impl Engine {
                     (true, false) => &info.start,
                     (false, _) => &region.info().start,
                 };
-                let key = make_key(row, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM);
                 let name = format!("{}.{parent}", file.entry.name);
-                write_small(
-                    &self.shared.env,
-                    &format!("{directory}/{name}"),
-                    &pbuf(&Reference { splitkey: key, range: if is_bottom { BOTTOM } else { TOP } }),
-                )?;
-                let target = Some((parent.clone(), file.entry.name.clone()));
+                let target = Some(file.entry.as_target(region.info(), false));
+                write_small(&self.shared.env, &format!("{directory}/{name}"), &reference(row, if is_bottom { BOTTOM } else { TOP }))?;
                 entry.families.entry(family.name.clone()).or_default().push(FileEntry { name, target });
             }
         }
         Ok(())
     }
+}
+
+/// The content of a reference file.
+pub(super) fn reference(row: &[u8], range: i32) -> Vec<u8> {
+    pbuf(&Reference { splitkey: make_key(row, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM), range })
 }
 
 fn check_split_row(info: &RegionInfo, at: &[u8]) -> Result<()> {

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use halite_types::{Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, TableDescriptor, Tier};
 
+use super::RegionIndex;
 use crate::background::closing;
 use crate::commit::CommitTicket;
 use crate::region::{Applied, Region};
@@ -28,14 +29,24 @@ pub struct Table {
     enabled: AtomicBool,
     /// Held while regions are replaced: a writer whose region has gone waits here for its successor.
     changing: Mutex<()>,
+    /// Where those of all tables stand by name.
+    index: Arc<RegionIndex>,
     /// By start key; swapped whole.
     regions: ArcSwap<Vec<Arc<Region>>>,
 }
 
 impl Table {
-    pub(super) fn new(shared: Arc<Shared>, descriptor: Arc<TableDescriptor>, enabled: bool, regions: Vec<Arc<Region>>) -> Self {
+    /// A table of these open regions, which stand in the index or will.
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        index: Arc<RegionIndex>,
+        descriptor: Arc<TableDescriptor>,
+        enabled: bool,
+        regions: Vec<Arc<Region>>,
+    ) -> Self {
         Self {
             shared,
+            index,
             descriptor: ArcSwap::new(descriptor),
             enabled: AtomicBool::new(enabled),
             changing: Mutex::new(()),
@@ -73,6 +84,7 @@ impl Table {
     pub(super) fn replace_regions(&self, old: &[Arc<Region>], new: Vec<Arc<Region>>) {
         let mut regions: Vec<Arc<Region>> =
             self.regions.load().iter().filter(|region| !old.iter().any(|other| Arc::ptr_eq(region, other))).cloned().collect();
+        self.index.replace(old, &new);
         regions.extend(new);
         regions.sort_by(|a, b| a.info().start.cmp(&b.info().start));
         self.regions.store(Arc::new(regions));
@@ -155,50 +167,61 @@ impl Table {
     /// Applies operations and gives back their results with the ticket to wait for. Operations on one row keep their
     /// order.
     pub fn submit(&self, ops: Vec<RowOp>) -> Applied {
-        if let [op] = &ops[..]
-            && let Ok(region) = self.region_of(op.row())
-        {
-            let applied = region.apply(ops);
-            return if applied.returned.is_empty() { applied } else { self.submit_again(applied) };
-        }
-        self.submit_by_region(ops.into_iter().enumerate().collect())
-    }
-
-    /// The operations of a region that has gone, given to its successors.
-    fn submit_again(&self, applied: Applied) -> Applied {
-        match self.wait_for_change() {
-            Ok(()) => self.submit_by_region(applied.returned),
-            Err(error) => {
-                Applied { results: applied.returned.iter().map(|_| Err(error.clone())).collect(), ticket: applied.ticket, returned: Vec::new() }
-            }
-        }
-    }
-
-    fn submit_by_region(&self, mut waiting: Vec<(usize, RowOp)>) -> Applied {
-        let mut results: Vec<Option<Result<OpResult>>> = waiting.iter().map(|_| None).collect();
-        let mut ticket = CommitTicket::ready();
-        for _ in 0..LOOKUPS_MAX {
-            for (region, places, ops) in self.by_region(std::mem::take(&mut waiting), &mut results) {
+        match self.region_of_all(&ops) {
+            Some(region) => {
                 let applied = region.apply(ops);
-                ticket = ticket.later(applied.ticket);
-                for (place, result) in places.iter().zip(applied.results) {
-                    results[*place] = Some(result);
-                }
-                waiting.extend(applied.returned.into_iter().map(|(at, op)| (places[at], op)));
+                if applied.returned.is_empty() { applied } else { self.submit_again(applied) }
             }
-            if waiting.is_empty() {
-                break;
-            }
-            if let Err(error) = self.wait_for_change() {
-                waiting.drain(..).for_each(|(place, _)| results[place] = Some(Err(error.clone())));
-            }
+            None => self.submit_by_region(ops),
         }
-        waiting.iter().for_each(|(place, _)| results[*place] = Some(Err(self.disabled())));
-        Applied { results: results.into_iter().map(|result| result.unwrap_or_else(|| Err(self.disabled()))).collect(), ticket, returned: Vec::new() }
+    }
+
+    /// The region that every operation belongs to, if there is one.
+    fn region_of_all(&self, ops: &[RowOp]) -> Option<Arc<Region>> {
+        let (first, rest) = ops.split_first()?;
+        let region = self.region_of(first.row()).ok()?;
+        rest.iter().all(|op| region.info().contains(op.row())).then_some(region)
+    }
+
+    fn submit_by_region(&self, ops: Vec<RowOp>) -> Applied {
+        let mut applied = Applied {
+            results: ops.iter().map(|_| Ok(OpResult::default())).collect(),
+            ticket: CommitTicket::ready(),
+            returned: ops.into_iter().enumerate().collect(),
+        };
+        self.pass_on(&mut applied);
+        if applied.returned.is_empty() { applied } else { self.submit_again(applied) }
+    }
+
+    /// Gives operations whose region has gone to its successors.
+    fn submit_again(&self, mut applied: Applied) -> Applied {
+        for _ in 0..LOOKUPS_MAX {
+            if let Err(error) = self.wait_for_change() {
+                applied.returned.drain(..).for_each(|(place, _)| applied.results[place] = Err(error.clone()));
+            }
+            if applied.returned.is_empty() {
+                return applied;
+            }
+            self.pass_on(&mut applied);
+        }
+        applied.returned.drain(..).for_each(|(place, _)| applied.results[place] = Err(self.disabled()));
+        applied
+    }
+
+    /// Applies what has been returned in the regions it belongs to now. What they return in turn stays.
+    fn pass_on(&self, applied: &mut Applied) {
+        for (region, places, ops) in self.by_region(std::mem::take(&mut applied.returned), &mut applied.results) {
+            let part = region.apply(ops);
+            applied.wait_for(part.ticket);
+            for (place, result) in places.iter().zip(part.results) {
+                applied.results[*place] = result;
+            }
+            applied.returned.extend(part.returned.into_iter().map(|(at, op)| (places[at], op)));
+        }
     }
 
     /// Operations by region, in the order given; those without a region get their error.
-    fn by_region(&self, ops: Vec<(usize, RowOp)>, results: &mut [Option<Result<OpResult>>]) -> Vec<RegionOps> {
+    fn by_region(&self, ops: Vec<(usize, RowOp)>, results: &mut [Result<OpResult>]) -> Vec<RegionOps> {
         let mut groups: Vec<RegionOps> = Vec::new();
         let mut known: HashMap<u64, usize> = HashMap::new();
         for (place, op) in ops {
@@ -211,7 +234,7 @@ impl Table {
                     groups[at].1.push(place);
                     groups[at].2.push(op);
                 }
-                Err(error) => results[place] = Some(Err(error)),
+                Err(error) => results[place] = Err(error),
             }
         }
         groups
@@ -262,11 +285,11 @@ impl TableScanner {
                 self.open_region()?;
             }
             let Some((_, scanner)) = &mut self.region else { break };
-            let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), cells_examined: u64::MAX };
+            let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), ..ScanBudget::default() };
             let batch = scanner.next_rows(budget)?;
-            self.remaining = self.remaining.saturating_sub(batch.rows_begun);
-            self.ended = self.remaining == 0 && !batch.in_row;
-            if !batch.more {
+            self.remaining = self.remaining.saturating_sub(batch.rows_ended);
+            self.ended = self.remaining == 0;
+            if !batch.more() {
                 self.leave_region();
             }
             if !batch.rows.is_empty() {

@@ -1,25 +1,30 @@
-//! What lies in the directory tree beside the live files: what a crash left behind goes, what is not ours is named.
+//! What lies in the directory tree beside the live files: what a crash left behind goes, what it did not let move moves,
+//! what is not ours is named.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
-use halite_types::{Error, Result, TableName};
+use halite_types::{Error, Result};
 
-use super::Engine;
-use crate::catalog::{Catalog, layout};
+use crate::catalog::{Catalog, Home, Need, layout};
 use crate::env::{DirEntry, Env};
 use crate::hfile::Reader;
 use crate::shared::Shared;
 use crate::store::STORE_ID_KEY;
 
-/// Everything the manifest calls for.
+/// Everything the manifest calls for, by path.
 struct Live {
+    /// Files in their homes.
     files: HashSet<String>,
+    /// Files that may lie in their homes but belong in the archive.
+    to_archive: BTreeMap<String, Home>,
+    /// Files in the archive.
+    archived: HashSet<String>,
     directories: HashSet<String>,
 }
 
 impl Live {
     fn of(catalog: &Catalog) -> Self {
-        let mut live = Self { files: HashSet::new(), directories: HashSet::new() };
+        let mut live = Self { files: HashSet::new(), to_archive: BTreeMap::new(), archived: HashSet::new(), directories: HashSet::new() };
         for namespace in catalog.namespaces.keys() {
             live.directories.insert(format!("{}/{namespace}", layout::DATA));
         }
@@ -31,27 +36,23 @@ impl Live {
                 for family in table.descriptor.families() {
                     live.directories.insert(layout::family_directory(name, encoded, family.name()));
                 }
-                for (family, files) in &region.families {
-                    for file in files {
-                        live.add_file(&layout::family_directory(name, encoded, family), &file.name);
-                        if let Some((target, file)) = &file.target {
-                            live.directories.insert(layout::region_directory(name, target));
-                            live.add_file(&layout::family_directory(name, target, family), file);
-                        }
-                    }
-                }
+            }
+        }
+        for (home, need) in catalog.needs(|_| true) {
+            if need == Need::Anywhere {
+                live.archived.insert(home.archive_path());
+                live.to_archive.insert(home.path(), home);
+            } else {
+                live.directories.insert(layout::region_directory(&home.table, &home.region));
+                live.directories.insert(layout::family_directory(&home.table, &home.region, &home.family));
+                live.files.insert(home.path());
             }
         }
         live
     }
-
-    fn add_file(&mut self, directory: &str, name: &str) {
-        self.directories.insert(directory.to_owned());
-        self.files.insert(format!("{directory}/{name}"));
-    }
 }
 
-/// Removes what unfinished work left and says how many files that were.
+/// Removes what unfinished work left, moves what it did not come to move, and says how many files it removed.
 ///
 /// # Errors
 /// `Corrupt` for a file that neither the manifest names nor this store wrote; nothing is removed then.
@@ -60,8 +61,15 @@ pub(super) fn clean(shared: &Shared, catalog: &Catalog) -> Result<u64> {
     let mut found = Found::default();
     walk(shared, &live, layout::DATA, 0, &mut found)?;
     let env = &shared.env;
+    if env.fs.exists(layout::ARCHIVE).map_err(|error| Error::io(format!("looking for {}/{}", env.fs.root(), layout::ARCHIVE), error))? {
+        walk_archive(shared, &live, layout::ARCHIVE, 0, &mut found)?;
+    }
     for path in &found.files {
         env.fs.remove_file(path).map_err(|error| Error::io(format!("removing the leftover {}/{path}", env.fs.root()), error))?;
+    }
+    if !shared.settle(found.to_archive) {
+        // The directories they lie in must stay; the next opening tries again.
+        return Ok(found.files.len() as u64);
     }
     for path in &found.directories {
         // One that holds hidden files stays; it does no harm.
@@ -73,6 +81,7 @@ pub(super) fn clean(shared: &Shared, catalog: &Catalog) -> Result<u64> {
 #[derive(Default)]
 struct Found {
     files: Vec<String>,
+    to_archive: Vec<Home>,
     /// Deepest first.
     directories: Vec<String>,
 }
@@ -99,6 +108,7 @@ fn walk(shared: &Shared, live: &Live, directory: &str, depth: usize, found: &mut
                 }
             }
             (false, _) if live.files.contains(&path) => {}
+            (false, _) if live.to_archive.contains_key(&path) => found.to_archive.extend(live.to_archive.get(&path).cloned()),
             (false, name) if depth == 4 && is_own_leftover(shared, &path, name) => found.files.push(path),
             _ => {
                 let text = format!(
@@ -108,6 +118,20 @@ fn walk(shared: &Shared, live: &Live, directory: &str, depth: usize, found: &mut
                 );
                 return Err(Error::corrupt(text));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Looks at a directory of the archive; depth 0 is `archive`, 5 a family. What is not ours there harms nobody and stays.
+fn walk_archive(shared: &Shared, live: &Live, directory: &str, depth: usize, found: &mut Found) -> Result<()> {
+    for entry in list(&shared.env, directory)? {
+        let path = format!("{directory}/{}", entry.name);
+        if entry.is_dir && depth < 5 {
+            walk_archive(shared, live, &path, depth + 1, found)?;
+            found.directories.push(path);
+        } else if depth == 5 && !entry.is_dir && !live.archived.contains(&path) && is_own_leftover(shared, &path, &entry.name) {
+            found.files.push(path);
         }
     }
     Ok(())
@@ -123,56 +147,12 @@ fn take_all(shared: &Shared, directory: &str, itself: bool, found: &mut Found) -
     Ok(())
 }
 
-/// Whether a file that the manifest does not name is one this store wrote and did not come to name, or a reference.
+/// Whether a file that the manifest does not name is one this store wrote and did not come to name, or one without cells.
 fn is_own_leftover(shared: &Shared, path: &str, name: &str) -> bool {
-    if name.contains('.') {
-        // A reference is made of names of ours and holds no cells.
-        let is_hex = |part: &str| part.len() == 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return name.split_once('.').is_some_and(|(file, region)| is_hex(file) && is_hex(region));
+    if layout::stands_for_another(name) {
+        return true;
     }
     let Ok(file) = shared.env.fs.open(path) else { return false };
     let Ok(reader) = Reader::open(file, path) else { return false };
     reader.info().get(STORE_ID_KEY).is_some_and(|id| id == shared.manifest.current().store_id)
-}
-
-/// The regions that are there only because references need their files: table, directory, family directories.
-pub(super) fn referred_regions(catalog: &Catalog) -> Vec<(TableName, String, Vec<String>)> {
-    let mut referred = BTreeSet::new();
-    for (name, table) in &catalog.tables {
-        let families: Vec<String> = table.descriptor.families().map(|family| layout::family_directory_name(family.name())).collect();
-        for target in table.regions.iter().flat_map(|region| region.families.values().flatten()).filter_map(|file| file.target.as_ref()) {
-            referred.insert((name.clone(), target.0.clone(), families.clone()));
-        }
-    }
-    referred.into_iter().collect()
-}
-
-impl Engine {
-    /// Takes away directories of regions that are gone and that no reference needs any more.
-    pub(super) fn remove_unused_directories(&self) {
-        let pending = std::mem::take(&mut *self.shared.retired_regions.lock().expect("nothing panics while it holds the list"));
-        if pending.is_empty() {
-            return;
-        }
-        let live = Live::of(&self.shared.manifest.current());
-        let mut still = Vec::new();
-        for (table, encoded, families) in pending {
-            let directory = layout::region_directory(&table, &encoded);
-            if live.directories.contains(&directory) || !remove_region_directory(&self.shared.env, &directory, &families) {
-                still.push((table, encoded, families));
-            }
-        }
-        self.shared.retired_regions.lock().expect("nothing panics while it holds the list").append(&mut still);
-    }
-}
-
-/// Takes away the directory of a region whose store files are gone; false if a reader still holds one.
-pub(super) fn remove_region_directory(env: &Env, directory: &str, families: &[String]) -> bool {
-    let is_gone = |path: &str| env.fs.remove_dir(path).is_ok() || matches!(env.fs.exists(path), Ok(false));
-    if !families.iter().all(|family| is_gone(&format!("{directory}/{family}"))) {
-        return false;
-    }
-    let _ = env.fs.remove_dir(&format!("{directory}/.tmp"));
-    let _ = env.fs.remove_file(&format!("{directory}/.regioninfo"));
-    is_gone(directory)
 }

@@ -7,6 +7,9 @@ use std::ptr::NonNull;
 pub(super) const ALIGNMENT: usize = 8;
 /// Chunks start at a multiple of this, a cache line, so that a run's place within its line is what its offset says.
 const CHUNK_ALIGNMENT: usize = 64;
+/// Chunks of this size ask for one page of it: a search in a large memstore jumps all over it, and with small pages most
+/// jumps would wait for the page tables before they wait for the memory.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// A store that is never written to holds one chunk of this size.
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
 
@@ -62,13 +65,29 @@ impl Arena {
     }
 
     fn add_chunk(&mut self, bytes: usize) -> NonNull<u8> {
-        let layout = Layout::from_size_align(bytes.max(ALIGNMENT), CHUNK_ALIGNMENT).expect("cells are limited to a few gigabytes");
+        let is_huge = bytes.is_multiple_of(HUGE_PAGE_BYTES);
+        let alignment = if is_huge { HUGE_PAGE_BYTES } else { CHUNK_ALIGNMENT };
+        let layout = Layout::from_size_align(bytes.max(ALIGNMENT), alignment).expect("cells are limited to a few gigabytes");
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+        if is_huge {
+            prefer_huge_pages(start, bytes);
+        }
         self.chunks.push(Chunk { start, layout });
         self.next_chunk_bytes = (self.next_chunk_bytes * 2).min(self.chunk_bytes_max);
         start
     }
+}
+
+/// Asks the system to back whole huge pages of memory with huge pages. Where it does not, nothing is lost but time.
+fn prefer_huge_pages(start: NonNull<u8>, bytes: usize) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    // SAFETY: the advice changes no content, and the memory belongs to the caller alone.
+    unsafe {
+        let _ = rustix::mm::madvise(start.as_ptr().cast(), bytes, rustix::mm::Advice::LinuxHugepage);
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = (start, bytes);
 }
 
 impl Drop for Chunk {

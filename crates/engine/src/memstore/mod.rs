@@ -120,10 +120,14 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Prepares the insertion of several cells, whose keys are spread over the memstore: their searches are made together,
-    /// which takes far less time than one after the other. For a handful it is not worth the while.
-    pub fn warm<'c>(&self, cells: impl Iterator<Item = CellRef<'c>>) {
-        self.list.warm(cells);
+    /// Inserts copies of several cells in their order, as [`Writer::insert`] would; see there. Where their keys are spread
+    /// over the memstore this takes far less time than one after the other.
+    ///
+    /// # Panics
+    /// As [`Writer::insert`]; the cells before the one at fault may be in.
+    pub fn insert_all<'c>(&mut self, cells: impl Iterator<Item = CellRef<'c>>) {
+        let totals = self.totals;
+        self.list.insert_all(cells.inspect(|cell| assert_flat(*cell)), |cell, bytes| totals.add(cell, bytes));
     }
 
     /// Inserts a copy of `cell`, before all cells with the same key and sequence id.
@@ -133,8 +137,12 @@ impl Writer<'_> {
     /// # Panics
     /// If the key is not a flat key, key or value exceed 4 GiB or the tags 64 KiB; the memstore is as before.
     pub fn insert(&mut self, cell: CellRef<'_>) {
-        assert!(check_key(cell.key()), "a cell whose key is not a flat key reached the memstore");
+        assert_flat(cell);
         self.list.insert(cell);
         self.totals.add(cell, self.list.used_bytes());
     }
+}
+
+fn assert_flat(cell: CellRef<'_>) {
+    assert!(check_key(cell.key()), "a cell whose key is not a flat key reached the memstore");
 }

@@ -24,8 +24,8 @@ const HEIGHT_MAX: usize = 20;
 const FINGER_LEVELS: usize = 3;
 /// How many steps a reader goes from where it stands before it starts from the head.
 const GALLOP_STEPS: usize = 8;
-/// How many searches take turns when a batch is prepared: enough to hide a fetch from memory behind the others' work.
-const WARM_SEARCHES: usize = 16;
+/// How many searches take turns when a batch is inserted: enough to hide a fetch from memory behind the others' work.
+const GROUP_SEARCHES: usize = 16;
 /// How many levels of each node a walk fetches ahead along.
 const PREFETCH_LEVELS: usize = 4;
 /// Bytes of one link of a tower.
@@ -117,7 +117,7 @@ impl<'a> NodeRef<'a> {
     /// The node that follows on a level below this node's height.
     #[inline]
     fn next(self, level: usize) -> Option<Self> {
-        // Acquire pairs with the Release in `Writer::publish`: whoever sees the address sees the node's bytes.
+        // Acquire pairs with the Release in `SkipList::publish`: whoever sees the address sees the node's bytes.
         let next = NonNull::new(self.link(level).load(Ordering::Acquire))?;
         // SAFETY: only finished nodes of the same list are published.
         Some(unsafe { Self::new(next) })
@@ -201,6 +201,27 @@ impl SkipList {
         descend(self.head(), top, target, |_, _| ())
     }
 
+    /// Links a finished node of the list's arena, as high as the path, behind the path, and moves the path to it. Only the
+    /// holder of [`SkipList::writer`] calls it.
+    fn publish(&self, node: NonNull<Node>, path: &mut [NonNull<Node>]) {
+        // SAFETY: `write_node` returned it from this list's arena.
+        let new = unsafe { NodeRef::new(node) };
+        // SAFETY: the path leads over finished nodes of this list, each as high as its level asks.
+        let before = |place| unsafe { NodeRef::new(place) };
+        // All links of the node are set before the first link to it, so a reader on any level can go on from it.
+        for (level, place) in path.iter().enumerate() {
+            let next = before(*place).link(level).load(Ordering::Relaxed);
+            new.link(level).store(next, Ordering::Relaxed);
+        }
+        for (level, place) in path.iter_mut().enumerate() {
+            before(*place).link(level).store(node.as_ptr(), Ordering::Release);
+            *place = node;
+        }
+        if path.len() > self.height.load(Ordering::Relaxed) {
+            self.height.store(path.len(), Ordering::Relaxed);
+        }
+    }
+
     /// The first node not before `target`, sought from a node that is before it.
     fn gallop<'a>(&'a self, from: NodeRef<'a>, target: &Target<'_>) -> Option<NodeRef<'a>> {
         let mut node = from;
@@ -246,24 +267,47 @@ fn descend<'a>(
     (node, behind)
 }
 
-/// A search under way, one of several that take turns.
-struct Search<'a, 't> {
-    target: Target<'t>,
+/// The last node before `target` on a level, sought from a node that is before it.
+fn last_before<'a>(mut node: NodeRef<'a>, level: usize, target: &Target<'_>) -> NodeRef<'a> {
+    while let Some(next) = node.next(level).filter(|next| next.precedes(target)) {
+        node = next;
+    }
+    node
+}
+
+/// The search for the place of a cell, one of several that take turns.
+struct Search<'a, 'c> {
+    cell: CellRef<'c>,
+    target: Target<'c>,
+    /// How many levels its node will have.
+    height: usize,
     /// Before the target.
     node: NodeRef<'a>,
+    /// What stopped the level above.
+    behind: Option<NodeRef<'a>>,
     level: usize,
+    /// On each level the last node before the target, as far as the search has come.
+    path: [NodeRef<'a>; HEIGHT_MAX],
+    ended: bool,
 }
 
 impl Search<'_, '_> {
-    /// One comparison; asks for the node that the next one needs. Whether there is a next one.
+    /// One comparison; asks for the node that the next one needs. Whether this was the last.
     fn step(&mut self) -> bool {
         match self.node.next(self.level) {
-            Some(next) if next.precedes(&self.target) => self.node = next,
-            _ if self.level == 0 => return false,
-            _ => self.level -= 1,
+            Some(next) if self.behind.is_none_or(|behind| !next.is(behind)) && next.precedes(&self.target) => self.node = next,
+            next => {
+                self.behind = next;
+                self.path[self.level] = self.node;
+                if self.level == 0 {
+                    self.ended = true;
+                    return true;
+                }
+                self.level -= 1;
+            }
         }
         prefetch(self.node.link(self.level).load(Ordering::Relaxed));
-        true
+        false
     }
 }
 
@@ -291,24 +335,48 @@ impl<'a> Writer<'a> {
         self.find_path(&Target::at(cell.key(), cell.sequence()));
         let height = self.random_height();
         let node = write_node(&mut self.state.arena, cell, height);
-        self.publish(node, height);
+        self.list.publish(node, &mut self.state.path[..height]);
     }
 
-    /// Fetches into the cache what the insertions of `cells` will look at. The searches of several cells take turns, so
-    /// that one's comparison runs while the others' nodes are on their way from memory; nothing is changed.
-    pub(super) fn warm<'c>(&self, mut cells: impl Iterator<Item = CellRef<'c>>) {
-        let top = self.list.height.load(Ordering::Relaxed) - 1;
-        let mut searches: Vec<Search<'a, 'c>> = Vec::with_capacity(WARM_SEARCHES);
+    /// Inserts copies of `cells` in their order, as [`Writer::insert`] would one by one, and calls `inserted` with each and
+    /// the bytes of the arena in use. Their places are sought together: one search's comparison runs while the others'
+    /// nodes are on their way from memory.
+    pub(super) fn insert_all<'c>(&mut self, mut cells: impl Iterator<Item = CellRef<'c>>, mut inserted: impl FnMut(CellRef<'c>, usize)) {
+        let list = self.list;
+        let mut searches: Vec<Search<'a, 'c>> = Vec::with_capacity(GROUP_SEARCHES);
         loop {
-            let target = |cell: CellRef<'c>| Target::at(cell.key(), cell.sequence());
-            searches.extend(cells.by_ref().take(WARM_SEARCHES).map(|cell| Search { target: target(cell), node: self.list.head(), level: top }));
+            let top = list.height.load(Ordering::Relaxed) - 1;
+            searches.clear();
+            searches.extend(cells.by_ref().take(GROUP_SEARCHES).map(|cell| Search {
+                cell,
+                target: Target::at(cell.key(), cell.sequence()),
+                height: self.random_height(),
+                node: list.head(),
+                behind: None,
+                level: top,
+                path: [list.head(); HEIGHT_MAX],
+                ended: false,
+            }));
             if searches.is_empty() {
-                return;
+                break;
             }
-            while !searches.is_empty() {
-                searches.retain_mut(Search::step);
+            let mut live = searches.len();
+            while live > 0 {
+                live -= searches.iter_mut().filter(|search| !search.ended).map(|search| usize::from(search.step())).sum::<usize>();
+            }
+            let state = &mut *self.state;
+            for search in &searches {
+                let node = write_node(&mut state.arena, search.cell, search.height);
+                // Others of the group may have come in behind the node that was found.
+                for (level, found) in search.path[..search.height].iter().enumerate() {
+                    state.path[level] = last_before(*found, level, &search.target).node;
+                }
+                list.publish(node, &mut state.path[..search.height]);
+                inserted(search.cell, state.arena.used_bytes());
             }
         }
+        // Its nodes are no longer in order, and new ones may stand behind them.
+        self.state.path = [list.head; HEIGHT_MAX];
     }
 
     /// Bytes of the arena in use.
@@ -341,26 +409,6 @@ impl<'a> Writer<'a> {
         bits ^= bits << 17;
         self.state.random = bits;
         (1 + bits.trailing_ones() as usize).min(HEIGHT_MAX)
-    }
-
-    /// Links a finished node behind the path.
-    fn publish(&mut self, node: NonNull<Node>, height: usize) {
-        // SAFETY: `write_node` returned it from this list's arena.
-        let new = unsafe { NodeRef::new(node) };
-        // SAFETY: the path leads over finished nodes of this list, each as high as its level asks.
-        let before = |path: &[NonNull<Node>; HEIGHT_MAX], level: usize| unsafe { NodeRef::new(path[level]) };
-        // All links of the node are set before the first link to it, so a reader on any level can go on from it.
-        for level in 0..height {
-            let next = before(&self.state.path, level).link(level).load(Ordering::Relaxed);
-            new.link(level).store(next, Ordering::Relaxed);
-        }
-        for level in 0..height {
-            before(&self.state.path, level).link(level).store(node.as_ptr(), Ordering::Release);
-            self.state.path[level] = node;
-        }
-        if height > self.list.height.load(Ordering::Relaxed) {
-            self.list.height.store(height, Ordering::Relaxed);
-        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! A flush that fails leaves the memstores frozen; the next one takes them along.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use halite_types::Result;
 
@@ -39,12 +40,12 @@ impl Region {
     pub(crate) fn flush_maintained(&self) -> Result<bool> {
         let Some(frozen) = self.freeze()? else { return Ok(false) };
         let mut files: Vec<Option<Arc<StoreFile>>> = Vec::new();
-        let retire = |files: &[Option<Arc<StoreFile>>]| files.iter().flatten().for_each(|file| file.retire());
+        let give_up = |files: &[Option<Arc<StoreFile>>]| self.shared.settle(files.iter().flatten().flat_map(|file| file.homes()));
         for index in 0..frozen.snapshot.stores.len() {
             match self.write_frozen(&frozen, index) {
                 Ok(file) => files.push(file),
                 Err(error) => {
-                    retire(&files);
+                    give_up(&files);
                     return Err(error);
                 }
             }
@@ -60,9 +61,10 @@ impl Region {
             Ok(())
         });
         if let Err(error) = changed {
-            retire(&files);
+            give_up(&files);
             return Err(error);
         }
+        self.flushed.store(frozen.sequence, Ordering::Release);
         self.shared.add_flushed(files.iter().flatten().map(|file| file.bytes()).sum());
         self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));
         self.shared.wal.release(self.number, frozen.sequence);

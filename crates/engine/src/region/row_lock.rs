@@ -6,10 +6,17 @@
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const SHARDS: usize = 256;
+const WORD_BITS: usize = u64::BITS as usize;
 
 /// The locks of a region.
 pub(crate) struct RowLocks {
     shards: Vec<RwLock<()>>,
+}
+
+/// The locks of some rows. One row, the most common case, takes no allocation.
+pub(crate) struct SharedRows<'a> {
+    _first: Option<RwLockReadGuard<'a, ()>>,
+    _rest: Vec<RwLockReadGuard<'a, ()>>,
 }
 
 impl Default for RowLocks {
@@ -26,12 +33,17 @@ impl RowLocks {
     }
 
     /// For plain writes of these rows.
-    pub(crate) fn shared<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> Vec<RwLockReadGuard<'_, ()>> {
+    pub(crate) fn shared<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> SharedRows<'_> {
+        let mut wanted = [0_u64; SHARDS / WORD_BITS];
+        for row in rows {
+            let shard = Self::shard(row);
+            wanted[shard / WORD_BITS] |= 1 << (shard % WORD_BITS);
+        }
         // In one order for everybody, each lock once: nobody waits for somebody who waits for him.
-        let mut shards: Vec<usize> = rows.map(Self::shard).collect();
-        shards.sort_unstable();
-        shards.dedup();
-        shards.into_iter().map(|shard| self.shards[shard].read().expect("nothing panics while it holds a row")).collect()
+        let mut guards = (0..SHARDS)
+            .filter(|shard| wanted[shard / WORD_BITS] >> (shard % WORD_BITS) & 1 == 1)
+            .map(|shard| self.shards[shard].read().expect("nothing panics while it holds a row"));
+        SharedRows { _first: guards.next(), _rest: guards.collect() }
     }
 
     /// For one operation that reads `row` and then writes it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::{BloomType, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, TableDescriptor};
+use halite_types::{BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, TableDescriptor};
 
 use crate::scan::Retention;
 use crate::store::StoreSnapshot;
@@ -11,10 +11,25 @@ use crate::store::StoreSnapshot;
 /// The state of a region at one moment.
 pub(crate) struct RegionSnapshot {
     pub(crate) descriptor: Arc<TableDescriptor>,
+    pub(crate) settings: TableSettings,
     /// In byte order of their names.
     pub(crate) families: Arc<[Family]>,
     /// One for each family.
     pub(crate) stores: Vec<StoreSnapshot>,
+}
+
+/// What a table's descriptor says about writes, read once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableSettings {
+    pub(crate) durability: Durability,
+    pub(crate) read_only: bool,
+    pub(crate) memstore_flush_bytes: Option<u64>,
+}
+
+impl From<&TableDescriptor> for TableSettings {
+    fn from(table: &TableDescriptor) -> Self {
+        Self { durability: table.durability(), read_only: table.read_only(), memstore_flush_bytes: table.memstore_flush_bytes() }
+    }
 }
 
 /// What a family's descriptor says, read once.
@@ -63,12 +78,12 @@ impl Family {
 impl RegionSnapshot {
     pub(crate) fn new(descriptor: Arc<TableDescriptor>, stores: Vec<StoreSnapshot>) -> Self {
         let families = descriptor.families().map(Family::from).collect();
-        Self { descriptor, families, stores }
+        Self { settings: TableSettings::from(&*descriptor), descriptor, families, stores }
     }
 
     /// The same with other stores.
     pub(crate) fn with_stores(&self, stores: Vec<StoreSnapshot>) -> Self {
-        Self { descriptor: Arc::clone(&self.descriptor), families: Arc::clone(&self.families), stores }
+        Self { descriptor: Arc::clone(&self.descriptor), settings: self.settings, families: Arc::clone(&self.families), stores }
     }
 
     /// The place of a family, if the table has it.
@@ -90,6 +105,11 @@ impl RegionSnapshot {
         let known: Vec<String> = self.families.iter().map(|family| print(&family.name)).collect();
         let text = format!("table {} has no family {}; it has {}", self.descriptor.name(), print(family), known.join(", "));
         Error::new(ErrorKind::NoSuchFamily, text)
+    }
+
+    /// Memory of the memstores that take writes.
+    pub(crate) fn active_bytes(&self) -> usize {
+        self.stores.iter().map(|store| store.active.bytes()).sum()
     }
 
     pub(crate) fn memstore_bytes(&self) -> usize {

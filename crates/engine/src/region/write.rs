@@ -1,17 +1,20 @@
 //! From operations to cells: plain puts and deletes in batches, and the operations that read before they write.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use bytes::Bytes;
 use halite_types::cell::{CellParts, TAG_TTL, tags};
 use halite_types::key::print_bytes;
+use halite_types::op::Mutation;
 use halite_types::{
-    CellRef, CellType, Cells, CellsBuilder, CompareOp, Condition, Durability, Error, ErrorKind, Get, LATEST_TIMESTAMP, OpResult, Put, Result, Row,
-    RowOp, Tier, TimeRange,
+    CellRef, CellType, Cells, CellsBuilder, CompareOp, Condition, Durability, Error, ErrorKind, Get, LATEST_TIMESTAMP, OpResult, Result, Row, RowOp,
+    Tier, TimeRange,
 };
 use halite_types::{CheckAndMutate, Delete, RowMutations};
 
 use super::Region;
+use super::snapshot::RegionSnapshot;
 use crate::commit::CommitTicket;
 use crate::scan::ReadTrace;
 
@@ -26,7 +29,7 @@ pub struct Applied {
 }
 
 impl Applied {
-    fn wait_for(&mut self, ticket: CommitTicket) {
+    pub(crate) fn wait_for(&mut self, ticket: CommitTicket) {
         self.ticket = std::mem::replace(&mut self.ticket, CommitTicket::ready()).later(ticket);
     }
 }
@@ -36,14 +39,6 @@ const COMMIT_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes of cells that one operation may write: it is one record of the log.
 const OPERATION_BYTES_MAX: usize = 512 << 20;
-
-/// An operation as cells, not stamped yet.
-struct Prepared {
-    at: usize,
-    row: Bytes,
-    cells: CellsBuilder,
-    durability: Durability,
-}
 
 /// What a read-modify-write gathers before it commits.
 struct Pending {
@@ -58,86 +53,92 @@ struct Pending {
 
 impl Region {
     /// Applies operations in order. Each row changes as a whole; nothing is promised between rows.
-    pub fn apply(&self, ops: Vec<RowOp>) -> Applied {
+    pub fn apply(&self, mut ops: Vec<RowOp>) -> Applied {
         let mut applied = Applied {
             results: ops.iter().map(|_| Ok(OpResult { row: Row::default(), processed: true })).collect(),
             ticket: CommitTicket::ready(),
             returned: Vec::new(),
         };
-        if let Err(error) = self.shared.admit(self) {
+        // What is checked against it is checked again, under the commit lock, where it matters.
+        let snapshot = self.snapshot_ref();
+        if let Err(error) = self.shared.admit(self, &snapshot) {
             applied.results.iter_mut().for_each(|result| *result = Err(error.clone()));
             return applied;
         }
-        let mut group: Vec<Prepared> = Vec::new();
-        let mut group_bytes = 0;
-        for (at, op) in ops.into_iter().enumerate() {
+        if let Err(first) = self.apply_all(&snapshot, &mut ops, &mut applied) {
             // What follows an operation for the successor is for the successor too, or their order would change.
-            if !applied.returned.is_empty() {
-                applied.returned.push((at, op));
-                continue;
-            }
-            match self.prepare_plain(op) {
-                Plain::Yes(row, cells, durability) => {
-                    group_bytes += cells.bytes().len();
-                    group.push(Prepared { at, row, cells, durability });
-                    if group_bytes >= COMMIT_BYTES_MAX {
-                        self.commit_group(std::mem::take(&mut group), &mut applied);
-                        group_bytes = 0;
+            let rest = ops.into_iter().enumerate().skip(first);
+            applied.returned = rest.filter(|(at, _)| applied.results[*at].is_ok()).collect();
+        }
+        self.shared.note_write(self);
+        applied
+    }
+
+    /// Applies operations: those that need not read first together, as far as they follow one another. If the region has
+    /// gone the error is the place of the first operation that was not applied.
+    fn apply_all(&self, snapshot: &RegionSnapshot, ops: &mut [RowOp], applied: &mut Applied) -> Result<(), usize> {
+        let (mut first, mut bytes) = (0, 0);
+        for at in 0..ops.len() {
+            match self.prepare(snapshot, &mut ops[at]) {
+                Err(error) => applied.results[at] = Err(error),
+                Ok(Some(cell_bytes)) => {
+                    bytes += cell_bytes;
+                    if bytes >= COMMIT_BYTES_MAX {
+                        self.commit_group(snapshot, ops, first..at + 1, applied)?;
+                        (first, bytes) = (at + 1, 0);
                     }
                 }
-                Plain::Refused(error) => applied.results[at] = Err(error),
-                Plain::No(op) => {
-                    self.commit_group(std::mem::take(&mut group), &mut applied);
-                    group_bytes = 0;
-                    if !applied.returned.is_empty() {
-                        applied.returned.push((at, op));
-                        continue;
-                    }
-                    match self.read_modify_write(&op) {
+                Ok(None) => {
+                    self.commit_group(snapshot, ops, first..at, applied)?;
+                    (first, bytes) = (at + 1, 0);
+                    match self.read_modify_write(&ops[at]) {
                         Ok((result, ticket)) => {
                             applied.wait_for(ticket);
                             applied.results[at] = Ok(result);
                         }
-                        Err(error) if error.kind() == ErrorKind::NoSuchRegion => applied.returned.push((at, op)),
+                        Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Err(at),
                         Err(error) => applied.results[at] = Err(error),
                     }
                 }
             }
         }
-        self.commit_group(group, &mut applied);
-        self.shared.note_write(self);
-        applied
+        self.commit_group(snapshot, ops, first..ops.len(), applied)
     }
 
-    /// Checks an operation and takes its cells, if it can be applied without reading first.
-    fn prepare_plain(&self, op: RowOp) -> Plain {
-        let checked = |mutation: &halite_types::op::Mutation| mutation.check().and_then(|()| self.check_writable(mutation.row()));
-        match op {
+    /// Checks an operation that can be applied without reading first, completes its cells and returns their bytes; `None`
+    /// for one that has to read.
+    fn prepare(&self, snapshot: &RegionSnapshot, op: &mut RowOp) -> Result<Option<usize>> {
+        let mutation = match op {
             RowOp::Put(put) => {
-                let result = checked(put.mutation()).and_then(|()| {
-                    if put.mutation().cells().is_empty() {
-                        let text = format!("row {}: a put without columns changes nothing; add a column", print_bytes(put.row()));
-                        return Err(Error::invalid(text));
-                    }
-                    self.check_cells(put.mutation().cells())
-                });
-                match result {
-                    Ok(()) => Plain::from_mutation(put.into_mutation()),
-                    Err(error) => Plain::Refused(error),
+                let mutation = put.mutation();
+                self.check_mutation(snapshot, mutation)?;
+                if mutation.cells().is_empty() {
+                    let text = format!("row {}: a put without columns changes nothing; add a column", print_bytes(mutation.row()));
+                    return Err(Error::invalid(text));
                 }
+                self.check_cells(snapshot, mutation.cells())?;
+                mutation
             }
-            RowOp::Delete(delete) if !deletes_newest(&delete) => match checked(delete.mutation()).and_then(|()| self.expand_delete(&delete)) {
-                Ok(cells) => Plain::Yes(delete.row().clone(), cells.into_owned(), delete.mutation().durability),
-                Err(error) => Plain::Refused(error),
-            },
-            op => Plain::No(op),
-        }
+            RowOp::Delete(delete) if !deletes_newest(delete) => {
+                self.check_mutation(snapshot, delete.mutation())?;
+                if let Cow::Owned(markers) = self.expand_delete(snapshot, delete)? {
+                    *delete.mutation_mut().cells_mut() = markers;
+                }
+                delete.mutation()
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(mutation.cells().bytes().len()))
     }
 
-    fn check_writable(&self, row: &[u8]) -> Result<()> {
+    fn check_mutation(&self, snapshot: &RegionSnapshot, mutation: &Mutation) -> Result<()> {
+        mutation.check()?;
+        self.check_writable(snapshot, mutation.row())
+    }
+
+    fn check_writable(&self, snapshot: &RegionSnapshot, row: &[u8]) -> Result<()> {
         self.check_row(row)?;
-        let snapshot = self.state.load();
-        if snapshot.descriptor.read_only() {
+        if snapshot.settings.read_only {
             let text = format!("table {} is read-only; alter it with READONLY => 'false' to write", self.info.table);
             return Err(Error::new(ErrorKind::ReadOnly, text));
         }
@@ -145,9 +146,8 @@ impl Region {
     }
 
     /// Families exist and no cell is too large.
-    fn check_cells(&self, cells: &CellsBuilder) -> Result<()> {
+    fn check_cells(&self, snapshot: &RegionSnapshot, cells: &CellsBuilder) -> Result<()> {
         check_operation_size(cells)?;
-        let snapshot = self.state.load();
         for cell in cells {
             snapshot.family_index(cell.family())?;
             self.check_size(cell.row(), cell.family(), cell.qualifier(), cell.encoded_len())?;
@@ -170,45 +170,48 @@ impl Region {
     }
 
     /// The markers of a delete; one that names no part becomes a marker for each family.
-    fn expand_delete<'a>(&self, delete: &'a Delete) -> Result<Cow<'a, CellsBuilder>> {
+    fn expand_delete<'a>(&self, snapshot: &RegionSnapshot, delete: &'a Delete) -> Result<Cow<'a, CellsBuilder>> {
         let cells = delete.mutation().cells();
         if !cells.is_empty() {
-            self.check_cells(cells)?;
+            self.check_cells(snapshot, cells)?;
             return Ok(Cow::Borrowed(cells));
         }
         if delete.timestamp < 0 {
             return Err(Error::invalid(format!("row {}: timestamp {} is negative", print_bytes(delete.row()), delete.timestamp)));
         }
         let mut all = CellsBuilder::default();
-        for family in self.state.load().families.iter() {
+        for family in snapshot.families.iter() {
             all.push_parts(marker(delete.row(), &family.name, b"", delete.timestamp, CellType::DeleteFamily));
         }
         Ok(Cow::Owned(all))
     }
 
-    /// Commits plain writes as one.
-    fn commit_group(&self, mut group: Vec<Prepared>, applied: &mut Applied) {
-        if group.is_empty() {
-            return;
-        }
-        let locks = self.row_locks.shared(group.iter().map(|write| &write.row[..]));
+    /// Commits those plain writes of a range that have not been refused, as one. If the region has gone the error is the
+    /// place of the first.
+    fn commit_group(&self, snapshot: &RegionSnapshot, ops: &mut [RowOp], range: Range<usize>, applied: &mut Applied) -> Result<(), usize> {
+        let first = range.start;
+        let results = &mut applied.results[range.clone()];
+        let group = &mut ops[range];
         let now = self.shared.env.clock.now_ms();
-        for write in &mut group {
-            write.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
+        for mutation in group.iter_mut().zip(&*results).filter_map(accepted).filter_map(plain_mut) {
+            mutation.cells_mut().map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
+        }
+        let mutations = || group.iter().zip(&*results).filter_map(accepted).filter_map(plain);
+        let requests = mutations().count();
+        if requests == 0 {
+            return Ok(());
         }
         // Whoever asked for most decides for the group: it is one record of the log.
-        let level = group.iter().map(|write| self.level(write.durability)).max().flatten();
-        let writes: Vec<&CellsBuilder> = group.iter().map(|write| &write.cells).collect();
-        let result = self.commit(&writes, level, group.len() as u64);
+        let level = mutations().map(|mutation| self.level(snapshot, mutation.durability)).max().flatten();
+        let locks = self.row_locks.shared(mutations().map(|mutation| &mutation.row()[..]));
+        let result = self.commit(mutations().map(Mutation::cells), requests, level);
         drop(locks);
         match result {
             Ok(ticket) => applied.wait_for(ticket),
-            Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
-                let again = |write: Prepared| (write.at, RowOp::Put(Put::from_cells(write.row, write.cells, write.durability)));
-                applied.returned.extend(group.into_iter().map(again));
-            }
-            Err(error) => group.iter().for_each(|write| applied.results[write.at] = Err(error.clone())),
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Err(first),
+            Err(error) => results.iter_mut().filter(|result| result.is_ok()).for_each(|result| *result = Err(error.clone())),
         }
+        Ok(())
     }
 
     /// An operation that reads its row first. It holds the row for itself and reads what has been applied, durable or
@@ -239,8 +242,11 @@ impl Region {
         pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
         check_operation_size(&pending.cells)?;
         let row = sorted_row(&pending.result);
-        let ticket =
-            if pending.cells.is_empty() { self.ticket_for_applied() } else { self.commit(&[&pending.cells], self.level(pending.durability), 1)? };
+        let ticket = if pending.cells.is_empty() {
+            self.ticket_for_applied()
+        } else {
+            self.commit(std::iter::once(&pending.cells), 1, self.level(&self.snapshot_ref(), pending.durability))?
+        };
         Ok((OpResult { row, processed: true }, ticket))
     }
 
@@ -254,17 +260,17 @@ impl Region {
             RowOp::Mutate(op) => return self.check_row_mutations(op),
             RowOp::CheckAndMutate(op) => return self.check_condition(op),
         };
-        mutation.check()?;
-        self.check_writable(mutation.row())?;
+        let snapshot = self.snapshot_ref();
+        self.check_mutation(&snapshot, mutation)?;
         if mutation.cells().is_empty() && !matches!(op, RowOp::Delete(_)) {
             return Err(Error::invalid(format!("row {}: the operation names no column; add one", print_bytes(mutation.row()))));
         }
-        self.check_cells(mutation.cells())
+        self.check_cells(&snapshot, mutation.cells())
     }
 
     fn check_row_mutations(&self, op: &RowMutations) -> Result<()> {
         halite_types::op::check_row(op.row())?;
-        self.check_writable(op.row())?;
+        self.check_writable(&self.snapshot_ref(), op.row())?;
         for part in &op.ops {
             same_row(op.row(), part.row())?;
             if matches!(part, RowOp::Mutate(_) | RowOp::CheckAndMutate(_)) {
@@ -280,13 +286,13 @@ impl Region {
 
     fn check_condition(&self, op: &CheckAndMutate) -> Result<()> {
         halite_types::op::check_row(op.row())?;
-        self.check_writable(op.row())?;
+        self.check_writable(&self.snapshot_ref(), op.row())?;
         same_row(op.row(), op.then.row())?;
         if matches!(*op.then, RowOp::CheckAndMutate(_)) {
             return Err(Error::invalid(format!("row {}: a check-and-mutate cannot stand inside another one", print_bytes(op.row()))));
         }
         if let Condition::Column { family, .. } = &op.condition {
-            self.state.load().family_index(family)?;
+            self.snapshot_ref().family_index(family)?;
         }
         self.check_whole(&op.then)
     }
@@ -328,7 +334,7 @@ impl Region {
             }
             RowOp::Delete(delete) => {
                 pending.durability = pending.durability.max(delete.mutation().durability);
-                let cells = self.expand_delete(delete)?;
+                let cells = self.expand_delete(&self.snapshot_ref(), delete)?;
                 self.stamp_newest(delete.row(), &cells, pending)?;
             }
             RowOp::Increment(increment) => {
@@ -404,17 +410,25 @@ fn check_operation_size(cells: &CellsBuilder) -> Result<()> {
     Err(Error::invalid(format!("the operation writes {bytes} bytes, over the limit of {OPERATION_BYTES_MAX}; write the row in several operations")))
 }
 
-/// Whether an operation can join a batch.
-enum Plain {
-    Yes(Bytes, CellsBuilder, Durability),
-    No(RowOp),
-    Refused(Error),
+/// An operation, unless it has been refused.
+fn accepted<T>((op, result): (T, &Result<OpResult>)) -> Option<T> {
+    result.is_ok().then_some(op)
 }
 
-impl Plain {
-    fn from_mutation(mutation: halite_types::op::Mutation) -> Self {
-        let (row, durability) = (mutation.row().clone(), mutation.durability);
-        Self::Yes(row, mutation.into_cells(), durability)
+/// The mutation of an operation that [`Region::prepare`] took.
+fn plain(op: &RowOp) -> Option<&Mutation> {
+    match op {
+        RowOp::Put(put) => Some(put.mutation()),
+        RowOp::Delete(delete) => Some(delete.mutation()),
+        _ => None,
+    }
+}
+
+fn plain_mut(op: &mut RowOp) -> Option<&mut Mutation> {
+    match op {
+        RowOp::Put(put) => Some(put.mutation_mut()),
+        RowOp::Delete(delete) => Some(delete.mutation_mut()),
+        _ => None,
     }
 }
 

@@ -17,6 +17,7 @@ mod column;
 mod comparator;
 mod compare;
 mod decimal;
+mod full_match;
 mod fuzzy;
 mod java_regex;
 mod list;
@@ -28,6 +29,8 @@ mod wrap;
 
 use halite_types::cell::CellRef;
 use halite_types::{Error, Filter, Result};
+
+pub use full_match::FullMatch;
 
 /// Filters in filters; deeper ones are refused, for each level costs stack.
 const MAX_DEPTH: usize = 100;

@@ -1,14 +1,15 @@
-//! A store file: opened once, shared by whoever reads it, removed when nobody does and no manifest names it.
+//! A store file: opened once, shared by whoever reads it. It goes from the disk when the manifest names it no more
+//! ([`super::settle`]); whoever reads it then still has it open.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
-use halite_types::{Error, Result, TableName};
+use halite_types::{Error, RegionInfo, Result};
 
-use crate::catalog::{Fate, FileEntry, layout};
-use crate::env::Env;
+use crate::catalog::{FileEntry, Home};
+use crate::env::{Env, FileReader};
 use crate::hfile::Reader;
 
 /// The rows of a file that belong to a region: all from `start` to before `end`; empty means unbounded.
@@ -27,33 +28,18 @@ impl Clip {
 
 /// A file on disk with its open reader.
 pub(crate) struct PhysicalFile {
-    env: Env,
-    fate: Arc<Fate>,
-    path: String,
     /// Tells its blocks in the cache from those of other files.
     pub(crate) id: u64,
     pub(crate) reader: Arc<Reader>,
-    /// Entries of the manifest that name it. At 0 the last reader removes it.
-    entries: AtomicU64,
 }
 
-impl Drop for PhysicalFile {
-    fn drop(&mut self) {
-        if self.entries.load(Ordering::Acquire) == 0 && self.fate.is_known() {
-            // What stays by mistake is found and removed at the next opening.
-            let _ = self.env.fs.remove_file(&self.path);
-        }
-    }
-}
-
-/// A region's use of a file: the file itself, or by a reference the part of another region's.
+/// A region's use of a file: the file itself, or by a link or reference one that was made elsewhere.
 pub(crate) struct StoreFile {
     pub(crate) entry: FileEntry,
     pub(crate) physical: Arc<PhysicalFile>,
     pub(crate) clip: Option<Clip>,
-    /// The reference file on disk.
-    reference: Option<(Env, String)>,
-    retired: AtomicBool,
+    /// What lies in the region's own directory, and the file with the cells.
+    homes: [Home; 2],
 }
 
 impl StoreFile {
@@ -71,98 +57,92 @@ impl StoreFile {
         if self.is_reference() { self.reader().bytes() / 2 } else { self.reader().bytes() }
     }
 
+    /// Size before compression, on the same terms.
+    pub(crate) fn uncompressed_bytes(&self) -> u64 {
+        let bytes = self.reader().trailer().total_uncompressed_bytes;
+        if self.is_reference() { bytes / 2 } else { bytes }
+    }
+
+    /// Whether only a part of its file belongs to the region.
     pub(crate) fn is_reference(&self) -> bool {
-        self.entry.target.is_some()
+        self.entry.is_part()
     }
 
-    /// The manifest names it no more: it goes with its last reader.
-    pub(crate) fn retire(&self) {
-        if !self.retired.swap(true, Ordering::AcqRel) {
-            self.physical.entries.fetch_sub(1, Ordering::AcqRel);
-        }
+    /// What may go from the disk when the region needs it no more.
+    pub(crate) fn homes(&self) -> impl Iterator<Item = Home> {
+        self.homes.iter().cloned()
     }
 }
 
-impl Drop for StoreFile {
-    fn drop(&mut self) {
-        if let Some((env, path)) = &self.reference
-            && self.retired.load(Ordering::Acquire)
-            && self.physical.fate.is_known()
-        {
-            let _ = env.fs.remove_file(path);
-        }
-    }
-}
-
-/// All open files of a store, so that a file and the references to it share one reader.
+/// All open files of a store, so that a file and what stands for it share one reader.
 pub(crate) struct StoreFiles {
     env: Env,
-    fate: Arc<Fate>,
     next_id: AtomicU64,
     open: Mutex<OpenFiles>,
 }
 
 #[derive(Default)]
 struct OpenFiles {
-    by_path: HashMap<String, Weak<PhysicalFile>>,
+    by_home: HashMap<Home, Weak<PhysicalFile>>,
     /// The number of entries at which those of closed files are looked for.
     prune_at: usize,
 }
 
 impl OpenFiles {
-    fn insert(&mut self, path: String, file: &Arc<PhysicalFile>) {
-        if self.by_path.len() >= self.prune_at {
-            self.by_path.retain(|_, file| file.strong_count() > 0);
-            self.prune_at = self.by_path.len().max(32) * 2;
+    fn insert(&mut self, home: Home, file: &Arc<PhysicalFile>) {
+        if self.by_home.len() >= self.prune_at {
+            self.by_home.retain(|_, file| file.strong_count() > 0);
+            self.prune_at = self.by_home.len().max(32) * 2;
         }
-        self.by_path.insert(path, Arc::downgrade(file));
+        self.by_home.insert(home, Arc::downgrade(file));
     }
 }
 
 impl StoreFiles {
-    /// None are open; removed is what the manifest names no more, while its `fate` is known.
-    pub(crate) fn new(env: Env, fate: Arc<Fate>) -> Self {
-        Self { env, fate, next_id: AtomicU64::new(1), open: Mutex::default() }
+    /// None are open.
+    pub(crate) fn new(env: Env) -> Self {
+        Self { env, next_id: AtomicU64::new(1), open: Mutex::default() }
     }
 
     /// Opens the file of an entry that is, or is about to be, in the manifest.
     ///
     /// # Errors
     /// `Corrupt`, `NewerFormat`, or the file system's; the text names the file.
-    pub(crate) fn open(&self, table: &TableName, region: &str, family: &[u8], entry: FileEntry, clip: Option<Clip>) -> Result<Arc<StoreFile>> {
-        let own_path = format!("{}/{}", layout::family_directory(table, region, family), entry.name);
-        let path = match &entry.target {
-            None => own_path.clone(),
-            Some((region, name)) => format!("{}/{name}", layout::family_directory(table, region, family)),
-        };
-        let physical = self.open_physical(path)?;
-        physical.entries.fetch_add(1, Ordering::AcqRel);
-        let reference = entry.target.is_some().then(|| (self.env.clone(), own_path));
-        Ok(Arc::new(StoreFile { entry, physical, clip, reference, retired: AtomicBool::new(false) }))
+    pub(crate) fn open(&self, region: &RegionInfo, family: &Bytes, entry: FileEntry) -> Result<Arc<StoreFile>> {
+        let homes = [entry.place(region, family), entry.home(region, family)];
+        let physical = self.open_physical(&homes[1])?;
+        let clip = entry.is_part().then(|| Clip { start: region.start.clone(), end: region.end.clone() });
+        Ok(Arc::new(StoreFile { entry, physical, clip, homes }))
     }
 
-    fn open_physical(&self, path: String) -> Result<Arc<PhysicalFile>> {
+    fn open_physical(&self, home: &Home) -> Result<Arc<PhysicalFile>> {
         let mut open = self.open.lock().expect("nothing panics while it opens a store file");
-        if let Some(file) = open.by_path.get(&path).and_then(Weak::upgrade) {
+        if let Some(file) = open.by_home.get(home).and_then(Weak::upgrade) {
             return Ok(file);
         }
-        let name = format!("{}/{path}", self.env.fs.root());
-        let file = self.env.fs.open(&path).map_err(|error| {
-            let missing = error.kind() == std::io::ErrorKind::NotFound;
-            let error = Error::io(format!("opening store file {name}"), error);
-            if missing { Error::corrupt(format!("{}; the manifest names it: restore it from a copy", error.message())) } else { error }
-        })?;
+        let (file, name) = self.find(home)?;
         let reader = Arc::new(Reader::open(file, &name)?);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let file = Arc::new(PhysicalFile {
-            env: self.env.clone(),
-            fate: Arc::clone(&self.fate),
-            path: path.clone(),
-            id,
-            reader,
-            entries: AtomicU64::new(0),
-        });
-        open.insert(path, &file);
+        let file = Arc::new(PhysicalFile { id, reader });
+        open.insert(home.clone(), &file);
         Ok(file)
+    }
+
+    /// The file in its home or in the archive, and what to call it. It moves from the one to the other only.
+    fn find(&self, home: &Home) -> Result<(Arc<dyn FileReader>, String)> {
+        let root = self.env.fs.root();
+        let open = |path: String| {
+            let name = format!("{root}/{path}");
+            let failed = |error| (std::io::Error::kind(&error), Error::io(format!("opening store file {name}"), error));
+            self.env.fs.open(&path).map_err(failed).map(|file| (file, name.clone()))
+        };
+        let missing = std::io::ErrorKind::NotFound;
+        match open(home.path()) {
+            Err((kind, error)) if kind == missing => open(home.archive_path()).map_err(|(kind, other)| {
+                let text = "the manifest names it, and it is not in the archive: restore it from a copy";
+                if kind == missing { Error::corrupt(format!("{}; {text}", error.message())) } else { other }
+            }),
+            found => found.map_err(|(_, error)| error),
+        }
     }
 }

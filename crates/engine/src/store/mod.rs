@@ -1,11 +1,13 @@
 //! One family of a region: its memstores and store files, as one immutable snapshot.
 
 mod file;
+mod settle;
 mod write;
 
 use std::sync::Arc;
 
 pub(crate) use file::{Clip, StoreFile, StoreFiles};
+pub(crate) use settle::{Placing, remove_region_directory};
 pub(crate) use write::{NewFile, STORE_ID_KEY, write_file};
 
 use crate::memstore::MemTable;

@@ -56,10 +56,7 @@ pub(crate) fn write_file(
         let _ = fs.remove_file(&temporary);
         return Err(failed(error));
     }
-    let opened = fs
-        .sync_dir(&directory)
-        .map_err(failed)
-        .and_then(|()| shared.files.open(table, region, &new.family.name, FileEntry { name, target: None }, None));
+    let opened = fs.sync_dir(&directory).map_err(failed).and_then(|()| shared.files.open(new.region, &new.family.name, FileEntry::own(name)));
     if opened.is_err() {
         let _ = fs.remove_file(&path);
     }

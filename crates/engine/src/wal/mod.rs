@@ -121,8 +121,9 @@ struct Io {
     closed: VecDeque<Segment>,
     /// Sequence id up to which each region's cells are in store files.
     flushed: BTreeMap<u64, u64>,
-    /// The buffer that is not in use.
+    /// The buffer that is not in use, and its completions.
     spare: Vec<u8>,
+    spare_completions: Vec<Completion>,
 }
 
 struct OpenSegment {
@@ -163,6 +164,7 @@ impl Wal {
                 closed: VecDeque::new(),
                 flushed: BTreeMap::new(),
                 spare: vec![0; MARK_BYTES],
+                spare_completions: Vec::new(),
             }),
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),
@@ -312,13 +314,13 @@ impl Wal {
 
     /// Takes the buffer, writes it as one, syncs if anybody asked for that, and completes what was in it.
     fn write_group(&self, io: &mut Io, fsync: bool) -> Result<()> {
-        let spare = std::mem::take(&mut io.spare);
-        let (mut group, end, completions, fsync) = {
+        let (spare, spare_completions) = (std::mem::take(&mut io.spare), std::mem::take(&mut io.spare_completions));
+        let (mut group, end, mut completions, fsync) = {
             let mut buffer = self.buffer();
             let bytes = std::mem::replace(&mut buffer.bytes, spare);
             let fsync = fsync || buffer.wants_fsync;
             buffer.wants_fsync = false;
-            (bytes, buffer.end, std::mem::take(&mut buffer.completions), fsync)
+            (bytes, buffer.end, std::mem::replace(&mut buffer.completions, spare_completions), fsync)
         };
         let result = self.write_bytes(io, &mut group, &completions, fsync);
         // Keep the memory for the group after next, but not that of a rare huge batch.
@@ -334,6 +336,8 @@ impl Wal {
         for completion in &completions {
             completion.mvcc.complete(completion.sequence);
         }
+        completions.clear();
+        io.spare_completions = completions;
         self.written.store(end, Ordering::Release);
         if fsync {
             self.synced.store(end, Ordering::Release);

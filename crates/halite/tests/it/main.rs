@@ -14,6 +14,7 @@ mod meanwhile;
 mod reading;
 mod recovery;
 mod restart;
+mod snapshots;
 mod writing;
 
 use halite::{Builder, FamilyDescriptor, Options, Row, Scan, Store, StoreTable, TableDescriptor};

@@ -7,8 +7,8 @@
 
 use bytes::Bytes;
 use halite_types::key::print_bytes;
-use halite_types::schema::META_ENCODED_NAME;
-use halite_types::{Error, ErrorKind, RegionInfo, Result};
+use halite_types::schema::{META_ENCODED_NAME, SYSTEM_NAMESPACE};
+use halite_types::{Error, ErrorKind, RegionInfo, Result, TableName};
 use md5::{Digest, Md5};
 use prost::Message;
 
@@ -18,9 +18,14 @@ use crate::proto as pb;
 use pb::region_specifier::RegionSpecifierType;
 
 const META_NAME: &[u8] = b"hbase:meta,,1";
-const ENCODED_NAME_BYTES: usize = 32;
 /// The bytes before a message in a cell of meta.
 const PBUF: &[u8] = b"PBUF";
+
+/// The one region of `hbase:meta`.
+pub fn meta() -> RegionInfo {
+    let table = TableName::new(SYSTEM_NAMESPACE, "meta").expect("a legal name");
+    RegionInfo { table, start: Bytes::new(), end: Bytes::new(), region_id: 1, encoded_name: META_ENCODED_NAME.to_string() }
+}
 
 /// The message of a region that is neither offline nor split, with all fields that Java writes.
 pub fn to_proto(region: &RegionInfo) -> pb::RegionInfo {
@@ -77,22 +82,15 @@ pub fn specifier(region: &RegionInfo) -> pb::RegionSpecifier {
 pub fn encoded_name(specifier: &pb::RegionSpecifier) -> super::Result<&str> {
     let name = &specifier.value[..];
     let encoded = match RegionSpecifierType::try_from(specifier.r#type) {
-        Ok(RegionSpecifierType::EncodedRegionName) => Some(name),
-        Ok(RegionSpecifierType::RegionName) if name == META_NAME => Some(META_ENCODED_NAME.as_bytes()),
-        Ok(RegionSpecifierType::RegionName) => encoded_part(name),
+        Ok(RegionSpecifierType::EncodedRegionName) => std::str::from_utf8(name).ok(),
+        Ok(RegionSpecifierType::RegionName) if name == META_NAME => Some(META_ENCODED_NAME),
+        Ok(RegionSpecifierType::RegionName) => RegionInfo::encoded_name_in(name),
         Err(_) => None,
     };
-    encoded.and_then(|encoded| std::str::from_utf8(encoded).ok()).ok_or_else(|| {
+    encoded.ok_or_else(|| {
         let text = format!("{} is not online: it is not the name of a region; look the region up again", print_bytes(name));
         Exception::new(ExceptionKind::NotServingRegion, text)
     })
-}
-
-/// The 32 digits between the two full stops at the end of a region's name.
-fn encoded_part(name: &[u8]) -> Option<&[u8]> {
-    let name = name.strip_suffix(b".")?;
-    let (prefix, encoded) = name.split_at_checked(name.len().checked_sub(ENCODED_NAME_BYTES)?)?;
-    prefix.ends_with(b".").then_some(encoded)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -115,9 +113,8 @@ mod tests {
     fn names_are_those_of_hbase() {
         let region = region("t1", b"b", 1_795_224_443_858);
         assert_eq!(region.display_name(), "t1,b,1795224443858.33b36c58f0da118f6c22fc0c24d60bf4.");
-        let meta = RegionInfo::meta();
-        assert_eq!(from_proto(&to_proto(&meta)).unwrap(), meta);
-        assert_eq!(specifier(&meta).value, META_NAME);
+        assert_eq!(from_proto(&to_proto(&meta())).unwrap(), meta());
+        assert_eq!(specifier(&meta()).value, META_NAME);
     }
 
     #[test]
@@ -136,7 +133,7 @@ mod tests {
         let by_code = |value: &[u8], kind: RegionSpecifierType| pb::RegionSpecifier { r#type: kind.into(), value: Bytes::copy_from_slice(value) };
         let encoded = by_code(region.encoded_name.as_bytes(), RegionSpecifierType::EncodedRegionName);
         assert_eq!(encoded_name(&encoded).unwrap(), region.encoded_name);
-        assert_eq!(encoded_name(&specifier(&RegionInfo::meta())).unwrap(), META_ENCODED_NAME);
+        assert_eq!(encoded_name(&specifier(&meta())).unwrap(), META_ENCODED_NAME);
         for name in [&b""[..], b".", b"t,,1", b"t,,1.short.", b"t,,1x33b36c58f0da118f6c22fc0c24d60bf4."] {
             let refused = encoded_name(&by_code(name, RegionSpecifierType::RegionName)).map(str::to_string).unwrap_err();
             assert_eq!(refused.kind(), Some(ExceptionKind::NotServingRegion), "{name:?}");

@@ -18,6 +18,7 @@ use crate::proto as pb;
 
 pub use kind::{Action, ExceptionKind};
 pub use moved::MovedTo;
+pub use throttle::Throttled;
 
 /// A failure with the name of its Java class.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +43,9 @@ impl Exception {
         Self { moved_to: Some(to), ..Self::new(ExceptionKind::RegionMoved, message) }
     }
 
-    /// What tells a client to come again after `wait_ms` milliseconds; the text must not say how long, that is added.
-    pub fn throttled(message: &str, wait_ms: u64) -> Self {
-        Self::new(ExceptionKind::RpcThrottling, throttle::with_wait(message, wait_ms))
+    /// What tells a client to come again after `wait_ms` milliseconds.
+    pub fn throttled(what: Throttled, wait_ms: u64) -> Self {
+        Self::new(ExceptionKind::RpcThrottling, throttle::with_wait(what, wait_ms))
     }
 
     /// What a call's answer says.
@@ -153,6 +154,47 @@ impl From<Error> for Exception {
     }
 }
 
+impl From<&Exception> for Error {
+    /// The failure as the seam tells it, for a client that has done what [`Exception::action`] says and given up.
+    fn from(exception: &Exception) -> Self {
+        let kind = match exception.kind() {
+            Some(kind) => error_kind_of(kind, exception.action()),
+            None if exception.do_not_retry => ErrorKind::InvalidRequest,
+            None => ErrorKind::Io,
+        };
+        Self::new(kind, exception.to_string())
+    }
+}
+
+fn error_kind_of(kind: ExceptionKind, action: Action) -> ErrorKind {
+    match kind {
+        ExceptionKind::NoSuchColumnFamily => ErrorKind::NoSuchFamily,
+        ExceptionKind::TableNotFound => ErrorKind::NoSuchTable,
+        ExceptionKind::TableExists => ErrorKind::TableExists,
+        ExceptionKind::TableNotEnabled => ErrorKind::TableDisabled,
+        ExceptionKind::TableNotDisabled => ErrorKind::TableEnabled,
+        ExceptionKind::NamespaceNotFound => ErrorKind::NoSuchNamespace,
+        ExceptionKind::NamespaceExist => ErrorKind::NamespaceExists,
+        ExceptionKind::SnapshotDoesNotExist | ExceptionKind::UnknownSnapshot => ErrorKind::NoSuchSnapshot,
+        ExceptionKind::SnapshotExists => ErrorKind::SnapshotExists,
+        ExceptionKind::SnapshotTtlExpired => ErrorKind::SnapshotExpired,
+        ExceptionKind::WrongRegion => ErrorKind::WrongRegion,
+        ExceptionKind::NotServingRegion | ExceptionKind::RegionMoved | ExceptionKind::RegionOpening | ExceptionKind::UnknownRegion => {
+            ErrorKind::NoSuchRegion
+        }
+        ExceptionKind::IncompatibleFilter => ErrorKind::IncompatibleFilter,
+        ExceptionKind::UnknownProtocol => ErrorKind::Unsupported,
+        ExceptionKind::CorruptHFile | ExceptionKind::CorruptedSnapshot => ErrorKind::Corrupt,
+        ExceptionKind::Io | ExceptionKind::ZooKeeperConnection => ErrorKind::Io,
+        _ => match action {
+            Action::GiveUp | Action::Relocate => ErrorKind::InvalidRequest,
+            Action::Wait | Action::WaitOverloaded | Action::WaitAsTold | Action::RetryNow => ErrorKind::Busy,
+            Action::DropServer => ErrorKind::Stopped,
+            Action::ReopenScanner => ErrorKind::Io,
+        },
+    }
+}
+
 /// How a failure of the store is told. `TableDisabled` is for administration: on a data call HBase says
 /// `NotServingRegion`, and clients find the state of the table in meta.
 fn kind_of(kind: ErrorKind) -> ExceptionKind {
@@ -165,10 +207,14 @@ fn kind_of(kind: ErrorKind) -> ExceptionKind {
         ErrorKind::NoSuchNamespace => ExceptionKind::NamespaceNotFound,
         ErrorKind::NamespaceExists => ExceptionKind::NamespaceExist,
         ErrorKind::NamespaceNotEmpty => ExceptionKind::Constraint,
+        ErrorKind::NoSuchSnapshot => ExceptionKind::SnapshotDoesNotExist,
+        ErrorKind::SnapshotExists => ExceptionKind::SnapshotExists,
+        ErrorKind::SnapshotExpired => ExceptionKind::SnapshotTtlExpired,
         ErrorKind::NoSuchRegion => ExceptionKind::NotServingRegion,
         ErrorKind::WrongRegion => ExceptionKind::WrongRegion,
         ErrorKind::Busy => ExceptionKind::RegionTooBusy,
         ErrorKind::Stopped => ExceptionKind::RegionServerStopped,
+        ErrorKind::IncompatibleFilter => ExceptionKind::IncompatibleFilter,
         ErrorKind::Corrupt => ExceptionKind::CorruptHFile,
         ErrorKind::Io | ErrorKind::NeedsIo => ExceptionKind::Io,
         // A kind of a later day is final until somebody says otherwise.

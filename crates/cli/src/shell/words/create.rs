@@ -273,10 +273,7 @@ fn clone_schema(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
     let table = session.table(&from);
     let source = block_on(table.descriptor()).about(session, &from)?;
     let keys = if keep { split_keys(session, &from)? } else { Vec::new() };
-    let mut descriptor = TableDescriptor::new(to.clone());
-    descriptor.attributes.clone_from(&source.attributes);
-    descriptor.configuration.clone_from(&source.configuration);
-    source.families().for_each(|family| descriptor.set_family(family.clone()));
+    let descriptor = TableDescriptor::clone(&source).renamed(to.clone());
     session.ask(|admin| admin.create_table(descriptor, keys)).about(session, &to)?;
     Ok(Value::Nil)
 }

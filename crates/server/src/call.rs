@@ -1,0 +1,168 @@
+//! A call, who makes it, and what can be answered.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use halite_types::{Cells, Error, Result as StoreResult};
+use halite_wire::cellblock::{self, Block, Format};
+use halite_wire::exception::{Exception, ExceptionKind};
+use halite_wire::service::{Method, Service};
+use prost::Message;
+
+use crate::identity::Identity;
+
+/// Who is at the other end of a connection, as its header said.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// The connection's number, unique in this process.
+    pub(crate) connection: u64,
+    /// The client's address.
+    pub(crate) address: SocketAddr,
+    /// The address the client has connected to.
+    pub(crate) local: SocketAddr,
+    /// The service of all calls of this connection.
+    pub(crate) service: Service,
+    /// The user the calls are made for; empty if the client did not say.
+    pub(crate) user: String,
+    /// What cell blocks look like; `None` if the client wants cells inside messages.
+    pub(crate) format: Option<Format>,
+    /// Major and minor version of the client; only the Java client says it.
+    pub(crate) version: Option<(u32, u32)>,
+    /// Who this server is to the client.
+    pub(crate) identity: Identity,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// The id to answer under.
+    pub(crate) id: u32,
+    pub(crate) method: Method,
+    /// The encoded message.
+    pub(crate) param: Bytes,
+    /// The cells behind the message, as they came.
+    pub(crate) cell_block: Option<Bytes>,
+    /// How urgent the client says it is; 0 for ordinary calls.
+    pub(crate) priority: u32,
+    /// When the call was read from the socket.
+    pub(crate) received: Instant,
+    /// How long the client waits for the answer, in milliseconds; `None` for ever.
+    pub(crate) timeout_ms: Option<u32>,
+    pub(crate) peer: Arc<Peer>,
+    /// Bytes a compressed cell block may unfold to.
+    pub(crate) cell_block_bytes_max: usize,
+}
+
+impl Call {
+    /// The message, decoded; its byte fields share the frame.
+    pub(crate) fn message<M: Message + Default>(&self) -> Result<M, Fault> {
+        M::decode(self.param.clone()).map_err(|error| Fault::new(ExceptionKind::InvalidProtocolBuffer, format!("the request is damaged: {error}")))
+    }
+
+    /// The cells behind the message; none if there is no cell block.
+    pub(crate) fn cells(&self) -> Result<Cells, Fault> {
+        let Some(block) = &self.cell_block else { return Ok(Cells::default()) };
+        let refuse = |text: &str| Fault::new(ExceptionKind::DoNotRetry, text);
+        let format = self.peer.format.ok_or_else(|| refuse("cells came behind the message, but the connection header names no codec"))?;
+        cellblock::decode(block, format, self.cell_block_bytes_max).map_err(|error| refuse(error.message()))
+    }
+
+    /// Bytes that the call holds while it is not answered.
+    pub(crate) fn bytes(&self) -> usize {
+        self.param.len() + self.cell_block.as_ref().map_or(0, Bytes::len)
+    }
+
+    /// When the client stops waiting.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.timeout_ms.map(|timeout| self.received + std::time::Duration::from_millis(timeout.into()))
+    }
+}
+
+/// What is answered: a message, and the cells that its results own, in their order.
+pub(crate) struct Reply {
+    message: Box<dyn ReplyMessage>,
+    cells: Option<Vec<Cells>>,
+}
+
+impl Reply {
+    /// A message without cells.
+    pub(crate) fn new(message: impl Message + 'static) -> Self {
+        Self { message: Box::new(message), cells: None }
+    }
+
+    /// A message with the cells of its results. Only for connections that named a codec.
+    pub(crate) fn with_cells(message: impl Message + 'static, cells: Vec<Cells>) -> Self {
+        Self { message: Box::new(message), cells: Some(cells) }
+    }
+
+    /// The frame of this answer.
+    ///
+    /// # Errors
+    /// If it does not fit a frame.
+    pub(crate) fn encode(&self, call_id: u32, format: Option<Format>) -> StoreResult<BytesMut> {
+        let block = match (&self.cells, format) {
+            (Some(cells), Some(format)) => Some(format.block(cells)?).filter(|block| !block.is_empty()),
+            _ => None,
+        };
+        let mut out = BytesMut::new();
+        self.message.encode(call_id, block.as_ref(), &mut out)?;
+        Ok(out)
+    }
+}
+
+/// Any message that can stand in an answer.
+trait ReplyMessage: Send {
+    fn encode(&self, call_id: u32, block: Option<&Block<'_>>, out: &mut BytesMut) -> StoreResult<()>;
+}
+
+impl<M: Message> ReplyMessage for M {
+    fn encode(&self, call_id: u32, block: Option<&Block<'_>>, out: &mut BytesMut) -> StoreResult<()> {
+        halite_wire::rpc::encode_response(call_id, self, block, out)
+    }
+}
+
+/// Why a call is refused: an exception with the name of its Java class.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault(Box<Exception>);
+
+impl Fault {
+    /// A fault with a text for people: what, where and the mend.
+    pub(crate) fn new(kind: ExceptionKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Exception::new(kind, message)))
+    }
+
+    /// A request that will never be served as it is.
+    pub(crate) fn do_not_retry(message: impl Into<String>) -> Self {
+        Self::new(ExceptionKind::DoNotRetry, message)
+    }
+
+    /// The service has no such method, or not here (HBase's text).
+    pub(crate) fn unknown_method(method: Method) -> Self {
+        Self::do_not_retry(format!("java.lang.UnsupportedOperationException: {}", method.name()))
+    }
+
+    /// The exception with its class, message and flags.
+    pub(crate) fn exception(&self) -> &Exception {
+        &self.0
+    }
+}
+
+impl From<Exception> for Fault {
+    fn from(exception: Exception) -> Self {
+        Self(Box::new(exception))
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self(Box::new(Exception::from(&error)))
+    }
+}
+
+impl From<&Error> for Fault {
+    fn from(error: &Error) -> Self {
+        Self(Box::new(Exception::from(error)))
+    }
+}

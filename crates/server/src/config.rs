@@ -1,0 +1,196 @@
+//! What a server is told at its start. Sizes are in bytes and times in milliseconds, and so say their names.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use halite_types::{Error, Result};
+
+/// The host that clients are told to connect to, in the registry, in `hbase:meta` and in znodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Advertise {
+    /// The address the client has connected to: what worked once works again, through containers and names of any kind.
+    #[default]
+    Auto,
+    /// This name or address, whatever the client has connected to.
+    Host(String),
+}
+
+/// Where a server listens, who it says it is, and what it lets clients have.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// The address to listen on; 127.0.0.1.
+    pub listen: IpAddr,
+    /// Port of the master's services, 0 for any that is free; 16000.
+    pub master_port: u16,
+    /// Port of the region server's services, 0 for any that is free; 16020.
+    pub region_port: u16,
+    /// Port of the figures over HTTP, 0 for any that is free, `None` for no such page; 16010.
+    pub web_port: Option<u16>,
+    /// Port of the ZooKeeper endpoint, 0 for any that is free, `None` for none; 2181.
+    pub zookeeper_port: Option<u16>,
+    /// The host that clients are told.
+    pub advertise: Advertise,
+    /// The cluster's id, which should stay with the data: [`cluster_id_of`](crate::cluster_id_of) keeps one there.
+    pub cluster_id: String,
+    /// What clients may have.
+    pub limits: Limits,
+    /// Whether the quotas that `set_quota` stored are enforced (`hbase.quota.enabled`); false.
+    pub quotas_enabled: bool,
+}
+
+/// What clients may have at most.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of one request (`hbase.ipc.max.request.size`); 256 MiB.
+    pub frame_bytes_max: usize,
+    /// Connections open at once, on each port; 10,000.
+    pub connections_max: usize,
+    /// Calls of one connection that are not answered yet; no more is read from it meanwhile. 1,000.
+    pub connection_calls_max: usize,
+    /// Bytes of those calls, and of answers the client has not read yet; 256 MiB, and one call more.
+    pub connection_bytes_max: usize,
+    /// Calls that wait for a reader thread (`hbase.ipc.server.max.callqueue.length`); 1,000.
+    pub reader_queue_max: usize,
+    /// Calls that wait for an administration thread; 200.
+    pub admin_queue_max: usize,
+    /// Bytes of all calls that wait (`hbase.ipc.server.max.callqueue.size`); 1 GiB.
+    pub queue_bytes_max: usize,
+    /// Threads that scan, read from the disk and change what they have read; the cores of the machine, at least 2.
+    pub reader_threads: usize,
+    /// Threads that create tables and the like; 4.
+    pub admin_threads: usize,
+    /// How long a scanner that nobody asks lives (`hbase.client.scanner.timeout.period`), in milliseconds; 60,000.
+    pub scanner_lease_ms: u64,
+    /// Scanners that one connection may have open; 10,000.
+    pub connection_scanners_max: usize,
+    /// Bytes of cells in one answer to a scan or a multi (`hbase.server.scanner.max.result.size`); 100 MiB.
+    pub result_bytes_max: usize,
+    /// How long a connection without a call in hand lives (`hbase.ipc.client.connection.maxidletime` times a few), in
+    /// milliseconds; an hour.
+    pub idle_ms_max: u64,
+    /// How long a client may take to read any of what waits for it, in milliseconds; 60,000.
+    pub write_stall_ms_max: u64,
+    /// How long a client may take to say who it is, in milliseconds; 30,000.
+    pub handshake_ms_max: u64,
+    /// How long the outcome of an operation with a nonce is remembered
+    /// (`hbase.server.hashNonce.evict.period`), in milliseconds; 30 minutes.
+    pub nonce_ms: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            master_port: 16_000,
+            region_port: 16_020,
+            web_port: Some(16_010),
+            zookeeper_port: Some(2181),
+            advertise: Advertise::Auto,
+            cluster_id: crate::new_cluster_id(),
+            limits: Limits::default(),
+            quotas_enabled: false,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame_bytes_max: 256 << 20,
+            connections_max: 10_000,
+            connection_calls_max: 1_000,
+            connection_bytes_max: 256 << 20,
+            reader_queue_max: 1_000,
+            admin_queue_max: 200,
+            queue_bytes_max: 1 << 30,
+            reader_threads: std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2)),
+            admin_threads: 4,
+            scanner_lease_ms: 60_000,
+            connection_scanners_max: 10_000,
+            result_bytes_max: 100 << 20,
+            idle_ms_max: 3_600_000,
+            write_stall_ms_max: 60_000,
+            handshake_ms_max: 30_000,
+            nonce_ms: 30 * 60_000,
+        }
+    }
+}
+
+impl Config {
+    /// Checks the settings against each other.
+    ///
+    /// # Errors
+    /// `InvalidRequest`, naming the setting and what is allowed.
+    pub fn check(&self) -> Result<()> {
+        let ports = [Some(self.master_port), Some(self.region_port), self.web_port, self.zookeeper_port];
+        let mut fixed: Vec<u16> = ports.into_iter().flatten().filter(|port| *port != 0).collect();
+        fixed.sort_unstable();
+        if let Some([twice, ..]) = fixed.array_windows().find(|[a, b]| a == b) {
+            return Err(Error::invalid(format!("port {twice} is given twice; give each service a port of its own, or 0 for any that is free")));
+        }
+        if let Advertise::Host(host) = &self.advertise
+            && (host.is_empty() || host.contains([',', ' ', '/']))
+        {
+            return Err(Error::invalid(format!("{host:?} is not a host to advertise; give a name or an address without a port")));
+        }
+        if self.cluster_id.is_empty() {
+            return Err(Error::invalid("cluster_id is empty; give the cluster an id, a UUID by custom"));
+        }
+        self.limits.check()
+    }
+}
+
+impl Limits {
+    fn check(&self) -> Result<()> {
+        let counts = [
+            ("connections_max", self.connections_max),
+            ("connection_calls_max", self.connection_calls_max),
+            ("connection_bytes_max", self.connection_bytes_max),
+            ("reader_queue_max", self.reader_queue_max),
+            ("admin_queue_max", self.admin_queue_max),
+            ("queue_bytes_max", self.queue_bytes_max),
+            ("reader_threads", self.reader_threads),
+            ("admin_threads", self.admin_threads),
+            ("connection_scanners_max", self.connection_scanners_max),
+            ("result_bytes_max", self.result_bytes_max),
+        ];
+        if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(Error::invalid(format!("{name} is 0; give at least 1")));
+        }
+        if !(1024..=i32::MAX as usize).contains(&self.frame_bytes_max) {
+            return Err(Error::invalid("frame_bytes_max must be from 1024 to 2147483647, the largest length a frame can have"));
+        }
+        let times = [
+            ("scanner_lease_ms", self.scanner_lease_ms),
+            ("idle_ms_max", self.idle_ms_max),
+            ("write_stall_ms_max", self.write_stall_ms_max),
+            ("handshake_ms_max", self.handshake_ms_max),
+            ("nonce_ms", self.nonce_ms),
+        ];
+        match times.into_iter().find(|(_, time)| !(1..=u64::from(u32::MAX)).contains(time)) {
+            Some((name, _)) => Err(Error::invalid(format!("{name} must be from 1 to {} milliseconds", u32::MAX))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_sound() {
+        Config::default().check().unwrap();
+    }
+
+    #[test]
+    fn a_port_given_twice_and_an_endless_lease_are_refused() {
+        let config = Config { web_port: Some(16_000), ..Config::default() };
+        assert!(config.check().unwrap_err().message().contains("port 16000 is given twice"));
+        let any = Config { master_port: 0, region_port: 0, web_port: Some(0), zookeeper_port: None, ..Config::default() };
+        any.check().unwrap();
+        let limits = Limits { scanner_lease_ms: u64::MAX, ..Limits::default() };
+        assert!(Config { limits, ..Config::default() }.check().unwrap_err().message().starts_with("scanner_lease_ms"));
+    }
+}

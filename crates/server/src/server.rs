@@ -1,0 +1,145 @@
+//! Starting a server and ending it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use halite_engine::Engine;
+use halite_types::{Error, Result};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::config::Config;
+use crate::context::Context;
+use crate::listener;
+use crate::master_service::Master;
+use crate::metrics::Metrics;
+use crate::shutdown::{self, Shutdown, ShutdownSender};
+use crate::{http, zookeeper};
+
+/// Starts servers.
+pub struct Server;
+
+/// The addresses a server listens on, with the ports it got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Master, registry.
+    pub master: SocketAddr,
+    /// Region server, registry.
+    pub region: SocketAddr,
+    /// The page of figures, if there is one.
+    pub web: Option<SocketAddr>,
+    /// ZooKeeper, if there is one.
+    pub zookeeper: Option<SocketAddr>,
+}
+
+/// A server that runs. Dropping it leaves it running until the runtime ends.
+pub struct Handle {
+    context: Arc<Context>,
+    shutdown: ShutdownSender,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+struct Listeners {
+    master: TcpListener,
+    region: TcpListener,
+    web: Option<TcpListener>,
+    zookeeper: Option<TcpListener>,
+}
+
+impl Server {
+    /// Binds the ports and serves the engine on them, on the runtime that calls this. The engine stays the caller's to
+    /// close, after [`Handle::shutdown`].
+    ///
+    /// # Errors
+    /// `InvalidRequest` for settings that cannot be; `Io` for a port that cannot be had.
+    pub async fn start(engine: Arc<Engine>, config: Config) -> Result<Handle> {
+        config.check()?;
+        let listeners = Listeners::bind(&config).await?;
+        let addresses = listeners.addresses()?;
+        let master = Master::new(&engine, &config)?;
+        let context = Arc::new(Context { engine, config, addresses, start_code: now_ms(), metrics: Metrics::default(), master });
+        let (sender, shutdown) = shutdown::channel();
+        let tasks = listeners.serve(&context, &shutdown);
+        Ok(Handle { context, shutdown: sender, tasks })
+    }
+}
+
+impl Handle {
+    /// Where the server listens.
+    pub fn addresses(&self) -> Addresses {
+        self.context.addresses
+    }
+
+    /// The cluster's id.
+    pub fn cluster_id(&self) -> &str {
+        &self.context.config.cluster_id
+    }
+
+    /// Takes no more connections or calls, answers those at hand, and returns when all have ended.
+    pub async fn shutdown(self) {
+        self.shutdown.request();
+        for task in self.tasks {
+            // A task that panicked has ended too; the panic was reported where it happened.
+            let _ = task.await;
+        }
+        let context = self.context;
+        // A procedure that runs is waited for; the engine may be closed afterwards.
+        let _ = tokio::task::spawn_blocking(move || context.master.close()).await;
+    }
+}
+
+impl Listeners {
+    async fn bind(config: &Config) -> Result<Self> {
+        let port = async |port: u16, what: &str, option: &str| {
+            let address = SocketAddr::new(config.listen, port);
+            let busy = |error| Error::io(format!("listening on {address} for {what} (give another port with {option})"), error);
+            TcpListener::bind(address).await.map_err(busy)
+        };
+        Ok(Self {
+            master: port(config.master_port, "the master", "--master-port").await?,
+            region: port(config.region_port, "the region server", "--region-port").await?,
+            web: match config.web_port {
+                Some(web) => Some(port(web, "the web page", "--web-port").await?),
+                None => None,
+            },
+            zookeeper: match config.zookeeper_port {
+                Some(zookeeper) => Some(port(zookeeper, "ZooKeeper", "--zk-port").await?),
+                None => None,
+            },
+        })
+    }
+
+    fn addresses(&self) -> Result<Addresses> {
+        let of = |listener: &TcpListener| listener.local_addr().map_err(|error| Error::io("asking for the address of a listening socket", error));
+        Ok(Addresses {
+            master: of(&self.master)?,
+            region: of(&self.region)?,
+            web: self.web.as_ref().map(of).transpose()?,
+            zookeeper: self.zookeeper.as_ref().map(of).transpose()?,
+        })
+    }
+
+    fn serve(self, context: &Arc<Context>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
+        let parts = || (Arc::clone(context), shutdown.clone());
+        let mut tasks = Vec::new();
+        for (listener, port) in [(self.master, listener::Port::Master), (self.region, listener::Port::Region)] {
+            let (context, shutdown) = parts();
+            tasks.push(tokio::spawn(listener::serve(listener, port, context, shutdown)));
+        }
+        if let Some(listener) = self.web {
+            let (context, shutdown) = parts();
+            tasks.push(tokio::spawn(http::serve(listener, context, shutdown)));
+        }
+        if let Some(listener) = self.zookeeper {
+            let (context, shutdown) = parts();
+            tasks.push(tokio::spawn(zookeeper::serve(listener, context, shutdown)));
+        }
+        tasks
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

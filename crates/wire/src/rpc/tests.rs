@@ -1,0 +1,329 @@
+//! Frames against captured ones, round trips, and bytes from anybody.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use halite_types::cell::CellParts;
+use halite_types::{CellType, Cells, CellsBuilder};
+use proptest::prelude::*;
+
+use super::*;
+use crate::cellblock::{Codec, Compressor, Format};
+use crate::exception::{Exception, ExceptionKind};
+use crate::proto as pb;
+use crate::service::{ClientGet, ClientMulti, Method, Service};
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+fn frame_of(bytes: &[u8]) -> Bytes {
+    let mut buffer = BytesMut::from(bytes);
+    match next_frame(&mut buffer, &Limits::default()) {
+        Ok(Next::Frame(frame)) if buffer.is_empty() => frame,
+        other => panic!("{other:?} with {} bytes left", buffer.len()),
+    }
+}
+
+fn gohbase() -> pb::ConnectionHeader {
+    pb::ConnectionHeader {
+        user_info: Some(pb::UserInformation { effective_user: "root".to_string(), real_user: None }),
+        service_name: Some("ClientService".to_string()),
+        cell_block_codec_class: Some(Codec::KeyValue.class().to_string()),
+        ..Default::default()
+    }
+}
+
+fn connection(change: impl FnOnce(&mut pb::ConnectionHeader)) -> Result<Connection, Fault> {
+    let mut header = gohbase();
+    change(&mut header);
+    Connection::decode(Bytes::from(prost::Message::encode_to_vec(&header)))
+}
+
+fn version(text: &str, numbers: Option<(u32, u32)>) -> pb::VersionInfo {
+    let (version_major, version_minor) = numbers.unzip();
+    pb::VersionInfo { version: text.to_string(), version_major, version_minor, ..Default::default() }
+}
+
+fn cells(values: &[&str]) -> Cells {
+    let mut cells = CellsBuilder::default();
+    for value in values {
+        let parts =
+            CellParts { row: b"r", family: b"f", qualifier: b"q", timestamp: 5, cell_type: CellType::Put, value: value.as_bytes(), tags: &[] };
+        cells.push_parts(parts);
+    }
+    cells.finish()
+}
+
+// Captured from gohbase: the start of a connection, an existence get of meta, and HBase's answer.
+const CONNECTION: &str = "48426173 00 50 00000044 0a060a04726f6f74 120d436c69656e7453657276696365
+    1a2b6f72672e6170616368652e6861646f6f702e68626173652e636f6465632e4b657956616c7565436f646563";
+const GET: &str = "00000037 09 0801 1a03476574 2001 2c 0a11 0801 120d 68626173653a6d6574612c2c31
+    1217 0a11 0000000000000000000000000000000000 2a00 5001";
+const GET_ANSWER: &str = "0000000a 02 0801 06 0a04 1000 1800";
+
+#[test]
+fn a_connection_begins_with_the_captured_bytes() {
+    let mut out = BytesMut::new();
+    encode_connection(Auth::Simple, &gohbase(), &mut out).unwrap();
+    assert_eq!(out, hex(CONNECTION));
+    assert_eq!(Preamble::decode(out[..6].try_into().unwrap()), Ok(Preamble::Calls(Auth::Simple)));
+    let read = Connection::decode(frame_of(&out[6..])).unwrap();
+    assert_eq!((read.service, read.user.as_deref(), read.version), (Service::Client, Some("root"), None));
+    assert_eq!(read.format, Some(Format { codec: Codec::KeyValue, compressor: None }));
+}
+
+#[test]
+fn a_captured_get_is_read_and_answered_byte_for_byte() {
+    let request = decode_request(&frame_of(&hex(GET))).unwrap();
+    assert_eq!((request.call_id, request.method(Service::Client)), (1, Ok(Method::ClientGet)));
+    let get: pb::GetRequest = request.message().unwrap();
+    assert_eq!(&get.region.value[..], b"hbase:meta,,1");
+    assert!(get.get.existence_only() && get.get.time_range.is_some());
+    let result = pb::Result { associated_cell_count: Some(0), exists: Some(false), ..Default::default() };
+    let mut out = BytesMut::new();
+    encode_response(1, &pb::GetResponse { result: Some(result) }, None, &mut out).unwrap();
+    assert_eq!(out, hex(GET_ANSWER));
+}
+
+#[test]
+fn a_request_is_written_as_it_was_captured() {
+    let get: pb::GetRequest = decode_request(&frame_of(&hex(GET))).unwrap().message().unwrap();
+    let mut out = BytesMut::new();
+    encode_request::<ClientGet>(1, &get, RequestOptions::default(), None, &mut out).unwrap();
+    assert_eq!(out, hex(GET));
+    let response = decode_response(&frame_of(&hex(GET_ANSWER))).unwrap();
+    let result = response.answer.unwrap().message::<pb::GetResponse>().unwrap().result.unwrap();
+    assert_eq!((response.call_id, result.exists), (1, Some(false)));
+}
+
+#[test]
+fn the_answer_about_the_registry_has_the_captured_bytes() {
+    let cluster_id = "ce1e4b3a-0000-4000-8000-000000000000".to_string();
+    let mut out = BytesMut::new();
+    encode_response(CONNECTION_CALL_ID, &pb::GetConnectionRegistryResponse { cluster_id: cluster_id.clone() }, None, &mut out).unwrap();
+    assert_eq!(out[..14], hex("0000002e 06 08ffffffff0f 26 0a24")[..14]);
+    assert_eq!(&out[14..], cluster_id.as_bytes());
+    assert_eq!(decode_response(&frame_of(&out)).unwrap().call_id, CONNECTION_CALL_ID);
+}
+
+#[test]
+fn an_empty_message_still_has_its_length() {
+    let mut out = BytesMut::new();
+    encode_response(56, &pb::CompactRegionResponse {}, None, &mut out).unwrap();
+    assert_eq!(out, hex("00000004 02 0838 00"));
+}
+
+#[test]
+fn preambles_survive_and_others_are_answered_as_hbase_answers_them() {
+    for preamble in [Preamble::Registry, Preamble::Security, Preamble::Calls(Auth::Simple), Preamble::Calls(Auth::Kerberos)] {
+        assert_eq!(Preamble::decode(preamble.encode()), Ok(preamble));
+    }
+    let kind = |bytes: &[u8; 6]| match Preamble::decode(*bytes) {
+        Err(Fault::Fatal(exception)) => exception.kind(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(kind(b"GET / "), Some(ExceptionKind::FatalConnection));
+    assert_eq!(kind(b"HBas\x01P"), Some(ExceptionKind::WrongVersion));
+    assert_eq!(kind(b"HBas\0X"), Some(ExceptionKind::BadAuth));
+}
+
+#[test]
+fn a_fatal_answer_has_the_call_id_minus_one_in_five_bytes() {
+    let fault = Preamble::decode(*b"HBas\x01P").unwrap_err();
+    let (call_id, exception) = fault.answer().unwrap();
+    let mut out = BytesMut::new();
+    encode_exception(call_id, exception, &mut out);
+    // Length, header length in two bytes, then the call id.
+    assert_eq!(out[6..12], hex("08ffffffff0f"));
+    let response = decode_response(&frame_of(&out)).unwrap();
+    assert_eq!((response.call_id, response.answer), (u32::MAX, Err(exception.clone())));
+    assert!(fault.ends_connection());
+}
+
+#[test]
+fn a_connection_to_what_is_not_there_is_closed_without_a_word() {
+    let faults = [
+        connection(|header| header.service_name = Some("NoService".to_string())),
+        connection(|header| header.service_name = None),
+        connection(|header| header.service_name = Some("MultiRowMutationService".to_string())),
+        connection(|header| header.cell_block_codec_class = Some("com.example.Codec".to_string())),
+        connection(|header| header.cell_block_compressor_class = Some("com.example.Zip".to_string())),
+        Connection::decode(Bytes::from_static(b"\xff\xff")),
+    ];
+    for fault in faults {
+        let fault = fault.unwrap_err();
+        assert!(matches!(fault, Fault::Close(_)) && fault.answer().is_none(), "{fault}");
+    }
+}
+
+#[test]
+fn a_client_without_a_codec_gets_no_cell_blocks_whatever_its_compressor() {
+    let without = connection(|header| {
+        header.cell_block_codec_class = None;
+        header.cell_block_compressor_class = Some("com.example.Zip".to_string());
+    });
+    assert_eq!(without.unwrap().format, None);
+    let gzip = connection(|header| header.cell_block_compressor_class = Some(Compressor::Gzip.class().to_string()));
+    assert_eq!(gzip.unwrap().format.unwrap().compressor, Some(Compressor::Gzip));
+}
+
+#[test]
+fn a_clients_version_comes_from_its_numbers_or_its_text() {
+    let of = |info| connection(|header| header.version_info = Some(info)).unwrap();
+    assert_eq!(of(version("x", Some((2, 6)))).version, Some((2, 6)));
+    assert_eq!(of(version("3.0.0-beta-1", None)).version, Some((3, 0)));
+    assert_eq!(of(version("Unknown", None)).version, None);
+    assert!(of(version("1.3.0", None)).is_at_least(1, 3) && !of(version("1.2.9", None)).is_at_least(1, 3));
+}
+
+#[test]
+fn lengths_that_are_no_lengths_are_told_apart() {
+    let limits = Limits { frame_bytes_max: 100, ..Limits::default() };
+    let next = |bytes: &str| next_frame(&mut BytesMut::from(&hex(bytes)[..]), &limits);
+    assert_eq!(next("ffffffff 00000001"), Ok(Next::Ping));
+    assert!(matches!(next("00000000"), Err(Fault::Close(_))));
+    assert!(matches!(next("fffffffe"), Err(Fault::Close(_))));
+    assert_eq!(next("00000065"), Ok(Next::TooBig(101)));
+    assert!(matches!(next("0000"), Ok(Next::Need(1..))));
+    assert_eq!(next("00000064 01"), Ok(Next::Need(99)));
+}
+
+#[test]
+fn the_room_for_a_large_frame_grows_with_what_has_come() {
+    let mut buffer = BytesMut::from(&hex("0fffffff")[..]);
+    assert_eq!(next_frame(&mut buffer, &Limits::default()), Ok(Next::Need(8192)));
+    buffer.extend_from_slice(&vec![0; 100_000]);
+    assert_eq!(next_frame(&mut buffer, &Limits::default()), Ok(Next::Need(100_004)));
+}
+
+#[test]
+fn frames_that_came_together_are_taken_one_by_one() {
+    let mut buffer = BytesMut::from(&hex("00000002 aabb ffffffff 00000001 cc 0000")[..]);
+    let limits = Limits::default();
+    assert_eq!(next_frame(&mut buffer, &limits), Ok(Next::Frame(Bytes::from_static(b"\xaa\xbb"))));
+    assert_eq!(next_frame(&mut buffer, &limits), Ok(Next::Ping));
+    assert_eq!(next_frame(&mut buffer, &limits), Ok(Next::Frame(Bytes::from_static(b"\xcc"))));
+    assert!(matches!(next_frame(&mut buffer, &limits), Ok(Next::Need(_))));
+}
+
+#[test]
+fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
+    let mut frame = BytesMut::new();
+    frame.put_slice(&hex("20000000 09 082a 1a03476574 2001"));
+    let limits = Limits::default();
+    let java = connection(|header| header.version_info = Some(version("2.6.4", None))).unwrap();
+    let other = connection(|_| {}).unwrap();
+    assert_eq!(next_frame(&mut frame, &limits), Ok(Next::TooBig(0x2000_0000)));
+    let kind = |connection| match refuse_too_big(&frame, 0x2000_0000, &limits, connection) {
+        Some(Fault::LastCall(42, exception)) => exception.kind(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(kind(&java), Some(ExceptionKind::RequestTooBig));
+    assert_eq!(kind(&other), Some(ExceptionKind::DoNotRetry));
+    for end in 0..frame.len() {
+        assert_eq!(refuse_too_big(&frame[..end], 0x2000_0000, &limits, &java), None, "{end}");
+    }
+    let endless = [hex("20000000 ffffff7f"), vec![0; 70_000]].concat();
+    assert!(matches!(refuse_too_big(&endless, 0x2000_0000, &limits, &java), Some(Fault::Close(_))));
+}
+
+#[test]
+fn a_mistake_in_one_call_leaves_the_connection_alone() {
+    let refused = |bytes: &str| decode_request(&Bytes::from(hex(bytes))).unwrap_err();
+    // No request_param; a message longer than the frame; a cell block longer than the frame.
+    for (bytes, what) in [("02 0807", "has no message"), ("04 0807 2001 05 00", "does not fit"), ("08 0807 2001 2a020809 00 00", "cell block")] {
+        let fault = refused(bytes);
+        assert!(matches!(fault, Fault::Call(7, _)) && fault.to_string().contains(what), "{fault}");
+        assert!(!fault.ends_connection());
+    }
+    assert!(matches!(refused("7f 0807"), Fault::Close(_)));
+    assert!(matches!(refused("02 ffff"), Fault::Close(_)));
+}
+
+#[test]
+fn what_the_service_does_not_have_and_what_is_no_message_is_answered() {
+    let request = decode_request(&Bytes::from(hex("09 0807 1a03 676574 2001 02 0aff"))).unwrap();
+    let Err(Fault::Call(7, exception)) = request.method(Service::Client) else { panic!("get in lower case is no method") };
+    assert_eq!(exception.message(), "java.lang.UnsupportedOperationException: get");
+    let Err(Fault::Call(7, exception)) = request.message::<pb::GetRequest>() else { panic!("0aff is no message") };
+    assert_eq!(exception.kind(), Some(ExceptionKind::InvalidProtocolBuffer));
+}
+
+#[test]
+fn cells_without_a_codec_are_refused_and_an_announced_empty_block_is_fine() {
+    let empty = decode_request(&Bytes::from(hex("08 0807 2001 2a020800 00"))).unwrap();
+    let limits = Limits::default();
+    assert!(empty.cells(Some(Format::default()), &limits).unwrap().is_empty());
+    assert!(matches!(empty.cells(None, &limits), Err(Fault::Call(7, _))));
+}
+
+#[test]
+fn the_parts_of_a_request_share_its_frame() {
+    let run = [cells(&["v"])];
+    let block = Format::default().block(&run).unwrap();
+    let mut out = BytesMut::new();
+    encode_request::<ClientMulti>(1, &pb::MultiRequest::default(), RequestOptions::default(), Some(&block), &mut out).unwrap();
+    let frame = frame_of(&out);
+    let read = decode_request(&frame).unwrap().cells(Some(Format::default()), &Limits::default()).unwrap();
+    assert_eq!(read, run[0]);
+    assert!(frame.as_ptr_range().contains(&read.bytes().as_ptr()));
+}
+
+#[test]
+fn answers_pile_up_in_one_buffer_which_is_allocated_once() {
+    let runs = [cells(&["a", "b"]), cells(&["c"])];
+    let format = Format { codec: Codec::KeyValue, compressor: Some(Compressor::Snappy) };
+    let mut out = BytesMut::with_capacity(1024);
+    let start = out.as_ptr();
+    encode_response(1, &pb::ScanResponse::default(), Some(&format.block(&runs).unwrap()), &mut out).unwrap();
+    encode_exception(2, &Exception::new(ExceptionKind::UnknownScanner, "7"), &mut out);
+    assert_eq!(out.as_ptr(), start);
+    let limits = Limits::default();
+    let mut answers = Vec::new();
+    while let Ok(Next::Frame(frame)) = next_frame(&mut out, &limits) {
+        answers.push(decode_response(&frame).unwrap());
+    }
+    assert_eq!(answers.len(), 2);
+    let read = answers[0].answer.as_ref().unwrap().cells(format, &limits).unwrap().unwrap();
+    let values: Vec<_> = read.iter().map(|cell| cell.value().to_vec()).collect();
+    assert_eq!(values, [b"a", b"b", b"c"]);
+    assert_eq!(answers[1].answer.as_ref().unwrap_err().kind(), Some(ExceptionKind::UnknownScanner));
+}
+
+proptest! {
+    #[test]
+    fn options_of_a_call_survive(call_id in any::<u32>(), priority in any::<Option<u32>>(), timeout_ms in any::<Option<u32>>(), names in prop::collection::vec(".*", 0..3)) {
+        let attributes: Vec<_> = names.iter().map(|name| pb::NameBytesPair { name: name.clone(), value: None }).collect();
+        let options = RequestOptions { priority, timeout_ms, attributes: attributes.clone() };
+        let mut out = BytesMut::new();
+        encode_request::<ClientGet>(call_id, &pb::GetRequest::default(), options, None, &mut out).unwrap();
+        let request = decode_request(&frame_of(&out)).unwrap();
+        prop_assert_eq!((request.call_id, request.header.priority, request.header.timeout), (call_id, priority, timeout_ms));
+        prop_assert_eq!(request.header.attribute, attributes);
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let limits = Limits { frame_bytes_max: 1000, cell_block_bytes_max: 1000 };
+        let frame = Bytes::from(bytes.clone());
+        if let Ok(request) = decode_request(&frame) {
+            let _ = (request.method(Service::Master), request.message::<pb::MultiRequest>(), request.cells(Some(Format::default()), &limits));
+        }
+        if let Ok(Response { answer: Ok(answer), .. }) = decode_response(&frame) {
+            let _ = (answer.message::<pb::ScanResponse>(), answer.cells(Format::default(), &limits));
+        }
+        let _ = Connection::decode(frame);
+        let _ = refuse_too_big(&bytes, 2000, &limits, &connection(|_| {}).unwrap());
+        let mut buffer = BytesMut::from(&bytes[..]);
+        while let Ok(Next::Frame(_) | Next::Ping) = next_frame(&mut buffer, &limits) {}
+    }
+
+    #[test]
+    fn no_bit_of_a_request_panics(at in 0..55usize, bit in 0..8u8) {
+        let mut bytes = hex(GET)[4..].to_vec();
+        bytes[at] ^= 1 << bit;
+        if let Ok(request) = decode_request(&Bytes::from(bytes)) {
+            let _ = (request.method(Service::Client), request.message::<pb::GetRequest>());
+        }
+    }
+}

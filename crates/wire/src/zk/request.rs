@@ -1,0 +1,147 @@
+//! What a client asks.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use bytes::{BufMut, Bytes, BytesMut};
+use halite_types::Result;
+
+use super::jute::{Reader, put_bool, put_buffer, put_packet, put_string, put_strings};
+
+/// A request. `watch` asks for an event when the answer would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Whether a znode is there: [`Reply::Stat`](super::Reply::Stat), or `NO_NODE`.
+    Exists {
+        /// The znode.
+        path: String,
+        /// See above.
+        watch: bool,
+    },
+    /// What a znode holds: [`Reply::Data`](super::Reply::Data).
+    GetData {
+        /// The znode.
+        path: String,
+        /// See above.
+        watch: bool,
+    },
+    /// The names below a znode: [`Reply::Children`](super::Reply::Children).
+    GetChildren {
+        /// The znode.
+        path: String,
+        /// See above.
+        watch: bool,
+    },
+    /// The same with the znode's own facts: [`Reply::ChildrenAndStat`](super::Reply::ChildrenAndStat).
+    GetChildren2 {
+        /// The znode.
+        path: String,
+        /// See above.
+        watch: bool,
+    },
+    /// A sign of life: [`Reply::Empty`](super::Reply::Empty).
+    Ping,
+    /// The end of a session: [`Reply::Empty`](super::Reply::Empty), then the connection is closed.
+    CloseSession,
+    /// Who the client is: [`Reply::Empty`](super::Reply::Empty).
+    Auth {
+        /// 0.
+        kind: i32,
+        /// Such as `digest`.
+        scheme: String,
+        /// As the scheme wants it.
+        auth: Bytes,
+    },
+    /// The watches that a client had on another connection: [`Reply::Empty`](super::Reply::Empty).
+    SetWatches {
+        /// The newest change the client has seen.
+        relative_zxid: i64,
+        /// Znodes whose data is watched.
+        data: Vec<String>,
+        /// Znodes that are watched until they appear.
+        exist: Vec<String>,
+        /// Znodes whose children are watched.
+        child: Vec<String>,
+    },
+    /// Anything else, such as `create` (1), with a body that is not looked at; a server that has none of it answers
+    /// `UNIMPLEMENTED`.
+    Other {
+        /// The operation's number.
+        operation: i32,
+    },
+}
+
+const EXISTS: i32 = 3;
+const GET_DATA: i32 = 4;
+const GET_CHILDREN: i32 = 8;
+const PING: i32 = 11;
+const GET_CHILDREN_2: i32 = 12;
+const AUTH: i32 = 100;
+const SET_WATCHES: i32 = 101;
+const CLOSE_SESSION: i32 = -11;
+
+/// Reads a packet of a session that is open: the xid to answer under, and the request.
+///
+/// # Errors
+/// `InvalidRequest` if it ends too early or a path is not text.
+pub fn decode_request(packet: &Bytes) -> Result<(i32, Request)> {
+    let mut reader = Reader::new(packet);
+    let xid = reader.i32()?;
+    let request = match reader.i32()? {
+        EXISTS => Request::Exists { path: reader.string()?, watch: reader.bool()? },
+        GET_DATA => Request::GetData { path: reader.string()?, watch: reader.bool()? },
+        GET_CHILDREN => Request::GetChildren { path: reader.string()?, watch: reader.bool()? },
+        GET_CHILDREN_2 => Request::GetChildren2 { path: reader.string()?, watch: reader.bool()? },
+        PING => Request::Ping,
+        CLOSE_SESSION => Request::CloseSession,
+        AUTH => Request::Auth { kind: reader.i32()?, scheme: reader.string()?, auth: reader.buffer()? },
+        SET_WATCHES => {
+            let (relative_zxid, data) = (reader.i64()?, reader.strings()?);
+            Request::SetWatches { relative_zxid, data, exist: reader.strings()?, child: reader.strings()? }
+        }
+        operation => Request::Other { operation },
+    };
+    Ok((xid, request))
+}
+
+/// Appends the packet of a request. [`Request::Other`] is written without a body.
+pub fn encode_request(xid: i32, request: &Request, out: &mut BytesMut) {
+    put_packet(out, |out| {
+        out.put_i32(xid);
+        out.put_i32(request.operation());
+        match request {
+            Request::Exists { path, watch }
+            | Request::GetData { path, watch }
+            | Request::GetChildren { path, watch }
+            | Request::GetChildren2 { path, watch } => {
+                put_string(out, path);
+                put_bool(out, *watch);
+            }
+            Request::Auth { kind, scheme, auth } => {
+                out.put_i32(*kind);
+                put_string(out, scheme);
+                put_buffer(out, auth);
+            }
+            Request::SetWatches { relative_zxid, data, exist, child } => {
+                out.put_i64(*relative_zxid);
+                [data, exist, child].into_iter().for_each(|paths| put_strings(out, paths));
+            }
+            Request::Ping | Request::CloseSession | Request::Other { .. } => {}
+        }
+    });
+}
+
+impl Request {
+    /// The operation's number.
+    pub fn operation(&self) -> i32 {
+        match self {
+            Self::Exists { .. } => EXISTS,
+            Self::GetData { .. } => GET_DATA,
+            Self::GetChildren { .. } => GET_CHILDREN,
+            Self::GetChildren2 { .. } => GET_CHILDREN_2,
+            Self::Ping => PING,
+            Self::CloseSession => CLOSE_SESSION,
+            Self::Auth { .. } => AUTH,
+            Self::SetWatches { .. } => SET_WATCHES,
+            Self::Other { operation } => *operation,
+        }
+    }
+}
