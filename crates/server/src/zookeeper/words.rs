@@ -57,20 +57,20 @@ fn monitor(Facts { metrics, uptime, nodes }: &Facts<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn said(word: &[u8; 4]) -> String {
+    fn said(word: [u8; 4]) -> String {
         let metrics = ZooKeeperMetrics::default();
         metrics.packets_received.add(7);
-        answer(*word, &Facts { metrics: &metrics, uptime: Duration::from_secs(3), nodes: 30 })
+        answer(word, &Facts { metrics: &metrics, uptime: Duration::from_secs(3), nodes: 30 })
     }
 
     #[test]
     fn monitors_find_the_lines_they_look_for() {
-        assert_eq!(said(b"ruok"), "imok");
-        assert!(said(b"srvr").starts_with("Zookeeper version: 3.8.4") && said(b"srvr").contains("\nReceived: 7\n"));
-        assert!(said(b"stat").contains("\nMode: standalone\nNode count: 30\n"));
-        let monitor = said(b"mntr");
+        assert_eq!(said(*b"ruok"), "imok");
+        assert!(said(*b"srvr").starts_with("Zookeeper version: 3.8.4") && said(*b"srvr").contains("\nReceived: 7\n"));
+        assert!(said(*b"stat").contains("\nMode: standalone\nNode count: 30\n"));
+        let monitor = said(*b"mntr");
         assert!(monitor.lines().all(|line| line.split_once('\t').is_some_and(|(name, _)| name.starts_with("zk_"))), "{monitor}");
         assert!(monitor.contains("zk_uptime\t3000\n") && monitor.contains("zk_znode_count\t30\n"));
-        assert_eq!(said(b"kill"), "kill is not executed because it is not in the whitelist.\n");
+        assert_eq!(said(*b"kill"), "kill is not executed because it is not in the whitelist.\n");
     }
 }
