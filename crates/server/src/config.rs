@@ -30,8 +30,6 @@ pub struct Config {
     pub zookeeper_port: Option<u16>,
     /// The host that clients are told.
     pub advertise: Advertise,
-    /// The cluster's id, which should stay with the data: [`cluster_id_of`](crate::cluster_id_of) keeps one there.
-    pub cluster_id: String,
     /// What clients may have.
     pub limits: Limits,
     /// Whether the quotas that `set_quota` stored are enforced (`hbase.quota.enabled`); false.
@@ -87,7 +85,6 @@ impl Default for Config {
             web_port: Some(16_010),
             zookeeper_port: Some(2181),
             advertise: Advertise::Auto,
-            cluster_id: crate::new_cluster_id(),
             limits: Limits::default(),
             quotas_enabled: false,
         }
@@ -133,9 +130,6 @@ impl Config {
             && (host.is_empty() || host.contains([',', ' ', '/']))
         {
             return Err(Error::invalid(format!("{host:?} is not a host to advertise; give a name or an address without a port")));
-        }
-        if self.cluster_id.is_empty() {
-            return Err(Error::invalid("cluster_id is empty; give the cluster an id, a UUID by custom"));
         }
         self.limits.check()
     }

@@ -7,8 +7,11 @@ use halite_engine::Engine;
 
 use crate::config::Config;
 use crate::identity::{Identity, host_for};
+use crate::lanes::Pool;
 use crate::master_service::Master;
 use crate::metrics::Metrics;
+use crate::nonces::Nonces;
+use crate::scanners::Scanners;
 use crate::server::Addresses;
 
 pub(crate) struct Context {
@@ -18,7 +21,13 @@ pub(crate) struct Context {
     pub(crate) addresses: Addresses,
     /// When the server started, in milliseconds since 1970.
     pub(crate) start_code: u64,
+    /// The id that clients may ask for; it stays with the data.
+    pub(crate) cluster_id: String,
     pub(crate) metrics: Metrics,
+    pub(crate) scanners: Scanners,
+    pub(crate) nonces: Nonces,
+    pub(crate) reader_pool: Pool,
+    pub(crate) admin_pool: Pool,
     /// What the master keeps: procedures, switches.
     pub(crate) master: Master,
 }

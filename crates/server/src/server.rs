@@ -11,9 +11,12 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::context::Context;
+use crate::dispatch;
 use crate::listener;
 use crate::master_service::Master;
 use crate::metrics::Metrics;
+use crate::nonces::Nonces;
+use crate::scanners::Scanners;
 use crate::shutdown::{self, Shutdown, ShutdownSender};
 use crate::{http, zookeeper};
 
@@ -58,7 +61,20 @@ impl Server {
         let listeners = Listeners::bind(&config).await?;
         let addresses = listeners.addresses()?;
         let master = Master::new(&engine, &config);
-        let context = Arc::new(Context { engine, config, addresses, start_code: now_ms(), metrics: Metrics::default(), master });
+        let (reader_pool, admin_pool) = dispatch::start_pools(&config.limits)?;
+        let context = Arc::new(Context {
+            cluster_id: engine.id(),
+            addresses,
+            start_code: now_ms(),
+            metrics: Metrics::default(),
+            scanners: Scanners::new(&config.limits),
+            nonces: Nonces::new(config.limits.nonce_ms),
+            reader_pool,
+            admin_pool,
+            master,
+            engine,
+            config,
+        });
         let (sender, shutdown) = shutdown::channel();
         let tasks = listeners.serve(&context, &shutdown);
         Ok(Handle { context, shutdown: sender, tasks })
@@ -73,7 +89,7 @@ impl Handle {
 
     /// The cluster's id.
     pub fn cluster_id(&self) -> &str {
-        &self.context.config.cluster_id
+        &self.context.cluster_id
     }
 
     /// Takes no more connections or calls, answers those at hand, and returns when all have ended.
@@ -83,6 +99,13 @@ impl Handle {
             // A task that panicked has ended too; the panic was reported where it happened.
             let _ = task.await;
         }
+        let context = self.context;
+        let closing = tokio::task::spawn_blocking(move || {
+            context.reader_pool.close();
+            context.admin_pool.close();
+            context.scanners.close();
+        });
+        let _ = closing.await;
     }
 }
 
@@ -124,6 +147,8 @@ impl Listeners {
             let (context, shutdown) = parts();
             tasks.push(tokio::spawn(listener::serve(listener, port, context, shutdown)));
         }
+        let (context_of_leases, mut ending) = parts();
+        tasks.push(tokio::spawn(async move { context_of_leases.scanners.expire_until(&mut ending).await }));
         if let Some(listener) = self.web {
             let (context, shutdown) = parts();
             tasks.push(tokio::spawn(http::serve(listener, context, shutdown)));

@@ -1,0 +1,45 @@
+//! Several mutations that are applied all or none: `RowMutations`, and mutations of several rows of a region.
+
+use halite_engine::Region;
+use halite_types::{ErrorKind, OpResult, Row, RowOp};
+use halite_wire::convert;
+use halite_wire::proto as pb;
+
+use super::condition;
+use super::mutate::{AppliedOne, apply_once};
+use super::region;
+use crate::call::{Fault, Peer};
+use crate::context::Context;
+
+/// Applies all operations or none, if the condition holds where there is one.
+pub(super) fn apply(
+    context: &Context,
+    peer: &Peer,
+    region: &Region,
+    ops: Vec<RowOp>,
+    condition: Option<&pb::Condition>,
+    nonce: (u64, u64),
+) -> Result<AppliedOne, Fault> {
+    let Some(row) = ops.first().map(|op| op.row().clone()) else {
+        let nothing = OpResult { row: Row::default(), processed: true };
+        return Ok(AppliedOne { result: nothing, ticket: halite_engine::CommitTicket::ready() });
+    };
+    if condition.is_none() && ops.iter().any(|op| *op.row() != row) {
+        return apply_rows(peer, region, ops);
+    }
+    let all: RowOp = convert::mutate::row_mutations(row, ops).into();
+    let op = match condition {
+        Some(condition) => condition::guard(condition, all)?,
+        None => all,
+    };
+    apply_once(context, peer, region, op, nonce)
+}
+
+/// Puts and deletes of several rows as one.
+pub(super) fn apply_rows(peer: &Peer, region: &Region, ops: Vec<RowOp>) -> Result<AppliedOne, Fault> {
+    match region.apply_as_one(ops) {
+        Ok(ticket) => Ok(AppliedOne { result: OpResult { row: Row::default(), processed: true }, ticket }),
+        Err(error) if error.kind() == ErrorKind::NoSuchRegion => Err(region::not_serving(peer, &region.info().full_name())),
+        Err(error) => Err(region::write_fault(peer, region, true, &error)),
+    }
+}
