@@ -25,6 +25,11 @@ pub(crate) fn read_directory(jars: &Path, root: &Path, printed: &Path) -> Result
     run(jars, "ReadDirectory.java", &[root, printed])
 }
 
+/// Looks at the exceptions and cell blocks below `work` and writes beside each what it finds.
+pub(crate) fn read_wire(jars: &Path, work: &Path) -> Result<()> {
+    run(jars, "Wire.java", &[work])
+}
+
 fn run(jars: &Path, program: &str, arguments: &[&Path]) -> Result<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("java").join(program);
     let status = Command::new("java")

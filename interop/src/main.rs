@@ -6,6 +6,7 @@ mod directory;
 mod hbase;
 mod printed;
 mod samples;
+mod wire;
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,7 @@ use samples::Sample;
 /// Failure in words.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
-const USAGE: &str = "usage: halite-interop store-files|directory JARS WORK, where JARS holds HBase's jars and WORK is a folder to be emptied; \
+const USAGE: &str = "usage: halite-interop store-files|directory|wire JARS WORK, where JARS holds HBase's jars and WORK is a folder to be emptied; \
                      `cargo xtask interop` fetches the jars and runs this";
 
 fn main() -> ExitCode {
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let done = match part.as_str() {
         "store-files" => empty(Path::new(work)).and_then(|()| store_files(Path::new(jars), Path::new(work))),
         "directory" => empty(Path::new(work)).and_then(|()| directory::check(Path::new(jars), Path::new(work))),
+        "wire" => empty(Path::new(work)).and_then(|()| wire::check(Path::new(jars), Path::new(work))),
         _ => Err(USAGE.to_string()),
     };
     match done {

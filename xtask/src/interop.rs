@@ -15,9 +15,10 @@ const JAVA_MIN: u32 = 17;
 type Part = (&'static str, fn() -> Result<Outcome>);
 
 /// Each part with its heading.
-pub(crate) const PARTS: [Part; 3] = [
+pub(crate) const PARTS: [Part; 4] = [
     ("interop: HBase reads store files that Halite wrote", || written_by_halite("store-files")),
     ("interop: HBase's region engine opens a directory that Halite closed", || written_by_halite("directory")),
+    ("interop: HBase reads and writes exceptions and cell blocks as Halite does", || written_by_halite("wire")),
     ("interop: HBase still answers the conformance battery as recorded", conformance),
 ];
 

@@ -95,9 +95,8 @@ fn exception(line: &str) -> Option<&str> {
 fn kind_of(exception: &str) -> Option<ErrorKind> {
     Some(match exception {
         "NoSuchColumnFamilyException" => ErrorKind::NoSuchFamily,
-        "IllegalArgumentException" | "DoNotRetryIOException" | "IOException" | "IncompatibleFilterException" | "WrongRowIOException" => {
-            ErrorKind::InvalidRequest
-        }
+        "IncompatibleFilterException" => ErrorKind::IncompatibleFilter,
+        "IllegalArgumentException" | "DoNotRetryIOException" | "IOException" | "WrongRowIOException" => ErrorKind::InvalidRequest,
         _ => return None,
     })
 }

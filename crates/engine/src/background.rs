@@ -10,12 +10,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 
 use halite_types::{Error, ErrorKind, Result};
 
+use crate::compaction::Requested;
 use crate::region::Region;
 
 /// One piece of work.
 pub(crate) enum Job {
     Flush(Arc<Region>),
+    /// A look at the region's files, to compact what is worth it.
     Compact(Arc<Region>),
+    /// What somebody has asked for.
+    CompactAsAsked(Requested),
 }
 
 /// The list, and who waits for it.
@@ -36,6 +40,8 @@ pub(crate) struct Background {
 struct List {
     flushes: VecDeque<Arc<Region>>,
     compactions: VecDeque<Arc<Region>>,
+    /// Those that were asked for go first: somebody may be waiting for them.
+    requested: VecDeque<Requested>,
     /// Numbers of the regions in `compactions`.
     compacting: HashSet<u64>,
     /// Every open region, to find the one with the largest memstores.
@@ -132,6 +138,16 @@ impl Background {
         }
     }
 
+    /// Asks for a compaction; one that is waiting already is enough.
+    pub(crate) fn request(&self, compaction: Requested) {
+        let mut list = self.list();
+        if !list.closing && !list.requested.iter().any(|other| other.is_same(&compaction)) {
+            list.requested.push_back(compaction);
+            drop(list);
+            self.added.notify_all();
+        }
+    }
+
     /// Waits until neither the region nor everything together is full, or does the flush where there are no threads.
     pub(crate) fn wait_for_room(&self, region: &Region, is_region_full: impl Fn() -> bool, is_all_full: impl Fn() -> bool) -> Result<()> {
         if !self.threads.load(Ordering::Acquire) {
@@ -212,6 +228,7 @@ impl Background {
         list.closing = true;
         list.flushes.clear();
         list.compactions.clear();
+        list.requested.clear();
         drop(list);
         self.added.notify_all();
         self.flushed.notify_all();
@@ -238,6 +255,9 @@ impl List {
     }
 
     fn take_compaction(&mut self) -> Option<Job> {
+        if let Some(requested) = self.requested.pop_front() {
+            return Some(Job::CompactAsAsked(requested));
+        }
         let region = self.compactions.pop_front()?;
         self.compacting.remove(&region.number);
         Some(Job::Compact(region))

@@ -127,6 +127,8 @@ impl BlockSource for FileBlocks {
         if let Some(block) = cache.blocks.get(&key) {
             cache.hits.fetch_add(1, Ordering::Relaxed);
             trace.add_blocks_cached(1);
+            trace.add_block_bytes_cached(u64::from(pointer.on_disk_bytes));
+            trace.add_data_block(&block, kind);
             return Ok(block);
         }
         if *tier == Tier::Memory {
@@ -136,6 +138,7 @@ impl BlockSource for FileBlocks {
         trace.add_blocks_read(1);
         trace.add_block_bytes_read(u64::from(pointer.on_disk_bytes));
         let block = Arc::new(reader.read_block(pointer, kind)?);
+        trace.add_data_block(&block, kind);
         // Index and bloom blocks serve every read of their file: they are kept even when the data is not.
         if *fill || kind != BlockKind::Data {
             cache.blocks.insert(key, Arc::clone(&block));

@@ -55,6 +55,8 @@ pub enum ErrorKind {
     NewerFormat,
     /// The store stopped, on purpose or after a failed write; open it again.
     Stopped,
+    /// A filter that decides over whole rows, in a scan whose batch limit cuts rows: leave one of them out.
+    IncompatibleFilter,
     /// Not offered by this implementation.
     Unsupported,
 }

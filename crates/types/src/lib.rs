@@ -27,5 +27,5 @@ pub use query::{Get, Scan, Selection, Tier, TimeRange};
 pub use row::Row;
 pub use schema::{Attributes, BloomType, FamilyDescriptor, KeepDeletedCells, RegionInfo, TableDescriptor, TableName};
 pub use snapshot::{SnapshotDescriptor, SnapshotKind};
-pub use status::{ClusterStatus, RegionLoad};
+pub use status::{ClusterStatus, CompactionState, RegionLoad};
 pub use table::{Admin, Cluster, CompactionKind, Fut, RowSource, RowStream, Table, TableExt, block_on};

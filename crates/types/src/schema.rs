@@ -497,6 +497,12 @@ impl RegionInfo {
         name
     }
 
+    /// The encoded name inside the whole name of a region of any table but `hbase:meta`; `None` if there is none.
+    pub fn encoded_name_in(full_name: &[u8]) -> Option<&str> {
+        let encoded = full_name.strip_suffix(b".")?.rsplit(|&byte| byte == b'.').next()?;
+        (encoded.len() == 32).then(|| std::str::from_utf8(encoded).ok())?
+    }
+
     /// The region's whole name: `table,start,id.encoded.`
     pub fn full_name(&self) -> Vec<u8> {
         let mut name = self.name_prefix();

@@ -2,6 +2,20 @@
 
 use crate::schema::RegionInfo;
 
+/// Which compactions of a region are asked for or running (HBase's `CompactionState`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CompactionState {
+    /// None.
+    #[default]
+    None,
+    /// Minor ones.
+    Minor,
+    /// Major ones.
+    Major,
+    /// Both.
+    MajorAndMinor,
+}
+
 /// What a region holds and has served since it was opened. All sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionLoad {
@@ -25,16 +39,86 @@ pub struct RegionLoad {
     pub bytes_written: u64,
     /// Number of store files.
     pub store_files: u64,
-    /// Size of the store files on disk.
+    /// Size of the store files on disk. A reference to a part of another region's file counts half of that file.
     pub store_file_bytes: u64,
-    /// Memory held by cells that are not in a store file yet.
+    /// Size of the store files before compression, as their trailers tell it; the same for references.
+    pub store_file_uncompressed_bytes: u64,
+    /// Store files that are references to parts of another region's.
+    pub reference_files: u64,
+    /// Number of stores, which is one for each family.
+    pub stores: u64,
+    /// Memory of the index roots and bloom filter indexes that open store files hold (HBase's root index size).
+    pub root_index_bytes: u64,
+    /// Size of all index blocks of the store files before compression (HBase's static index size).
+    pub static_index_bytes: u64,
+    /// Size of the bloom filters of the store files (HBase's static bloom size).
+    pub static_bloom_bytes: u64,
+    /// Memory held by cells that are not in a store file yet, with the list over them.
     pub memstore_bytes: u64,
+    /// Bytes of keys, values and tags of those cells.
+    pub memstore_data_bytes: u64,
     /// Cells in the store files.
     pub store_file_cells: u64,
     /// Flushes finished.
     pub flushes: u64,
     /// Compactions finished.
     pub compactions: u64,
+    /// Rows that a filter left out (HBase's filtered read requests).
+    pub filtered_read_requests: u64,
+    /// Compactions that are asked for or running.
+    pub compaction_state: CompactionState,
+    /// Cells in the input of the compactions that run now; 0 when none does.
+    pub compacting_cells: u64,
+    /// Cells those have written so far.
+    pub compacted_cells: u64,
+    /// Newest sequence id that a flush has brought into store files; `None` before the first flush (HBase's complete
+    /// sequence id, -1 then).
+    pub flushed_sequence: Option<u64>,
+    /// The sequence id at which the region was opened (HBase's `seqnumDuringOpen`).
+    pub open_sequence: u64,
+    /// When the oldest store file was written, in milliseconds; 0 without files.
+    pub oldest_file_ms: i64,
+    /// When the oldest of the files that a major compaction wrote was written, in milliseconds; 0 if there is none
+    /// (HBase's last major compaction timestamp).
+    pub last_major_compaction_ms: i64,
+}
+
+impl RegionLoad {
+    /// A region that holds nothing and has served nothing.
+    pub fn new(region: RegionInfo) -> Self {
+        Self {
+            region,
+            read_requests: 0,
+            write_requests: 0,
+            rows_examined: 0,
+            rows_returned: 0,
+            cells_examined: 0,
+            cells_returned: 0,
+            bytes_returned: 0,
+            bytes_written: 0,
+            store_files: 0,
+            store_file_bytes: 0,
+            store_file_uncompressed_bytes: 0,
+            reference_files: 0,
+            stores: 0,
+            root_index_bytes: 0,
+            static_index_bytes: 0,
+            static_bloom_bytes: 0,
+            memstore_bytes: 0,
+            memstore_data_bytes: 0,
+            store_file_cells: 0,
+            flushes: 0,
+            compactions: 0,
+            filtered_read_requests: 0,
+            compaction_state: CompactionState::None,
+            compacting_cells: 0,
+            compacted_cells: 0,
+            flushed_sequence: None,
+            open_sequence: 0,
+            oldest_file_ms: 0,
+            last_major_compaction_ms: 0,
+        }
+    }
 }
 
 /// Figures of a whole store or cluster.

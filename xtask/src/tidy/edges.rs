@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-server"]),
     ("halite-sim", &["halite-types", "halite-engine", "halite"]),
     ("halite-conformance", &["halite-types", "halite-engine", "halite"]),
-    ("halite-interop", &["halite-types", "halite-engine", "halite"]),
+    ("halite-interop", &["halite-types", "halite-engine", "halite-wire", "halite"]),
     ("halite-bench-rivals", &["halite"]),
     ("xtask", &[]),
 ];

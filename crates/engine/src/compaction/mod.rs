@@ -4,5 +4,7 @@
 
 mod run;
 mod select;
+mod under_way;
 
 pub(crate) use select::{FileFacts, Plan, Policy, select};
+pub(crate) use under_way::{Requested, UnderWay};

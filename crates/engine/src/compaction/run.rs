@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use halite_types::{CompactionKind, Result};
+use halite_types::{CompactionKind, CompactionState, Result};
 
-use super::{FileFacts, Plan, Policy, select};
+use super::{FileFacts, Plan, Policy, Requested, select};
 use crate::cache::ReadBlocks;
 use crate::region::Region;
 use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner};
@@ -20,6 +20,33 @@ impl Region {
         // Its files are others' now.
         self.check_open()?;
         self.compact_locked(family, kind)
+    }
+
+    /// Asks for a compaction and returns at once; it is done in the background, after those asked for before. Nothing is
+    /// asked for where there is nothing to do: no file for a major one, none worth merging for a minor one.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`, `NoSuchFamily`. A failure of the work itself shows in nothing but the region's figures.
+    pub fn request_compaction(self: &Arc<Self>, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+        self.check_open()?;
+        let snapshot = self.snapshot();
+        let wanted = |index: usize| match kind {
+            CompactionKind::Major => !snapshot.stores[index].files.is_empty(),
+            CompactionKind::Minor => self.compaction_plan(index).is_some(),
+        };
+        let is_wanted = match family {
+            Some(family) => wanted(snapshot.family_index(family)?),
+            None => (0..snapshot.stores.len()).any(wanted),
+        };
+        if is_wanted {
+            self.shared.background.request(Requested::new(self, family, kind));
+        }
+        Ok(())
+    }
+
+    /// Which compactions are asked for or running.
+    pub fn compaction_state(&self) -> CompactionState {
+        self.compactions.state()
     }
 
     /// As [`Region::compact`]; the caller holds the compaction lock.
@@ -88,7 +115,7 @@ impl Region {
         let earliest_put = inputs.iter().filter_map(|file| file.reader().earliest_put_timestamp()).min().unwrap_or(i64::MAX);
         let matcher = if keep_deletes { Matcher::for_minor_compaction(retention) } else { Matcher::for_major_compaction(retention, earliest_put) };
         let blocks = ReadBlocks::for_maintenance(&self.shared.cache);
-        let sources = inputs.iter().rev().map(|file| Source::file(file, &blocks)).collect();
+        let sources = inputs.iter().rev().map(|file| Source::file(file, &blocks, u64::MAX)).collect();
         let mut scanner = StoreScanner::new(Merge::new(sources), matcher, StoreLimits::default(), false);
         scanner.seek(&halite_types::cell::first_on_row(b""))?;
         let new = NewFile {
@@ -99,7 +126,14 @@ impl Region {
             major: !keep_deletes,
             compacted_from: inputs.iter().map(|file| file.entry.name.clone()).collect(),
         };
-        let output = write_file(&self.shared, &new, |each| scanner.compact(each))?;
+        let kind = if keep_deletes { CompactionKind::Minor } else { CompactionKind::Major };
+        let mut running = self.compactions.start(kind, inputs.iter().map(|file| file.reader().entry_count()).sum());
+        let output = write_file(&self.shared, &new, |each| {
+            scanner.compact(|cell| {
+                running.add_cell();
+                each(cell)
+            })
+        })?;
         drop(scanner);
         self.replace_files(index, &inputs, output)
     }

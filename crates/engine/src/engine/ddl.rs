@@ -64,7 +64,8 @@ impl Engine {
             table.set_enabled(enabled);
             return Ok(());
         }
-        let table = Arc::new(Table::new(Arc::clone(&self.shared), Arc::clone(descriptor), enabled, regions));
+        self.regions.replace(&[], &regions);
+        let table = Arc::new(Table::new(Arc::clone(&self.shared), Arc::clone(&self.regions), Arc::clone(descriptor), enabled, regions));
         self.swap_tables(|tables| {
             tables.insert(descriptor.name().clone(), table);
         });

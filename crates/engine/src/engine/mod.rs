@@ -5,6 +5,7 @@
 mod copy;
 mod ddl;
 mod open;
+mod region_index;
 mod snapshot;
 mod split;
 mod table;
@@ -23,6 +24,7 @@ use crate::region::Region;
 use crate::shared::Shared;
 
 pub use open::OpenReport;
+use region_index::RegionIndex;
 pub use table::{Table, TableScanner};
 
 /// The store of one directory. Dropping it without [`Engine::close`] is like the death of the process: the next
@@ -31,6 +33,8 @@ pub struct Engine {
     shared: Arc<Shared>,
     /// All tables by name; swapped whole.
     tables: ArcSwap<BTreeMap<TableName, Arc<Table>>>,
+    /// The open regions of all tables by encoded name.
+    regions: Arc<RegionIndex>,
     /// Held by whoever changes what tables or regions there are.
     ddl: Mutex<()>,
     threads: Mutex<Vec<Box<dyn JoinHandle>>>,
@@ -64,6 +68,19 @@ impl Engine {
             return Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled; enable it first")));
         }
         Ok(table)
+    }
+
+    /// The open region of that encoded name, for a request that names its region. Takes the same time however many there
+    /// are.
+    ///
+    /// # Errors
+    /// `NoSuchRegion` if there is none, or not any more, or its table is disabled: the region of a row is to be looked up
+    /// again.
+    pub fn region(&self, encoded_name: &str) -> Result<Arc<Region>> {
+        match self.regions.find(encoded_name) {
+            Some(region) => region.check_open().map(|()| region),
+            None => Err(no_region(encoded_name)),
+        }
     }
 
     fn find_table(&self, name: &TableName) -> Result<Arc<Table>> {
@@ -231,6 +248,12 @@ impl Drop for Engine {
     }
 }
 
+/// The error that a region is not here.
+#[cold]
+fn no_region(name: &str) -> Error {
+    Error::new(ErrorKind::NoSuchRegion, format!("there is no open region {name}; list the regions of the table for their names"))
+}
+
 fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
     match job {
         Job::Flush(region) => {
@@ -246,18 +269,22 @@ fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
             }
             Ok(())
         }
-        Job::Compact(region) => {
-            if region.check_open().is_err() {
-                return Ok(());
-            }
-            region.compact(None, CompactionKind::Minor)?;
-            if region.wants_split() {
-                return engine.split_region(&region.info().encoded_name, None);
-            }
-            if region.wants_compaction() {
-                shared.background.request_compaction(&region);
-            }
-            Ok(())
-        }
+        Job::Compact(region) => compact(shared, engine, &region, None, CompactionKind::Minor),
+        Job::CompactAsAsked(asked) => compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind),
     }
+}
+
+/// Compacts a region that is still there, and asks for what it wants then.
+fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+    if region.check_open().is_err() {
+        return Ok(());
+    }
+    region.compact(family, kind)?;
+    if region.wants_split() {
+        return engine.split_region(&region.info().encoded_name, None);
+    }
+    if region.wants_compaction() {
+        shared.background.request_compaction(region);
+    }
+    Ok(())
 }

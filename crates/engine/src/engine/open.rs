@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Error, ErrorKind, Result};
 
-use super::{Engine, Table, tree};
+use super::{Engine, RegionIndex, Table, tree};
 use crate::background::Background;
 use crate::cache::BlockCache;
 use crate::catalog::messages::{OneString, pbuf};
@@ -67,10 +67,12 @@ impl Engine {
             env,
             _lock: lock,
         });
-        let tables = open_tables(&shared, &catalog)?;
+        let regions = Arc::new(RegionIndex::default());
+        let tables = open_tables(&shared, &regions, &catalog)?;
         report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
         replay(&shared, &tables, &mut report)?;
-        let engine = Arc::new(Self { shared, tables: ArcSwap::from_pointee(tables), ddl: Mutex::new(()), threads: Mutex::new(Vec::new()), report });
+        let engine =
+            Arc::new(Self { shared, tables: ArcSwap::from_pointee(tables), regions, ddl: Mutex::new(()), threads: Mutex::new(Vec::new()), report });
         engine.start_threads()?;
         Ok(engine)
     }
@@ -133,16 +135,20 @@ pub(super) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).and_then(|()| file.sync()).map_err(failed)
 }
 
-fn open_tables(shared: &Arc<Shared>, catalog: &Catalog) -> Result<BTreeMap<halite_types::TableName, Arc<Table>>> {
+fn open_tables(shared: &Arc<Shared>, index: &Arc<RegionIndex>, catalog: &Catalog) -> Result<BTreeMap<halite_types::TableName, Arc<Table>>> {
     let mut tables = BTreeMap::new();
+    let mut all = Vec::new();
     for (name, entry) in &catalog.tables {
         let open = |region| Region::open(shared, Arc::clone(&entry.descriptor), region);
         // A disabled table has all its cells in files, and is opened when it is enabled.
         let entries = if entry.enabled { &entry.regions[..] } else { &[] };
         let regions = entries.iter().map(open).collect::<Result<Vec<_>>>()?;
         regions.iter().for_each(|region| shared.background.add_region(region));
-        tables.insert(name.clone(), Arc::new(Table::new(Arc::clone(shared), Arc::clone(&entry.descriptor), entry.enabled, regions)));
+        all.extend(regions.iter().cloned());
+        tables
+            .insert(name.clone(), Arc::new(Table::new(Arc::clone(shared), Arc::clone(index), Arc::clone(&entry.descriptor), entry.enabled, regions)));
     }
+    index.replace(&[], &all);
     Ok(tables)
 }
 
@@ -168,6 +174,7 @@ fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<T
         catalog.tables.values().flat_map(|table| &table.regions).map(|region| (region.number, region.flushed_sequence)).collect();
     shared.wal.release_all(in_log.into_iter().map(|number| (number, flushed.get(&number).copied().unwrap_or(u64::MAX))));
     for region in regions.values() {
+        region.replayed();
         shared.note_write(region);
     }
     Ok(())

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_types::cell::{TYPE_MAXIMUM, key_row, make_key};
 use halite_types::key::print_bytes;
-use halite_types::{CompactionKind, Error, ErrorKind, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
+use halite_types::{CompactionKind, Error, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
 
 use super::open::write_small;
-use super::{Engine, Table};
+use super::{Engine, Table, no_region};
 use crate::catalog::messages::{Reference, pbuf};
 use crate::catalog::{FileEntry, RegionEntry, layout};
 use crate::region::Region;
@@ -32,7 +32,7 @@ impl Engine {
                 return Ok((Arc::clone(table), Arc::clone(region)));
             }
         }
-        Err(Error::new(ErrorKind::NoSuchRegion, format!("there is no open region {name}; list the regions of the table for their names")))
+        Err(no_region(name))
     }
 
     /// Splits a region at `at`, or at the middle of its largest store.

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use halite_types::{Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, TableDescriptor, Tier};
 
+use super::RegionIndex;
 use crate::background::closing;
 use crate::commit::CommitTicket;
 use crate::region::{Applied, Region};
@@ -28,14 +29,24 @@ pub struct Table {
     enabled: AtomicBool,
     /// Held while regions are replaced: a writer whose region has gone waits here for its successor.
     changing: Mutex<()>,
+    /// Where those of all tables stand by name.
+    index: Arc<RegionIndex>,
     /// By start key; swapped whole.
     regions: ArcSwap<Vec<Arc<Region>>>,
 }
 
 impl Table {
-    pub(super) fn new(shared: Arc<Shared>, descriptor: Arc<TableDescriptor>, enabled: bool, regions: Vec<Arc<Region>>) -> Self {
+    /// A table of these open regions, which stand in the index or will.
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        index: Arc<RegionIndex>,
+        descriptor: Arc<TableDescriptor>,
+        enabled: bool,
+        regions: Vec<Arc<Region>>,
+    ) -> Self {
         Self {
             shared,
+            index,
             descriptor: ArcSwap::new(descriptor),
             enabled: AtomicBool::new(enabled),
             changing: Mutex::new(()),
@@ -73,6 +84,7 @@ impl Table {
     pub(super) fn replace_regions(&self, old: &[Arc<Region>], new: Vec<Arc<Region>>) {
         let mut regions: Vec<Arc<Region>> =
             self.regions.load().iter().filter(|region| !old.iter().any(|other| Arc::ptr_eq(region, other))).cloned().collect();
+        self.index.replace(old, &new);
         regions.extend(new);
         regions.sort_by(|a, b| a.info().start.cmp(&b.info().start));
         self.regions.store(Arc::new(regions));
@@ -273,11 +285,11 @@ impl TableScanner {
                 self.open_region()?;
             }
             let Some((_, scanner)) = &mut self.region else { break };
-            let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), cells_examined: u64::MAX };
+            let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), ..ScanBudget::default() };
             let batch = scanner.next_rows(budget)?;
-            self.remaining = self.remaining.saturating_sub(batch.rows_begun);
-            self.ended = self.remaining == 0 && !batch.in_row;
-            if !batch.more {
+            self.remaining = self.remaining.saturating_sub(batch.rows_ended);
+            self.ended = self.remaining == 0;
+            if !batch.more() {
                 self.leave_region();
             }
             if !batch.rows.is_empty() {

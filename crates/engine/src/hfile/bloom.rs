@@ -20,6 +20,7 @@ const MAX_HASH_COUNT: usize = 256;
 /// What a bloom filter's meta block says.
 #[derive(Debug)]
 pub(super) struct BloomMeta {
+    total_bytes: u64,
     hash_count: u32,
     hash: HashKind,
     key_count: u64,
@@ -54,7 +55,7 @@ impl BloomMeta {
     }
 
     fn parse_fields(input: &mut Input<'_>) -> Option<(Self, usize)> {
-        let _total_bytes = input.i64()?;
+        let total_bytes = u64::try_from(input.i64()?).ok()?;
         let hash_count = input.length().filter(|&count| (1..=MAX_HASH_COUNT).contains(&count))?;
         let hash = HashKind::from_code(input.i32()?)?;
         let key_count = u64::try_from(input.i64()?).ok()?;
@@ -63,7 +64,12 @@ impl BloomMeta {
         let class_bytes = usize::try_from(input.vlong()?).ok()?;
         let keys_are_cells = !input.take(class_bytes)?.is_empty();
         let hash_count = u32::try_from(hash_count).ok()?;
-        Some((Self { hash_count, hash, key_count, keys_are_cells, chunks: RootIndex::default() }, chunks))
+        Some((Self { total_bytes, hash_count, hash, key_count, keys_are_cells, chunks: RootIndex::default() }, chunks))
+    }
+
+    /// Bytes of all chunks.
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.total_bytes
     }
 
     /// How many keys were added.

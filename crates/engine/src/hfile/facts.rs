@@ -29,6 +29,11 @@ impl Reader {
         blooms.fold(self.root.memory_bytes(), usize::saturating_add)
     }
 
+    /// Bytes of the bloom filter over rows or columns; 0 without one.
+    pub fn bloom_bytes(&self) -> u64 {
+        self.bloom.as_ref().map_or(0, BloomMeta::total_bytes)
+    }
+
     /// The flat key of the first cell; `None` in an empty file. Files of other writers than HBase and Halite may give a
     /// key before the first cell.
     pub fn first_key(&self) -> Option<&[u8]> {

@@ -1,8 +1,6 @@
-//! Exact figures of a region since it was opened.
+//! What a region counts since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use halite_types::{RegionInfo, RegionLoad};
 
 use crate::scan::ReadTrace;
 
@@ -13,21 +11,13 @@ pub(crate) struct Counters {
     write_requests: AtomicU64,
     rows_examined: AtomicU64,
     rows_returned: AtomicU64,
+    rows_filtered: AtomicU64,
     cells_examined: AtomicU64,
     cells_returned: AtomicU64,
     bytes_returned: AtomicU64,
     bytes_written: AtomicU64,
     flushes: AtomicU64,
     compactions: AtomicU64,
-}
-
-/// What a region holds, found by looking rather than counting.
-#[derive(Clone, Copy)]
-pub(crate) struct Sizes {
-    pub(crate) store_files: u64,
-    pub(crate) store_file_bytes: u64,
-    pub(crate) store_file_cells: u64,
-    pub(crate) memstore_bytes: u64,
 }
 
 impl Counters {
@@ -46,6 +36,7 @@ impl Counters {
     fn add_trace(&self, trace: &ReadTrace) {
         self.rows_examined.fetch_add(trace.rows_examined(), Ordering::Relaxed);
         self.rows_returned.fetch_add(trace.rows_returned(), Ordering::Relaxed);
+        self.rows_filtered.fetch_add(trace.rows_filtered(), Ordering::Relaxed);
         self.cells_examined.fetch_add(trace.cells_examined(), Ordering::Relaxed);
         self.cells_returned.fetch_add(trace.cells_returned(), Ordering::Relaxed);
         self.bytes_returned.fetch_add(trace.bytes_returned(), Ordering::Relaxed);
@@ -64,24 +55,19 @@ impl Counters {
         self.compactions.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn load(&self, region: RegionInfo, sizes: Sizes) -> RegionLoad {
+    /// Fills in what is counted.
+    pub(crate) fn fill(&self, load: &mut halite_types::RegionLoad) {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        RegionLoad {
-            region,
-            read_requests: get(&self.read_requests),
-            write_requests: get(&self.write_requests),
-            rows_examined: get(&self.rows_examined),
-            rows_returned: get(&self.rows_returned),
-            cells_examined: get(&self.cells_examined),
-            cells_returned: get(&self.cells_returned),
-            bytes_returned: get(&self.bytes_returned),
-            bytes_written: get(&self.bytes_written),
-            store_files: sizes.store_files,
-            store_file_bytes: sizes.store_file_bytes,
-            memstore_bytes: sizes.memstore_bytes,
-            store_file_cells: sizes.store_file_cells,
-            flushes: get(&self.flushes),
-            compactions: get(&self.compactions),
-        }
+        load.read_requests = get(&self.read_requests);
+        load.write_requests = get(&self.write_requests);
+        load.filtered_read_requests = get(&self.rows_filtered);
+        load.rows_examined = get(&self.rows_examined);
+        load.rows_returned = get(&self.rows_returned);
+        load.cells_examined = get(&self.cells_examined);
+        load.cells_returned = get(&self.cells_returned);
+        load.bytes_returned = get(&self.bytes_returned);
+        load.bytes_written = get(&self.bytes_written);
+        load.flushes = get(&self.flushes);
+        load.compactions = get(&self.compactions);
     }
 }

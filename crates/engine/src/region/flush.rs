@@ -9,6 +9,7 @@
 //! A flush that fails leaves the memstores frozen; the next one takes them along.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use halite_types::Result;
 
@@ -63,6 +64,7 @@ impl Region {
             give_up(&files);
             return Err(error);
         }
+        self.flushed.store(frozen.sequence, Ordering::Release);
         self.shared.add_flushed(files.iter().flatten().map(|file| file.bytes()).sum());
         self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));
         self.shared.wal.release(self.number, frozen.sequence);

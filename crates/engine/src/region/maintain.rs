@@ -1,4 +1,6 @@
-//! What the region wants done, and the small steps of splitting and merging that concern one region.
+//! What the region wants done or can have done, and the small steps of splitting and merging that concern one region.
+
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use halite_types::Result;
@@ -22,13 +24,23 @@ impl Region {
         snapshot.descriptor.split_enabled() && largest > most && !self.has_references() && self.middle_row().is_ok_and(|row| row.is_some())
     }
 
+    /// Whether the region can be split or merged now: it is open and none of its files is a part of another region's,
+    /// which the first compaction after a split mends (HBase's `isSplittable` and `isMergeable`).
+    pub fn is_splittable(&self) -> bool {
+        self.check_open().is_ok() && !self.has_references()
+    }
+
     /// Whether a store still has files that are parts of another region's.
     pub(crate) fn has_references(&self) -> bool {
         self.snapshot_ref().stores.iter().flat_map(|store| &store.files).any(|file| file.is_reference())
     }
 
-    /// The row in the middle of the largest file of the largest store; `None` if that is the region's first row.
-    pub(crate) fn middle_row(&self) -> Result<Option<Bytes>> {
+    /// The row in the middle of the largest file of the largest store, where the region would be split; `None` if that is
+    /// the region's first row, or nothing is in a file.
+    ///
+    /// # Errors
+    /// Damage or a failed read of an index.
+    pub fn middle_row(&self) -> Result<Option<Bytes>> {
         let snapshot = self.snapshot();
         let bytes = |store: &&crate::store::StoreSnapshot| store.files.iter().map(|file| file.bytes()).sum::<u64>();
         let Some(store) = snapshot.stores.iter().max_by_key(bytes) else { return Ok(None) };
@@ -40,9 +52,7 @@ impl Region {
 
     /// Everything up to this sequence id is in store files, as the manifest says.
     pub(crate) fn flushed_sequence(&self) -> u64 {
-        let catalog = self.shared.manifest.current();
-        let table = catalog.tables.get(&self.info.table);
-        table.and_then(|table| table.regions.iter().find(|region| region.number == self.number)).map_or(0, |region| region.flushed_sequence)
+        self.flushed.load(Ordering::Acquire)
     }
 
     /// A split or merge did not come about: the region is served again.

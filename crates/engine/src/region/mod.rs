@@ -4,8 +4,8 @@
 //! write.rs      puts, deletes and what reads before it writes          row_lock.rs  who may change a row
 //! commit.rs     sequence id, log, memstore: one short step under a lock
 //! read.rs       gets and scans as of a snapshot                        snapshot.rs  what a reader holds
-//! flush.rs      memstores to store files                               counters.rs  exact figures
-//! maintain.rs   what the region wants done
+//! flush.rs      memstores to store files                               counters.rs  what it counts
+//! maintain.rs   what the region wants done                             figures.rs   what it tells about itself
 //! ```
 //!
 //! The state readers see is one immutable [`snapshot::RegionSnapshot`], swapped whole. A reader takes the snapshot first
@@ -14,6 +14,7 @@
 
 mod commit;
 mod counters;
+mod figures;
 mod flush;
 mod maintain;
 mod read;
@@ -25,10 +26,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
-use halite_types::{Error, ErrorKind, RegionInfo, RegionLoad, Result, TableDescriptor};
+use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor};
 
 use crate::catalog::RegionEntry;
 use crate::commit::Mvcc;
+use crate::compaction::UnderWay;
 use crate::shared::Shared;
 use crate::store::{StoreFile, StoreSnapshot};
 
@@ -60,6 +62,12 @@ pub struct Region {
     /// Memory of the memstores as last told to the background.
     pub(crate) noted_bytes: AtomicU64,
     pub(crate) counters: Counters,
+    /// The sequence id of the first write after the opening.
+    open_sequence: AtomicU64,
+    /// Everything up to this sequence id is in store files, as the manifest says.
+    flushed: AtomicU64,
+    /// Compactions asked for or running.
+    pub(crate) compactions: UnderWay,
 }
 
 impl Region {
@@ -75,13 +83,14 @@ impl Region {
         }
         let newest = stores.iter().flat_map(|store| &store.files).map(|file| file.max_sequence()).max().unwrap_or(0);
         let snapshot = RegionSnapshot::new(descriptor, stores);
+        let newest = entry.flushed_sequence.max(newest);
         Ok(Arc::new(Self {
             shared: Arc::clone(shared),
             info: Arc::clone(&entry.info),
             number: entry.number,
             state: ArcSwap::from_pointee(snapshot),
             commit: Mutex::new(CommitState::default()),
-            mvcc: Arc::new(Mvcc::new(entry.flushed_sequence.max(newest))),
+            mvcc: Arc::new(Mvcc::new(newest)),
             row_locks: RowLocks::default(),
             maintenance: Mutex::new(()),
             compaction: Mutex::new(()),
@@ -89,7 +98,15 @@ impl Region {
             flush_requested: AtomicBool::new(false),
             noted_bytes: AtomicU64::new(0),
             counters: Counters::default(),
+            open_sequence: AtomicU64::new(newest + 1),
+            flushed: AtomicU64::new(entry.flushed_sequence),
+            compactions: UnderWay::default(),
         }))
+    }
+
+    /// The log has been read back: writes go on from here.
+    pub(crate) fn replayed(&self) {
+        self.open_sequence.store(self.mvcc.applied() + 1, Ordering::Release);
     }
 
     /// Which rows of which table.
@@ -153,8 +170,11 @@ impl Region {
         self.gone.store(true, Ordering::Release);
     }
 
-    /// Whether reads are served.
-    pub(crate) fn check_open(&self) -> Result<()> {
+    /// Whether reads are served: not any more once the region is split, merged, disabled or closed.
+    ///
+    /// # Errors
+    /// `NoSuchRegion` if they are not.
+    pub fn check_open(&self) -> Result<()> {
         if self.gone.load(Ordering::Acquire) { Err(self.gone()) } else { Ok(()) }
     }
 
@@ -181,20 +201,5 @@ impl Region {
     /// Memory of the cells that are not in a file.
     pub(crate) fn memstore_bytes(&self) -> usize {
         self.state.load().memstore_bytes()
-    }
-
-    /// The figures of the region.
-    pub fn load(&self) -> RegionLoad {
-        let snapshot = self.state.load();
-        let files = || snapshot.stores.iter().flat_map(|store| &store.files);
-        self.counters.load(
-            RegionInfo::clone(&self.info),
-            counters::Sizes {
-                store_files: files().count() as u64,
-                store_file_bytes: files().map(|file| file.bytes()).sum(),
-                store_file_cells: files().map(|file| file.reader().entry_count()).sum(),
-                memstore_bytes: snapshot.memstore_bytes() as u64,
-            },
-        )
     }
 }

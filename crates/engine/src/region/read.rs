@@ -13,7 +13,8 @@ use super::snapshot::{Family, RegionSnapshot};
 use crate::cache::ReadBlocks;
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
-use crate::scan::{Matcher, Merge, ReadTrace, RegionScanner, ScanPlan, Source, StoreLimits, StoreScanner, UserQuery, filter_finished_row};
+use crate::scan::{CellCount, CellSink, Matcher, Merge, ReadAt, ReadTrace, RegionScanner, RowStop, ScanPlan, Source, StoredRows};
+use crate::scan::{StoreLimits, StoreScanner, UserQuery, filter_finished_row};
 use crate::store::{StoreFile, StoreSnapshot};
 
 /// What the read of one store needs to know.
@@ -26,9 +27,63 @@ struct StoreRead<'a> {
     range: &'a RowRange,
     raw: bool,
     read_point: u64,
+    /// The read point for store files, which hold nothing newer than the newest read point.
+    file_read_point: u64,
     now: i64,
     trace: &'a Arc<ReadTrace>,
     tier: Tier,
+}
+
+/// The read of one row.
+struct RowRead<'a> {
+    region: &'a Region,
+    snapshot: &'a RegionSnapshot,
+    get: &'a Get,
+    range: RowRange,
+    start: Vec<u8>,
+    read_point: u64,
+    now: i64,
+    trace: &'a Arc<ReadTrace>,
+    tier: Tier,
+}
+
+impl<'a> RowRead<'a> {
+    fn new(region: &'a Region, snapshot: &'a RegionSnapshot, get: &'a Get, read_point: u64, tier: Tier, trace: &'a Arc<ReadTrace>) -> Self {
+        let row = get.row();
+        let range = RowRange { start: Bound::Included(row.clone()), end: Bound::Included(row.clone()) };
+        let now = region.shared.env.clock.now_ms();
+        Self { region, snapshot, get, range, start: first_on_row(row), read_point, now, trace, tier }
+    }
+
+    /// Reads the row's cells of one store into `out`.
+    fn store(
+        &self,
+        index: usize,
+        columns: Option<Vec<Bytes>>,
+        out: &mut impl CellSink,
+        filter: &mut Option<FilterState>,
+        stop: RowStop,
+    ) -> Result<()> {
+        let read = StoreRead {
+            selection: &self.get.selection,
+            family: &self.snapshot.families[index],
+            columns,
+            row: Some(self.get.row()),
+            range: &self.range,
+            raw: false,
+            read_point: self.read_point,
+            file_read_point: u64::MAX,
+            now: self.now,
+            trace: self.trace,
+            tier: self.tier,
+        };
+        let mut scanner = self.region.store_scanner(&self.snapshot.stores[index], read)?;
+        scanner.seek(&self.start)?;
+        scanner.start_row();
+        scanner.read_row(self.get.row(), out, filter, stop)?;
+        self.trace.add_cells_examined(scanner.cells_examined);
+        Ok(())
+    }
 }
 
 impl Region {
@@ -54,30 +109,23 @@ impl Region {
     fn read_row_of(&self, snapshot: &Arc<RegionSnapshot>, get: &Get, read_point: u64, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
         let selection = &get.selection;
         check_selection(selection)?;
-        let row = get.row();
-        let range = RowRange { start: Bound::Included(row.clone()), end: Bound::Included(row.clone()) };
         let mut filter = self.filter_state(selection)?;
         trace.add_rows_examined(1);
         if let Some(filter) = &mut filter {
             filter.reset();
-            if filter.filter_all_remaining() || filter.filter_row_key(row) {
+            if filter.filter_all_remaining() || filter.filter_row_key(get.row()) {
+                trace.add_rows_filtered(1);
                 return Ok(Row::default());
             }
         }
-        let now = self.shared.env.clock.now_ms();
+        let read = RowRead::new(self, snapshot, get, read_point, tier, trace);
         let mut out = CellsBuilder::default();
-        let start = first_on_row(row);
         for (index, columns) in wanted_stores(snapshot, selection)? {
-            let family = &snapshot.families[index];
-            let read = StoreRead { selection, family, columns, row: Some(row), range: &range, raw: false, read_point, now, trace, tier };
-            let mut scanner = self.store_scanner(&snapshot.stores[index], read)?;
-            scanner.seek(&start)?;
-            scanner.start_row();
-            scanner.read_row(row, &mut out, &mut filter, usize::MAX)?;
-            trace.add_cells_examined(scanner.cells_examined);
+            read.store(index, columns, &mut out, &mut filter, RowStop::NEVER)?;
         }
         if let Some(filter) = &mut filter {
             filter_finished_row(filter, &mut out, (0, 0));
+            trace.add_rows_filtered(u64::from(out.is_empty() && trace.cells_examined() > 0));
         }
         if !out.is_empty() {
             trace.add_rows_returned(1);
@@ -87,11 +135,47 @@ impl Region {
         Ok(Row::new(out.finish()))
     }
 
+    /// Whether a get would return anything, without copying it unless its filter has to see the row.
+    ///
+    /// # Errors
+    /// As [`Region::get`].
+    pub fn exists(&self, get: &Get, tier: Tier, trace: &Arc<ReadTrace>) -> Result<bool> {
+        if get.selection.filter.is_some() {
+            return self.get(get, tier, trace).map(|row| !row.is_empty());
+        }
+        halite_types::op::check_row(get.row())?;
+        self.check_row(get.row())?;
+        self.check_open()?;
+        check_selection(&get.selection)?;
+        let snapshot = self.snapshot();
+        let read = RowRead::new(self, &snapshot, get, self.mvcc.read_point(), tier, trace);
+        let mut found = CellCount::default();
+        let stop = RowStop { cells: 1, ..RowStop::NEVER };
+        for (index, columns) in wanted_stores(&snapshot, &get.selection)? {
+            read.store(index, columns, &mut found, &mut None, stop)?;
+            if found.cells() > 0 {
+                break;
+            }
+        }
+        trace.add_rows_examined(1);
+        trace.add_rows_returned(found.cells() as u64);
+        self.counters.add_get(trace);
+        Ok(found.cells() > 0)
+    }
+
     /// Begins a scan of the part of its range that lies in this region.
     ///
     /// # Errors
-    /// `InvalidRequest`, `NoSuchRegion`, `NoSuchFamily`.
+    /// `InvalidRequest`, `IncompatibleFilter`, `NoSuchRegion`, `NoSuchFamily`.
     pub fn scan(self: &Arc<Self>, scan: &Scan, tier: Tier) -> Result<RegionScanner> {
+        self.scan_at(scan, tier, ReadAt::Committed)
+    }
+
+    /// As [`Region::scan`], at another read point than the newest.
+    ///
+    /// # Errors
+    /// As [`Region::scan`].
+    pub fn scan_at(self: &Arc<Self>, scan: &Scan, tier: Tier, at: ReadAt) -> Result<RegionScanner> {
         self.check_open()?;
         check_selection(&scan.selection)?;
         if scan.raw && scan.selection.columns.values().any(|columns| columns.as_ref().is_some_and(|columns| !columns.is_empty())) {
@@ -99,7 +183,11 @@ impl Region {
         }
         // The snapshot first: whatever is applied and visible by the time of the read point is in it or newer than it.
         let snapshot = self.snapshot();
-        let read_point = self.mvcc.read_point();
+        let (read_point, file_read_point) = match at {
+            ReadAt::Committed => (self.mvcc.read_point(), u64::MAX),
+            ReadAt::Applied => (self.mvcc.applied(), u64::MAX),
+            ReadAt::Point(sequence) => (sequence.min(self.mvcc.read_point()), sequence),
+        };
         let now = self.shared.env.clock.now_ms();
         let trace = Arc::new(ReadTrace::default());
         let mut filter = self.filter_state(&scan.selection)?;
@@ -118,6 +206,7 @@ impl Region {
                 range: &range,
                 raw: scan.raw,
                 read_point,
+                file_read_point,
                 now,
                 trace: &trace,
                 tier,
@@ -126,7 +215,16 @@ impl Region {
         }
         let region = Arc::clone(self);
         let on_finish = Box::new(move |trace: &ReadTrace| region.counters.add_scan(trace));
-        RegionScanner::new(ScanPlan { stores, filter, range, reverse: scan.reverse, batch: scan.batch, trace, on_finish })
+        RegionScanner::new(ScanPlan {
+            rows: Box::new(StoredRows { range, reverse: scan.reverse }),
+            stores,
+            filter,
+            batch: scan.batch,
+            read_point,
+            clock: Arc::clone(&self.shared.env.clock),
+            trace,
+            on_finish,
+        })
     }
 
     fn filter_state(&self, selection: &Selection) -> Result<Option<FilterState>> {
@@ -177,7 +275,7 @@ impl Region {
                 read.trace.add_files_without_key(1);
             } else {
                 read.trace.add_files_read(1);
-                sources.push(Source::file(file, blocks));
+                sources.push(Source::file(file, blocks, read.file_read_point));
             }
         }
         let query = UserQuery {

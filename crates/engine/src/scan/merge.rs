@@ -91,6 +91,11 @@ impl Merge {
         });
     }
 
+    /// Bytes of the cells that were passed in memstores.
+    pub(crate) fn memstore_bytes(&self) -> u64 {
+        self.active.iter().chain(&self.ended).map(Source::memstore_bytes).sum()
+    }
+
     /// The largest row before `row` (or of all, without one) in any source. The sources must be positioned again.
     pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         self.active.append(&mut self.ended);

@@ -1,26 +1,45 @@
 //! Reading: sources of sorted cells, their merge, and what of it a get, scan or compaction sees.
 //!
 //! ```text
-//! RegionScanner      rows, filters over rows, limits
+//! RegionScanner      filters over rows, limits
+//!   Rows             from row to row
 //!   StoreScanner     one family: Matcher decides cell by cell
 //!     Merge          one sorted stream out of many
 //!       Source       a memstore or a store file, as of a read point
 //! ```
 
+mod budget;
 mod columns;
 mod deletes;
 pub mod filter;
 mod matcher;
 mod merge;
 mod region_scanner;
+mod rows;
 mod source;
 mod store_scanner;
 mod trace;
 
+pub use budget::{ScanBatch, ScanBudget, StopReason};
 pub(crate) use matcher::{Matcher, Retention, UserQuery};
 pub(crate) use merge::Merge;
-pub use region_scanner::{RegionScanner, ScanBatch, ScanBudget};
+pub use region_scanner::RegionScanner;
 pub(crate) use region_scanner::{ScanPlan, filter_finished_row};
+pub(crate) use rows::StoredRows;
 pub(crate) use source::Source;
-pub(crate) use store_scanner::{StoreLimits, StoreScanner};
+pub(crate) use store_scanner::{CellCount, CellSink, RowStop, StoreLimits, StoreScanner};
 pub use trace::ReadTrace;
+
+/// Up to which write a scan sees the cells of its region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadAt {
+    /// Every write that is durable when the scan begins (HBase's `READ_COMMITTED`).
+    #[default]
+    Committed,
+    /// Every write that is applied when the scan begins, durable or not (HBase's `READ_UNCOMMITTED`). Each write is seen as
+    /// a whole all the same.
+    Applied,
+    /// Up to this sequence id, where a scan that was cut off had begun; at most what [`ReadAt::Committed`] gives. Newer
+    /// cells are left out. As in HBase, what newer writes have displaced may be gone when files were written since.
+    Point(u64),
+}

@@ -1,95 +1,95 @@
 //! Rows of a region: its stores side by side, filters over whole rows, limits.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
-use halite_types::cell::{first_on_row, last_on_row};
-use halite_types::{CellsBuilder, Error, Result, Row, RowRange};
+use halite_types::{Cells, CellsBuilder, Error, ErrorKind, Result, Row};
 
+use super::budget::{Meter, ScanBatch, ScanBudget, StopReason};
 use super::filter::FilterState;
-use super::store_scanner::{RowProgress, StoreScanner};
+use super::rows::Rows;
+use super::store_scanner::{RowProgress, RowStop, StoreScanner};
 use super::trace::ReadTrace;
+use crate::env::Clock;
 
 /// A scan of one region, ready to run. Rows come in bounded pieces of work: each [`RegionScanner::next_rows`] returns
-/// when it has the rows, the bytes or has looked at the cells it was allowed.
+/// when its [`ScanBudget`] is used up.
 ///
-/// It sees the region as it was when the scan began, whatever is written, flushed or compacted meanwhile.
+/// It sees the region as of its read point, whatever is written, flushed or compacted meanwhile: it keeps everything that
+/// held the region's cells when it began. After an error it cannot go on.
 pub struct RegionScanner {
+    rows: Box<dyn Rows>,
     stores: Vec<StoreScanner>,
     filter: Option<FilterState>,
-    range: RowRange,
-    reverse: bool,
     batch: Option<usize>,
     state: State,
-    /// The row being read; its memory is used again.
+    /// The row being read, or the last one; its memory is used again.
     row: Vec<u8>,
+    /// Whether a piece of `row` has been returned.
+    is_row_returned: bool,
+    read_point: u64,
+    clock: Arc<dyn Clock>,
     trace: Arc<ReadTrace>,
     on_finish: Box<dyn FnMut(&ReadTrace) + Send>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing has been positioned.
-    New,
-    /// The stores stand at or before the next row.
+    /// Before the first row or behind `row`.
     BetweenRows,
-    /// In the middle of `row`, which is being returned in pieces; the store being read.
+    /// In the middle of `row`; the store being read.
     InRow(usize),
-    Ended,
+    Ended(StopReason),
 }
 
 /// What a [`RegionScanner`] is made of.
 pub(crate) struct ScanPlan {
+    /// Which rows, and how to come to the next one.
+    pub(crate) rows: Box<dyn Rows>,
+    /// The stores that are read, in family order; made row by row by some kinds of `rows`.
     pub(crate) stores: Vec<StoreScanner>,
     pub(crate) filter: Option<FilterState>,
-    pub(crate) range: RowRange,
-    pub(crate) reverse: bool,
     pub(crate) batch: Option<usize>,
+    pub(crate) read_point: u64,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) trace: Arc<ReadTrace>,
     /// Told the trace when the scanner is dropped.
     pub(crate) on_finish: Box<dyn FnMut(&ReadTrace) + Send>,
 }
 
-/// How much one call may return.
-#[derive(Clone, Copy, Debug)]
-pub struct ScanBudget {
-    /// Rows to begin. With a batch limit the row that is being returned in pieces goes on all the same.
-    pub rows: usize,
-    /// Bytes of encoded cells; the row that passes it is still returned whole.
-    pub bytes: usize,
-    /// Cells looked at; a call that has found nothing by then returns without rows and goes on at the next.
-    pub cells_examined: u64,
+/// What one call has gathered.
+#[derive(Default)]
+struct Answer {
+    out: CellsBuilder,
+    pieces: Vec<Piece>,
+    /// Cells and bytes up to the end of the last piece.
+    cells: usize,
+    bytes: usize,
+    rows_ended: usize,
 }
 
-/// What one call returned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScanBatch {
-    /// The rows, or pieces of rows.
-    pub rows: Vec<Row>,
-    /// How many rows begin in them.
-    pub rows_begun: usize,
-    /// Whether there may be more of the last row.
-    pub in_row: bool,
-    /// Whether there may be more.
-    pub more: bool,
+/// The end of a row, or of a piece of one, in the answer.
+struct Piece {
+    bytes_end: usize,
+    cells: usize,
+    goes_on: bool,
 }
-
-/// The ends of rows in a buffer: byte, number of cells, whether the row goes on.
-type Piece = (usize, usize, bool);
 
 impl RegionScanner {
     pub(crate) fn new(plan: ScanPlan) -> Result<Self> {
         if plan.batch.is_some() && plan.filter.as_ref().is_some_and(FilterState::has_filter_row) {
-            return Err(Error::invalid("a batch limit cuts rows, and this filter decides over whole rows; leave one of them out"));
+            let text = "a batch limit cuts rows, and this filter decides over whole rows; leave one of them out";
+            return Err(Error::new(ErrorKind::IncompatibleFilter, text));
         }
-        let state = if plan.range.is_empty() { State::Ended } else { State::New };
         Ok(Self {
+            rows: plan.rows,
             stores: plan.stores,
             filter: plan.filter,
-            range: plan.range,
-            reverse: plan.reverse,
             batch: plan.batch,
-            state,
+            state: State::BetweenRows,
             row: Vec::new(),
+            is_row_returned: false,
+            read_point: plan.read_point,
+            clock: plan.clock,
             trace: plan.trace,
             on_finish: plan.on_finish,
         })
@@ -100,151 +100,185 @@ impl RegionScanner {
         &self.trace
     }
 
+    /// The sequence id up to which it sees writes; for [`ReadAt::Point`](super::ReadAt::Point) when the scan has to be
+    /// begun anew.
+    pub fn read_point(&self) -> u64 {
+        self.read_point
+    }
+
+    /// The last row that was looked at, returned or not; `None` before the first (HBase's cursor).
+    pub fn last_row(&self) -> Option<&[u8]> {
+        (!self.row.is_empty()).then_some(&self.row)
+    }
+
     /// The next rows.
     ///
     /// # Errors
     /// Damage or a failed read; the scan cannot go on then.
     pub fn next_rows(&mut self, budget: ScanBudget) -> Result<ScanBatch> {
-        let mut out = CellsBuilder::default();
-        let mut pieces: Vec<Piece> = Vec::new();
-        let before: u64 = self.cells_examined();
-        let (mut cells, mut rows_begun) = (0, 0);
-        while out.bytes().len() < budget.bytes && self.cells_examined() - before < budget.cells_examined {
-            let begins = !self.is_in_row();
-            if begins && rows_begun >= budget.rows {
-                break;
-            }
-            let Some(goes_on) = self.next_piece(&mut out)? else { break };
-            if out.len() > cells {
-                pieces.push((out.bytes().len(), out.len() - cells, goes_on));
-                cells = out.len();
-                rows_begun += usize::from(begins);
-            }
+        let clock = Arc::clone(&self.clock);
+        let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
+        let mut meter = Meter::start(&budget, &*clock, cells_before, &self.trace);
+        let cut_rows = budget.cut_rows && !self.filter.as_ref().is_some_and(FilterState::has_filter_row);
+        let mut answer = Answer::default();
+        let mut stopped = None;
+        while stopped.is_none() {
+            stopped = match self.state {
+                State::Ended(reason) => Some(reason),
+                _ if answer.pieces.len() >= budget.results => Some(StopReason::Results),
+                _ if answer.rows_ended >= budget.rows => Some(StopReason::Rows),
+                _ if answer.out.bytes().len() >= budget.bytes.max(1) => Some(StopReason::Bytes),
+                _ => self.next_piece(&mut answer, &budget, cut_rows, &mut meter)?,
+            };
         }
-        self.trace.add_cells_examined(self.cells_examined() - before);
-        self.trace.add_rows_returned(rows_begun as u64);
-        self.trace.add_cells_returned(out.len() as u64);
-        self.trace.add_bytes_returned(out.bytes().len() as u64);
-        let cells = out.finish_pieces(pieces.iter().map(|&(end, count, _)| (end, count)));
-        let rows = cells.into_iter().zip(pieces).map(|(cells, (_, _, goes_on))| if goes_on { Row::piece(cells) } else { Row::new(cells) }).collect();
-        Ok(ScanBatch { rows, rows_begun, in_row: self.is_in_row(), more: !matches!(self.state, State::Ended) })
+        if let Some(end) = self.is_at_end() {
+            self.state = State::Ended(end);
+            stopped = Some(end);
+        }
+        self.trace.add_cells_examined(self.cells_examined() - cells_before);
+        self.trace.add_memstore_bytes_read(self.memstore_bytes().saturating_sub(memstore_before));
+        Ok(self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd)))
     }
 
-    fn is_in_row(&self) -> bool {
-        matches!(self.state, State::InRow(_))
+    fn finish(&self, answer: Answer, stopped: StopReason) -> ScanBatch {
+        self.trace.add_rows_returned(answer.rows_ended as u64);
+        self.trace.add_cells_returned(answer.out.len() as u64);
+        self.trace.add_bytes_returned(answer.out.bytes().len() as u64);
+        let cells = answer.out.finish_pieces(answer.pieces.iter().map(|piece| (piece.bytes_end, piece.cells)));
+        let row = |(cells, piece): (Cells, &Piece)| if piece.goes_on { Row::piece(cells) } else { Row::new(cells) };
+        let rows = cells.into_iter().zip(&answer.pieces).map(row).collect();
+        let in_row = matches!(self.state, State::InRow(_)) && self.is_row_returned;
+        ScanBatch { rows, rows_ended: answer.rows_ended, in_row, stopped }
+    }
+
+    /// Whether nothing can follow, as far as that is known without reading on.
+    fn is_at_end(&self) -> Option<StopReason> {
+        if self.state != State::BetweenRows || self.row.is_empty() {
+            return None;
+        }
+        if self.filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
+            return Some(StopReason::FilterEnd);
+        }
+        self.rows.is_last(&self.row, &self.stores).then_some(StopReason::RegionEnd)
     }
 
     fn cells_examined(&self) -> u64 {
-        self.stores.iter().map(|store| store.cells_examined).sum()
+        self.rows.cells_examined() + self.stores.iter().map(|store| store.cells_examined).sum::<u64>()
     }
 
-    /// Appends the next row or piece of one; says whether the row goes on, or `None` at the end. A row that was looked
-    /// at and left out appends nothing.
-    fn next_piece(&mut self, out: &mut CellsBuilder) -> Result<Option<bool>> {
-        let first_store = match self.state {
-            State::Ended => return Ok(None),
+    fn memstore_bytes(&self) -> u64 {
+        self.stores.iter().map(StoreScanner::memstore_bytes).sum()
+    }
+
+    /// Appends the next row or piece of one, or nothing where a row was looked at and left out.
+    fn next_piece(&mut self, answer: &mut Answer, budget: &ScanBudget, cut_rows: bool, meter: &mut Meter<'_>) -> Result<Option<StopReason>> {
+        let mut store = match self.state {
             State::InRow(store) => store,
-            State::New | State::BetweenRows => {
-                if !self.find_row()? {
-                    self.state = State::Ended;
-                    return Ok(None);
+            State::Ended(reason) => return Ok(Some(reason)),
+            State::BetweenRows => {
+                if let Some(end) = self.find_row()? {
+                    return Ok(Some(end));
                 }
                 if !self.start_row()? {
-                    return Ok(Some(false));
+                    return Ok(meter.check(self.cells_examined(), &self.trace));
                 }
                 0
             }
         };
-        let start = (out.len(), out.bytes().len());
-        let full_at = self.batch.map_or(usize::MAX, |batch| start.0.saturating_add(batch));
-        for (at, store) in self.stores.iter_mut().enumerate().skip(first_store) {
-            if store.read_row(&self.row, out, &mut self.filter, full_at)? == RowProgress::Full {
-                self.state = State::InRow(at);
-                return Ok(Some(true));
+        let full_at = self.batch.map_or(usize::MAX, |batch| answer.cells.saturating_add(batch));
+        while store < self.stores.len() {
+            let stop = self.row_stop(full_at, store, budget, cut_rows, meter);
+            if self.stores[store].read_row(&self.row, &mut answer.out, &mut self.filter, stop)? == RowProgress::Done {
+                store += 1;
+                continue;
             }
+            self.state = State::InRow(store);
+            let reason = match () {
+                () if answer.out.len() >= full_at => None,
+                () if answer.out.bytes().len() >= stop.bytes => Some(StopReason::Bytes),
+                () => match meter.check(self.cells_examined(), &self.trace) {
+                    Some(reason) => Some(reason),
+                    None => continue,
+                },
+            };
+            self.is_row_returned |= answer.end_piece(true);
+            return Ok(reason);
         }
+        self.end_row(answer);
+        Ok(meter.check(self.cells_examined(), &self.trace))
+    }
+
+    /// Where the reading of a store stops inside the row.
+    fn row_stop(&self, full_at: usize, store: usize, budget: &ScanBudget, cut_rows: bool, meter: &Meter<'_>) -> RowStop {
+        if !cut_rows {
+            return RowStop { cells: full_at, ..RowStop::NEVER };
+        }
+        let left = meter.pause_at().saturating_sub(self.cells_examined()).max(1);
+        RowStop { cells: full_at, bytes: budget.bytes.max(1), examined: self.stores[store].cells_examined.saturating_add(left) }
+    }
+
+    /// The row is read to its end: the filter looks at the whole of it.
+    fn end_row(&mut self, answer: &mut Answer) {
         self.state = State::BetweenRows;
         if let Some(filter) = &mut self.filter {
-            filter_finished_row(filter, out, start);
+            filter_finished_row(filter, &mut answer.out, (answer.cells, answer.bytes));
         }
-        Ok(Some(false))
+        if !answer.end_piece(false) {
+            if !self.is_row_returned {
+                // As HBase counts: a row of which nothing is left, by a filter or by deletes.
+                self.trace.add_rows_filtered(1);
+                return;
+            }
+            // What came last was the row's last piece after all.
+            if let Some(piece) = answer.pieces.last_mut() {
+                piece.goes_on = false;
+            }
+        }
+        answer.rows_ended += 1;
     }
 
     /// Prepares filter and stores for `row`; false if the filter leaves the row out by its key.
     fn start_row(&mut self) -> Result<bool> {
+        self.is_row_returned = false;
         self.trace.add_rows_examined(1);
         if let Some(filter) = &mut self.filter {
             filter.reset();
             if filter.filter_row_key(&self.row) {
+                self.trace.add_rows_filtered(1);
                 for store in &mut self.stores {
                     store.skip_row(&self.row)?;
                 }
-                self.state = State::BetweenRows;
                 return Ok(false);
             }
         }
-        for store in &mut self.stores {
-            store.start_row();
-        }
+        self.stores.iter_mut().for_each(StoreScanner::start_row);
         Ok(true)
     }
 
-    /// Finds the next row of the range in any store and positions the stores at or before its cells.
-    fn find_row(&mut self) -> Result<bool> {
-        if self.filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
-            return Ok(false);
-        }
-        if self.reverse { self.find_row_backward() } else { self.find_row_forward() }
-    }
-
-    fn find_row_forward(&mut self) -> Result<bool> {
-        if matches!(self.state, State::New) {
-            let start = match &self.range.start {
-                Bound::Unbounded => first_on_row(b""),
-                Bound::Included(row) => first_on_row(row),
-                Bound::Excluded(row) => last_on_row(row),
-            };
-            for store in &mut self.stores {
-                store.seek(&start)?;
-            }
+    /// Finds the next row and positions the stores at or before its cells; or says why there is none.
+    fn find_row(&mut self) -> Result<Option<StopReason>> {
+        let end = if self.filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
+            StopReason::FilterEnd
+        } else if self.rows.next_row(&mut self.row, &mut self.stores)? {
+            return Ok(None);
         } else {
-            // A store that had nothing more to say may still stand in the row that is done.
-            for store in &mut self.stores {
-                if store.peek().is_some_and(|cell| cell.row() == self.row) {
-                    store.skip_row(&self.row)?;
-                }
-            }
-        }
-        let next = self.stores.iter().filter_map(StoreScanner::peek).map(|cell| cell.row()).min();
-        let Some(row) = next.filter(|row| !self.range.is_past_end(row)) else { return Ok(false) };
-        self.row.clear();
-        self.row.extend_from_slice(row);
-        Ok(true)
-    }
-
-    fn find_row_backward(&mut self) -> Result<bool> {
-        let bound: Option<Vec<u8>> = match (&self.state, &self.range.end) {
-            (State::New, Bound::Unbounded) => None,
-            (State::New, Bound::Excluded(row)) => Some(row.to_vec()),
-            // Everything before the row that follows `row` directly.
-            (State::New, Bound::Included(row)) => Some(halite_types::key::successor_of_row(row)),
-            _ => Some(self.row.clone()),
+            StopReason::RegionEnd
         };
-        let mut best: Option<Vec<u8>> = None;
-        for store in &mut self.stores {
-            if let Some(found) = store.row_before(bound.as_deref())?
-                && best.as_ref().is_none_or(|best| *best < found)
-            {
-                best = Some(found);
-            }
+        self.state = State::Ended(end);
+        Ok(Some(end))
+    }
+}
+
+impl Answer {
+    /// Ends a row or piece at the end of what was appended; false if that is nothing.
+    fn end_piece(&mut self, goes_on: bool) -> bool {
+        if self.out.len() == self.cells {
+            return false;
         }
-        let Some(row) = best.filter(|row| self.range.contains(row)) else { return Ok(false) };
-        let start = first_on_row(&row);
-        for store in &mut self.stores {
-            store.seek(&start)?;
-        }
-        self.row = row;
-        Ok(true)
+        let (cells, bytes_end) = (self.out.len() - self.cells, self.out.bytes().len());
+        self.pieces.push(Piece { bytes_end, cells, goes_on });
+        (self.cells, self.bytes) = (self.out.len(), bytes_end);
+        true
     }
 }
 

@@ -12,8 +12,8 @@ use crate::store::{Clip, StoreFile};
 
 /// One sorted run of cells.
 pub(crate) enum Source {
-    /// The cells of a memstore up to a sequence id.
-    Memstore { cursor: memstore::Cursor, read_point: u64 },
+    /// The cells of a memstore up to a sequence id; bytes of those that were passed.
+    Memstore { cursor: memstore::Cursor, read_point: u64, bytes: u64 },
     /// The cells of a store file.
     File(FileSource),
 }
@@ -24,11 +24,26 @@ pub(crate) struct FileSource {
     file: Arc<StoreFile>,
     /// Whether the cursor stands behind the clip.
     past_clip: bool,
+    /// Cells with a higher sequence id are left out; `None` if the file has none.
+    newest: Option<u64>,
 }
 
 impl FileSource {
-    pub(crate) fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>) -> Self {
-        Self { cursor, file, past_clip: false }
+    fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>, read_point: u64) -> Self {
+        let newest = (file.reader().max_cell_sequence_id() > read_point).then_some(read_point);
+        Self { cursor, file, past_clip: false, newest }
+    }
+
+    /// After every move of the cursor: on to a cell that is seen, and whether it is behind the clip.
+    #[inline]
+    fn settle(&mut self) -> Result<()> {
+        if let Some(newest) = self.newest {
+            while self.cursor.peek().is_some_and(|cell| cell.sequence() > newest) {
+                self.cursor.advance()?;
+            }
+        }
+        self.check_clip();
+        Ok(())
     }
 
     fn clip(&self) -> Option<&Clip> {
@@ -55,11 +70,27 @@ impl FileSource {
             Some(first) => self.cursor.seek(&first)?,
             None => self.cursor.seek(key)?,
         }
-        self.check_clip();
-        Ok(())
+        self.settle()
     }
 
     fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+        let mut found = self.any_row_before(row)?;
+        let Some(newest) = self.newest else { return Ok(found) };
+        // A row all of whose cells are newer does not exist yet.
+        while let Some(row) = found {
+            self.cursor.seek(&first_on_row(&row))?;
+            while let Some(cell) = self.cursor.peek().filter(|cell| cell.row() == row) {
+                if cell.sequence() <= newest {
+                    return Ok(Some(row));
+                }
+                self.cursor.advance()?;
+            }
+            found = self.any_row_before(Some(&row))?;
+        }
+        Ok(None)
+    }
+
+    fn any_row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         let end = self.clip().map(|clip| &clip.end).filter(|end| !end.is_empty());
         let bound = match (row, end) {
             (Some(row), Some(end)) => Some(row.min(&end[..]).to_vec()),
@@ -78,13 +109,13 @@ impl FileSource {
 impl Source {
     /// The cells of a memstore up to a sequence id.
     pub(crate) fn memstore(memstore: &memstore::MemTable, read_point: u64) -> Self {
-        Self::Memstore { cursor: memstore.cursor(), read_point }
+        Self::Memstore { cursor: memstore.cursor(), read_point, bytes: 0 }
     }
 
-    /// The cells of a store file, through `blocks`.
-    pub(crate) fn file(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>) -> Self {
+    /// The cells of a store file up to a sequence id, through `blocks`.
+    pub(crate) fn file(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>, read_point: u64) -> Self {
         let cursor = hfile::Cursor::new(Arc::clone(file.reader()), blocks.of(file));
-        Self::File(FileSource::new(Arc::clone(file), cursor))
+        Self::File(FileSource::new(Arc::clone(file), cursor, read_point))
     }
 
     /// The next cell.
@@ -101,22 +132,31 @@ impl Source {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         match self {
-            Self::Memstore { cursor, read_point } => {
+            Self::Memstore { cursor, read_point, bytes } => {
+                *bytes += cursor.peek().map_or(0, |cell| cell.encoded_len() as u64);
                 cursor.next();
                 skip_unseen(cursor, *read_point);
             }
             Self::File(file) => {
                 file.cursor.advance()?;
-                file.check_clip();
+                file.settle()?;
             }
         }
         Ok(())
     }
 
+    /// Bytes of the cells that were passed, if it is a memstore.
+    pub(crate) fn memstore_bytes(&self) -> u64 {
+        match self {
+            Self::Memstore { bytes, .. } => *bytes,
+            Self::File(_) => 0,
+        }
+    }
+
     /// To the first cell at or behind `key`, wherever it was.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         match self {
-            Self::Memstore { cursor, read_point } => {
+            Self::Memstore { cursor, read_point, .. } => {
                 cursor.seek(key);
                 skip_unseen(cursor, *read_point);
                 Ok(())
@@ -128,7 +168,7 @@ impl Source {
     /// The largest row before `row`, or the last row of all. The source must be positioned again.
     pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         match self {
-            Self::Memstore { cursor, read_point } => Ok(memstore_row_before(cursor, row, *read_point)),
+            Self::Memstore { cursor, read_point, .. } => Ok(memstore_row_before(cursor, row, *read_point)),
             Self::File(file) => file.row_before(row),
         }
     }

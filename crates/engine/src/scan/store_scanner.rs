@@ -38,8 +38,65 @@ pub(crate) struct StoreLimits {
 pub(crate) enum RowProgress {
     /// The store has nothing more of the row.
     Done,
-    /// As many cells as were asked for are out; there may be more of the row.
-    Full,
+    /// At a limit; there may be more of the row.
+    Stopped,
+}
+
+/// Where reading stops inside a row, each in all and not of the row alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowStop {
+    /// Cells and bytes in the output.
+    pub(crate) cells: usize,
+    pub(crate) bytes: usize,
+    /// Cells the store has looked at.
+    pub(crate) examined: u64,
+}
+
+impl RowStop {
+    pub(crate) const NEVER: Self = Self { cells: usize::MAX, bytes: usize::MAX, examined: u64::MAX };
+}
+
+/// Where the cells of a row go.
+pub(crate) trait CellSink {
+    fn push(&mut self, cell: CellRef<'_>);
+    /// Cells and bytes so far.
+    fn cells(&self) -> usize;
+    fn bytes(&self) -> usize;
+}
+
+impl CellSink for CellsBuilder {
+    #[inline]
+    fn push(&mut self, cell: CellRef<'_>) {
+        self.push(cell);
+    }
+
+    #[inline]
+    fn cells(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> usize {
+        self.bytes().len()
+    }
+}
+
+/// Counts cells and keeps none.
+#[derive(Default)]
+pub(crate) struct CellCount(usize);
+
+impl CellSink for CellCount {
+    fn push(&mut self, _: CellRef<'_>) {
+        self.0 += 1;
+    }
+
+    fn cells(&self) -> usize {
+        self.0
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 impl StoreScanner {
@@ -69,9 +126,14 @@ impl StoreScanner {
         self.row_finished = false;
     }
 
-    /// Appends the cells of `row` to `out` until the row ends or `out` has `full_at` cells. When it is done the next
-    /// cell is one of a later row, unless only a single row is read.
-    pub(crate) fn read_row(&mut self, row: &[u8], out: &mut CellsBuilder, filter: &mut Option<FilterState>, full_at: usize) -> Result<RowProgress> {
+    /// Bytes of the cells that were passed in memstores.
+    pub(crate) fn memstore_bytes(&self) -> u64 {
+        self.merge.memstore_bytes()
+    }
+
+    /// Appends the cells of `row` to `out` until the row ends or a limit is reached. When it is done the next cell is one
+    /// of a later row, unless only a single row is read.
+    pub(crate) fn read_row(&mut self, row: &[u8], out: &mut impl CellSink, filter: &mut Option<FilterState>, stop: RowStop) -> Result<RowProgress> {
         if !self.row_finished && self.is_at_limit() {
             self.finish_row(row)?;
         }
@@ -80,8 +142,8 @@ impl StoreScanner {
             if cell.row() != row || filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
                 return Ok(RowProgress::Done);
             }
-            if out.len() >= full_at {
-                return Ok(RowProgress::Full);
+            if out.cells() >= stop.cells || out.bytes() >= stop.bytes || self.cells_examined >= stop.examined {
+                return Ok(RowProgress::Stopped);
             }
             self.cells_examined += 1;
             let code = self.matcher.check(cell, filter.as_mut());

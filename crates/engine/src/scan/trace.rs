@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::hfile::{Block, BlockKind};
+
 macro_rules! trace {
     ($($(#[doc = $doc:literal])* $name:ident: $add:ident),* $(,)?) => {
         /// Counts of what one read did. Shared by its cursors, hence atomic; nothing else reads it meanwhile.
@@ -32,6 +34,8 @@ trace! {
     rows_examined: add_rows_examined,
     /// Rows returned.
     rows_returned: add_rows_returned,
+    /// Rows that a filter left out, by their key or by their cells.
+    rows_filtered: add_rows_filtered,
     /// Cells looked at, returned or not.
     cells_examined: add_cells_examined,
     /// Cells returned.
@@ -50,6 +54,20 @@ trace! {
     blocks_cached: add_blocks_cached,
     /// Blocks read from the disk.
     blocks_read: add_blocks_read,
-    /// Bytes of the blocks read from the disk.
+    /// Bytes of the blocks read from the disk, as they lie there.
     block_bytes_read: add_block_bytes_read,
+    /// Bytes of the blocks found in the cache, as they lie on the disk.
+    block_bytes_cached: add_block_bytes_cached,
+    /// Bytes of the data blocks that were read in, from wherever, decompressed.
+    data_block_bytes: add_data_block_bytes,
+    /// Bytes of the encoded cells that were passed in memstores.
+    memstore_bytes_read: add_memstore_bytes_read,
+}
+
+impl ReadTrace {
+    pub(crate) fn add_data_block(&self, block: &Block, kind: BlockKind) {
+        if kind == BlockKind::Data {
+            self.add_data_block_bytes(block.payload().len() as u64);
+        }
+    }
 }

@@ -57,6 +57,12 @@ impl StoreFile {
         if self.is_reference() { self.reader().bytes() / 2 } else { self.reader().bytes() }
     }
 
+    /// Size before compression, on the same terms.
+    pub(crate) fn uncompressed_bytes(&self) -> u64 {
+        let bytes = self.reader().trailer().total_uncompressed_bytes;
+        if self.is_reference() { bytes / 2 } else { bytes }
+    }
+
     /// Whether only a part of its file belongs to the region.
     pub(crate) fn is_reference(&self) -> bool {
         self.entry.is_part()

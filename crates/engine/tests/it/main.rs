@@ -2,3 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod hfile;
+mod regions;
+mod scanning;
+mod support;

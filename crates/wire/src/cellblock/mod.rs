@@ -75,9 +75,7 @@ impl Format {
         match self.compressor {
             None => Ok(plain),
             Some(compressor) => {
-                let mut bytes = BytesMut::with_capacity(plain.len());
-                plain.write(&mut bytes);
-                let packed = Bytes::from(compressor.compress(&bytes)?);
+                let packed = Bytes::from(compressor.compress(&plain.to_bytes())?);
                 Ok(Block { len: packed.len(), content: Content::Packed(packed) })
             }
         }
@@ -111,6 +109,13 @@ impl<'a> Block<'a> {
     /// Whether the block has no bytes, which is legal.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The block in a buffer of its own.
+    pub fn to_bytes(&self) -> Bytes {
+        let mut out = BytesMut::with_capacity(self.len);
+        self.write(&mut out);
+        out.freeze()
     }
 
     /// Appends the block, exactly [`Block::len`] bytes.

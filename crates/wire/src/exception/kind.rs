@@ -86,7 +86,8 @@ exceptions! {
     PleaseHold "org.apache.hadoop.hbase.PleaseHoldException" AGAIN Wait;
     RegionServerStopped "org.apache.hadoop.hbase.regionserver.RegionServerStoppedException" AGAIN DropServer;
     RegionServerAborted "org.apache.hadoop.hbase.regionserver.RegionServerAbortedException" AGAIN DropServer;
-    MasterStopped "org.apache.hadoop.hbase.exceptions.MasterStoppedException" AGAIN DropServer;
+    /// Final for that master; another one may have taken over.
+    MasterStopped "org.apache.hadoop.hbase.exceptions.MasterStoppedException" NEVER DropServer;
     MasterNotRunning "org.apache.hadoop.hbase.MasterNotRunningException" AGAIN DropServer;
     ZooKeeperConnection "org.apache.hadoop.hbase.ZooKeeperConnectionException" AGAIN Wait;
 

@@ -18,6 +18,7 @@ use crate::proto as pb;
 
 pub use kind::{Action, ExceptionKind};
 pub use moved::MovedTo;
+pub use throttle::Throttled;
 
 /// A failure with the name of its Java class.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +43,9 @@ impl Exception {
         Self { moved_to: Some(to), ..Self::new(ExceptionKind::RegionMoved, message) }
     }
 
-    /// What tells a client to come again after `wait_ms` milliseconds; the text must not say how long, that is added.
-    pub fn throttled(message: &str, wait_ms: u64) -> Self {
-        Self::new(ExceptionKind::RpcThrottling, throttle::with_wait(message, wait_ms))
+    /// What tells a client to come again after `wait_ms` milliseconds.
+    pub fn throttled(what: Throttled, wait_ms: u64) -> Self {
+        Self::new(ExceptionKind::RpcThrottling, throttle::with_wait(what, wait_ms))
     }
 
     /// What a call's answer says.
@@ -159,10 +160,14 @@ fn kind_of(kind: ErrorKind) -> ExceptionKind {
         ErrorKind::NoSuchNamespace => ExceptionKind::NamespaceNotFound,
         ErrorKind::NamespaceExists => ExceptionKind::NamespaceExist,
         ErrorKind::NamespaceNotEmpty => ExceptionKind::Constraint,
+        ErrorKind::NoSuchSnapshot => ExceptionKind::SnapshotDoesNotExist,
+        ErrorKind::SnapshotExists => ExceptionKind::SnapshotExists,
+        ErrorKind::SnapshotExpired => ExceptionKind::SnapshotTtlExpired,
         ErrorKind::NoSuchRegion => ExceptionKind::NotServingRegion,
         ErrorKind::WrongRegion => ExceptionKind::WrongRegion,
         ErrorKind::Busy => ExceptionKind::RegionTooBusy,
         ErrorKind::Stopped => ExceptionKind::RegionServerStopped,
+        ErrorKind::IncompatibleFilter => ExceptionKind::IncompatibleFilter,
         ErrorKind::Corrupt => ExceptionKind::CorruptHFile,
         ErrorKind::Io | ErrorKind::NeedsIo => ExceptionKind::Io,
         // A kind of a later day is final until somebody says otherwise.

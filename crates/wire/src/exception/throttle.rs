@@ -1,23 +1,83 @@
 //! How long a throttled client has to wait, in the words that Java's `RpcThrottlingException` reads.
 
-const WAIT: &str = " - wait ";
-const UNITS_MS: [(&str, u64); 4] = [("hrs", 3_600_000), ("mins", 60_000), ("sec", 1_000), ("ms", 1)];
+use std::fmt::Write as _;
 
-/// A message with the wait at its end: `number of requests exceeded - wait 1sec, 234ms`.
-pub(super) fn with_wait(message: &str, wait_ms: u64) -> String {
-    let mut rest = wait_ms;
-    let mut parts = Vec::new();
-    for (unit, size) in UNITS_MS {
-        let count = rest / size;
-        rest %= size;
-        if count > 0 {
-            parts.push(format!("{count}{unit}"));
+const WAIT: &str = " - wait ";
+/// One, more, and how many milliseconds.
+const UNITS_MS: [(&str, &str, u64); 4] = [("hr", "hrs", 3_600_000), ("min", "mins", 60_000), ("sec", "sec", 1_000), ("ms", "ms", 1)];
+
+/// What there was too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is the sentence it stands for")]
+pub enum Throttled {
+    NumberOfRequests,
+    RequestSize,
+    NumberOfReads,
+    NumberOfWrites,
+    WriteSize,
+    ReadSize,
+    RequestCapacityUnits,
+    ReadCapacityUnits,
+    WriteCapacityUnits,
+    NumberOfAtomicRequests,
+    AtomicReadSize,
+    AtomicWriteSize,
+    RequestHandlerUsage,
+}
+
+impl Throttled {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::NumberOfRequests,
+        Self::RequestSize,
+        Self::NumberOfReads,
+        Self::NumberOfWrites,
+        Self::WriteSize,
+        Self::ReadSize,
+        Self::RequestCapacityUnits,
+        Self::ReadCapacityUnits,
+        Self::WriteCapacityUnits,
+        Self::NumberOfAtomicRequests,
+        Self::AtomicReadSize,
+        Self::AtomicWriteSize,
+        Self::RequestHandlerUsage,
+    ];
+
+    /// The sentence. Java's class looks for one of these before it looks for how long to wait.
+    fn text(self) -> &'static str {
+        match self {
+            Self::NumberOfRequests => "number of requests exceeded",
+            Self::RequestSize => "request size limit exceeded",
+            Self::NumberOfReads => "number of read requests exceeded",
+            Self::NumberOfWrites => "number of write requests exceeded",
+            Self::WriteSize => "write size limit exceeded",
+            Self::ReadSize => "read size limit exceeded",
+            Self::RequestCapacityUnits => "request capacity unit exceeded",
+            Self::ReadCapacityUnits => "read capacity unit exceeded",
+            Self::WriteCapacityUnits => "write capacity unit exceeded",
+            Self::NumberOfAtomicRequests => "atomic request number exceeded",
+            Self::AtomicReadSize => "atomic read size exceeded",
+            Self::AtomicWriteSize => "atomic write size exceeded",
+            Self::RequestHandlerUsage => "request handler usage time exceeded",
         }
     }
-    if parts.is_empty() {
-        parts.push("0ms".to_string());
+}
+
+/// A message with the wait at its end: `number of requests exceeded - wait 1sec, 234ms`.
+pub(super) fn with_wait(what: Throttled, wait_ms: u64) -> String {
+    let mut text = format!("{}{WAIT}", what.text());
+    let mut rest = wait_ms;
+    for (one, more, size) in UNITS_MS {
+        let count = rest / size;
+        rest %= size;
+        // Java writes the milliseconds always, and wants something behind the comma.
+        if size == 1 {
+            let _ = write!(text, "{count}{one}");
+        } else if count > 0 {
+            let _ = write!(text, "{count}{}, ", if count == 1 { one } else { more });
+        }
     }
-    format!("{message}{WAIT}{}", parts.join(", "))
+    text
 }
 
 /// The wait at the end of a message in milliseconds; `None` if there is none.
@@ -29,6 +89,6 @@ pub(super) fn wait_ms(message: &str) -> Option<u64> {
 fn part_ms(part: &str) -> Option<u64> {
     let digits = part.find(|letter: char| !letter.is_ascii_digit())?;
     let (count, unit) = part.split_at_checked(digits)?;
-    let (_, size) = UNITS_MS.into_iter().find(|(name, _)| *name == unit)?;
+    let (_, _, size) = UNITS_MS.into_iter().find(|(one, more, _)| *one == unit || *more == unit)?;
     count.parse::<u64>().ok()?.checked_mul(size)
 }

@@ -1,0 +1,205 @@
+//! Regions as a server of requests meets them: found by name, asked for their figures, told to compact.
+
+use std::sync::Arc;
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::{Engine, Options, Region};
+use halite_types::{
+    Bytes, CompactionKind, CompactionState, Comparator, CompareOp, ErrorKind, FamilyDescriptor, Filter, Get, Put, RegionInfo, RowOp, Scan,
+    TableDescriptor, Tier,
+};
+
+use crate::support::{engine, name, put};
+
+fn region(engine: &Engine, row: &str) -> Arc<Region> {
+    engine.table(&name()).unwrap().region_of(row.as_bytes()).unwrap()
+}
+
+fn encoded(engine: &Engine) -> Vec<String> {
+    engine.regions(&name()).unwrap().into_iter().map(|region| region.encoded_name).collect()
+}
+
+#[test]
+fn a_region_is_found_by_its_name_as_long_as_it_is_open() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &["m"]);
+    let kind = |encoded: &str| engine.region(encoded).err().map(|error| error.kind());
+    let names = encoded(&engine);
+    assert_eq!(names.iter().map(|name| engine.region(name).unwrap().info().encoded_name.clone()).collect::<Vec<_>>(), names);
+    assert_eq!(kind("no such region"), Some(ErrorKind::NoSuchRegion));
+
+    let held = engine.region(&names[0]).unwrap();
+    engine.disable_table(&name()).unwrap();
+    assert_eq!((kind(&names[0]), held.check_open().is_err()), (Some(ErrorKind::NoSuchRegion), true));
+    engine.enable_table(&name()).unwrap();
+    assert_eq!(kind(&names[0]), None);
+
+    engine.split_region(&names[1], Some(Bytes::from("t"))).unwrap();
+    assert_eq!(kind(&names[1]), Some(ErrorKind::NoSuchRegion));
+    let names = encoded(&engine);
+    assert_eq!((names.len(), names.iter().filter_map(|name| kind(name)).count()), (3, 0));
+    engine.merge_regions(&names[0], &names[1], false).unwrap();
+    assert_eq!(names[..2].iter().map(|name| kind(name)).collect::<Vec<_>>(), [Some(ErrorKind::NoSuchRegion); 2]);
+    assert_eq!(encoded(&engine).iter().filter_map(|name| kind(name)).count(), 0);
+
+    engine.disable_table(&name()).unwrap();
+    engine.truncate_table(&name(), true).unwrap();
+    assert_eq!(encoded(&engine).iter().filter_map(|name| kind(name)).count(), 0);
+    engine.disable_table(&name()).unwrap();
+    let names = encoded(&engine);
+    engine.drop_table(&name()).unwrap();
+    assert_eq!(names.iter().filter_map(|name| kind(name)).count(), names.len());
+}
+
+#[test]
+fn the_index_does_not_keep_a_dropped_engine_alive() {
+    let sim = SimEnv::new(1);
+    drop(engine(&sim, &["m"]));
+    Engine::open(sim.env(), Options::default()).expect("the directory is not locked any more");
+}
+
+#[test]
+fn whole_names_tell_the_encoded_name() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &["a.b,c."]);
+    for info in engine.regions(&name()).unwrap() {
+        assert_eq!(RegionInfo::encoded_name_in(&info.full_name()), Some(&info.encoded_name[..]));
+    }
+    for text in ["", "t", "t,,1", "hbase:meta,,1", "t,,1.0123."] {
+        assert_eq!(RegionInfo::encoded_name_in(text.as_bytes()), None, "{text}");
+    }
+}
+
+#[test]
+fn the_open_sequence_never_goes_down() {
+    let sim = SimEnv::new(1);
+    let mut engine = engine(&sim, &[]);
+    let mut known = region(&engine, "a").open_sequence();
+    assert_eq!(known, 1);
+    for round in 0..3 {
+        for row in ["a", "b", "p"] {
+            put(&engine, row, "v");
+        }
+        if round == 1 {
+            engine.flush(&name()).unwrap();
+            put(&engine, "c", "v");
+        }
+        drop(engine);
+        sim.fs.kill();
+        engine = Engine::open(sim.env(), Options::default()).unwrap();
+        let now = region(&engine, "a").open_sequence();
+        assert!(now >= known + 3, "{now} after {known}");
+        known = now;
+    }
+    engine.disable_table(&name()).unwrap();
+    engine.enable_table(&name()).unwrap();
+    assert!(region(&engine, "a").open_sequence() >= known);
+    engine.split_region(&encoded(&engine)[0], Some(Bytes::from("m"))).unwrap();
+    assert!(region(&engine, "a").open_sequence() >= known && region(&engine, "p").open_sequence() >= known);
+}
+
+#[test]
+fn a_compaction_is_asked_for_and_done_later() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    let region = region(&engine, "a");
+    region.request_compaction(None, CompactionKind::Major).unwrap();
+    assert_eq!(region.compaction_state(), CompactionState::None, "there is nothing to compact");
+    assert_eq!(region.request_compaction(Some(b"no"), CompactionKind::Major).unwrap_err().kind(), ErrorKind::NoSuchFamily);
+
+    for round in 0..2 {
+        put(&engine, &format!("r{round}"), "v");
+        engine.flush(&name()).unwrap();
+    }
+    while engine.step().unwrap() {}
+    assert_eq!(region.load().store_files, 2);
+    region.request_compaction(Some(b"f"), CompactionKind::Minor).unwrap();
+    assert_eq!(region.compaction_state(), CompactionState::None, "two files are too few for a minor compaction");
+    region.request_compaction(Some(b"f"), CompactionKind::Major).unwrap();
+    region.request_compaction(Some(b"f"), CompactionKind::Major).unwrap();
+    assert_eq!(region.compaction_state(), CompactionState::Major);
+    assert_eq!(region.load().store_files, 2);
+    sim.clock.advance_ms(5);
+    assert!(engine.step().unwrap());
+    assert_eq!((region.compaction_state(), region.load().store_files, region.load().compactions), (CompactionState::None, 1, 1));
+    assert_eq!((region.load().compacting_cells, region.load().compacted_cells), (0, 0));
+    assert_eq!(region.last_major_compaction_ms(), 1_000_000_000_005);
+
+    // The one that was asked for twice was done once; a region that is gone is left alone.
+    assert!(!engine.step().unwrap());
+    region.request_compaction(None, CompactionKind::Major).unwrap();
+    engine.disable_table(&name()).unwrap();
+    assert!(engine.step().unwrap());
+    assert_eq!(region.request_compaction(None, CompactionKind::Major).unwrap_err().kind(), ErrorKind::NoSuchRegion);
+}
+
+#[test]
+fn the_figures_are_those_of_the_files_and_the_memstores() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    let empty = region(&engine, "a").load();
+    assert_eq!((empty.stores, empty.store_files, empty.flushed_sequence, empty.oldest_file_ms, empty.memstore_data_bytes), (2, 0, None, 0, 0));
+    for row in 0..100 {
+        put(&engine, &format!("row{row:03}"), "value");
+    }
+    let before = region(&engine, "a").load();
+    // Flat key: 12 bytes around row, family and qualifier.
+    assert_eq!(before.memstore_data_bytes, 100 * (12 + 6 + 1 + 1 + 5));
+    assert!(before.memstore_bytes > before.memstore_data_bytes);
+    engine.flush(&name()).unwrap();
+    let load = region(&engine, "a").load();
+    assert_eq!((load.store_files, load.reference_files, load.store_file_cells, load.memstore_bytes, load.memstore_data_bytes), (1, 0, 100, 0, 0));
+    assert_eq!((load.flushed_sequence, load.oldest_file_ms, load.last_major_compaction_ms), (Some(100), 1_000_000_000_000, 0));
+    assert!(load.store_file_uncompressed_bytes > 100 * 25 && load.store_file_uncompressed_bytes < load.store_file_bytes);
+    assert!(load.static_index_bytes > 0 && load.static_bloom_bytes > 0 && load.root_index_bytes > 0);
+
+    assert!(region(&engine, "a").is_splittable());
+    engine.split_region(&encoded(&engine)[0], Some(Bytes::from("row050"))).unwrap();
+    let half = region(&engine, "a");
+    assert_eq!((half.load().reference_files, half.is_splittable()), (1, false));
+    while engine.step().unwrap() {}
+    assert_eq!((half.load().reference_files, half.load().store_file_cells, half.is_splittable()), (0, 50, true));
+    assert!(half.middle_row().unwrap().is_none(), "a single block has no middle");
+}
+
+#[test]
+fn requests_are_counted_as_hbase_counts_them() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    for row in 0..10 {
+        put(&engine, &format!("row{row}"), "value");
+    }
+    let table = engine.table(&name()).unwrap();
+    table.get(&Get::new("row1"), Tier::Disk).unwrap();
+    let only = Filter::Row(CompareOp::Equal, Comparator::Binary("row5".into()));
+    table.scan(Scan::all().filter(only), Tier::Disk).for_each(|rows| assert_eq!(rows.unwrap().len(), 1));
+    let load = region(&engine, "a").load();
+    assert_eq!((load.write_requests, load.read_requests, load.filtered_read_requests), (10, 2, 9));
+}
+
+#[test]
+fn whether_a_row_exists_is_told_without_copying_it() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &["m"]);
+    put(&engine, "a", "v");
+    engine.flush(&name()).unwrap();
+    engine.table(&name()).unwrap().apply(vec![RowOp::Put(Put::new("b").add("g", "q", "v"))]).unwrap();
+    let region = region(&engine, "a");
+    let exists = |get: Get| region.exists(&get, Tier::Disk, &Arc::default()).map_err(|error| error.kind());
+    assert_eq!([exists(Get::new("a")), exists(Get::new("b")), exists(Get::new("c"))], [Ok(true), Ok(true), Ok(false)]);
+    assert_eq!([exists(Get::new("b").family("f")), exists(Get::new("b").column("g", "q"))], [Ok(false), Ok(true)]);
+    assert_eq!(exists(Get::new("a").filter(Filter::Prefix("b".into()))), Ok(false));
+    assert_eq!([exists(Get::new("z")), exists(Get::new("a").family("x"))], [Err(ErrorKind::WrongRegion), Err(ErrorKind::NoSuchFamily)]);
+    assert_eq!(region.load().cells_returned, 0);
+}
+
+#[test]
+fn a_table_of_many_regions_is_found_through_every_name() {
+    let sim = SimEnv::new(1);
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
+    engine.create_table(table, (1..300).map(|at| Bytes::from(format!("{at:03}"))).collect()).unwrap();
+    let infos = engine.regions(&name()).unwrap();
+    assert_eq!(infos.len(), 300);
+    assert!(infos.iter().all(|info| engine.region(&info.encoded_name).is_ok_and(|region| **region.info() == *info)));
+}

@@ -1,0 +1,287 @@
+//! Region scanners in bounded pieces of work: every limit, what stopped, read points, and where rows are cut.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::env::{Clock, Env};
+use halite_engine::scan::{ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason};
+use halite_engine::{Engine, Options, Region};
+use halite_types::{CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Put, RowOp, Scan, TableDescriptor, Tier};
+
+use crate::support::{apply, engine, name, put, show};
+
+fn region(engine: &Engine) -> Arc<Region> {
+    engine.table(&name()).unwrap().region_of(b"").unwrap()
+}
+
+fn open(engine: &Engine, scan: &Scan) -> RegionScanner {
+    region(engine).scan(scan, Tier::Disk).unwrap()
+}
+
+fn rows(batch: &ScanBatch) -> String {
+    batch.rows.iter().map(show).collect::<Vec<_>>().join(" ")
+}
+
+/// Every answer of a scan as `rows : reason`, with the same budget for each.
+fn answers(mut scanner: RegionScanner, budget: ScanBudget) -> Vec<String> {
+    let mut out = Vec::new();
+    loop {
+        let batch = scanner.next_rows(budget).unwrap();
+        out.push(format!("{} : {:?}", rows(&batch), batch.stopped));
+        if !batch.more() {
+            return out;
+        }
+        assert!(out.len() < 100, "{out:?}");
+    }
+}
+
+/// Rows `a` to `d`, three columns each in both families.
+fn wide(engine: &Engine) {
+    for row in ["a", "b", "c", "d"] {
+        let columns = ["1", "2", "3"];
+        let put =
+            columns.iter().fold(Put::new(row), |put, column| put.add("f", *column, format!("f{column}")).add("g", *column, format!("g{column}")));
+        apply(engine, RowOp::Put(put));
+    }
+}
+
+/// The encoded length of a cell of [`wide`].
+const CELL: usize = 12 + 12 + 1 + 1 + 1 + 2;
+
+#[test]
+fn an_unlimited_call_returns_everything_and_says_that_the_region_ends() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let all = answers(open(&engine, &Scan::range("b", "d")), ScanBudget::default());
+    assert_eq!(all, ["b=f1,f2,f3,g1,g2,g3 c=f1,f2,f3,g1,g2,g3 : RegionEnd"]);
+    assert_eq!(answers(open(&engine, &Scan::range("x", "")), ScanBudget::default()), [" : RegionEnd"]);
+    assert_eq!(answers(open(&engine, &Scan::range("d", "b")), ScanBudget::default()), [" : RegionEnd"]);
+}
+
+#[test]
+fn results_count_rows_and_pieces_of_rows() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let budget = ScanBudget { results: 2, ..ScanBudget::default() };
+    let scan = Scan::range("a", "d").family("f");
+    assert_eq!(answers(open(&engine, &scan), budget), ["a=f1,f2,f3 b=f1,f2,f3 : Results", "c=f1,f2,f3 : RegionEnd"]);
+    let pieces = answers(open(&engine, &scan.clone().batch(2)), budget);
+    assert_eq!(pieces, ["a=f1,f2.. a=f3 : Results", "b=f1,f2.. b=f3 : Results", "c=f1,f2.. c=f3 : RegionEnd"]);
+    // The end of the range is seen at once where the stores show it, in reverse where the range begins with the row.
+    let reversed = |start: &'static str| answers(open(&engine, &Scan::range(start, "").family("f").reverse(true)), budget);
+    assert_eq!(reversed("c"), ["d=f1,f2,f3 c=f1,f2,f3 : RegionEnd"]);
+    assert_eq!(reversed("bb"), ["d=f1,f2,f3 c=f1,f2,f3 : Results", " : RegionEnd"]);
+}
+
+#[test]
+fn rows_are_counted_at_their_end_across_calls() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let mut scanner = open(&engine, &Scan::all().family("f").batch(2));
+    let mut next = |results, rows| scanner.next_rows(ScanBudget { results, rows, ..ScanBudget::default() }).unwrap();
+    let first = next(1, 2);
+    assert_eq!((rows(&first), first.rows_ended, first.in_row, first.stopped), ("a=f1,f2..".into(), 0, true, StopReason::Results));
+    let second = next(usize::MAX, 2);
+    assert_eq!((rows(&second), second.rows_ended, second.in_row, second.stopped), ("a=f3 b=f1,f2.. b=f3".into(), 2, false, StopReason::Rows));
+    assert_eq!(rows(&next(usize::MAX, 1)), "c=f1,f2.. c=f3");
+}
+
+#[test]
+fn bytes_end_a_call_between_rows_or_inside_one() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let budget = ScanBudget { bytes: CELL + 1, ..ScanBudget::default() };
+    let scan = Scan::range("a", "c").family("f");
+    assert_eq!(answers(open(&engine, &scan), budget), ["a=f1,f2,f3 : Bytes", "b=f1,f2,f3 : RegionEnd"]);
+    let cut = answers(open(&engine, &scan), ScanBudget { cut_rows: true, ..budget });
+    assert_eq!(cut, ["a=f1,f2.. : Bytes", "a=f3 b=f1.. : Bytes", "b=f2,f3 : RegionEnd"]);
+    // At least one cell comes, however small the limit; a cut may fall between families.
+    let one = answers(open(&engine, &Scan::range("a", "b")), ScanBudget { bytes: 1, cut_rows: true, ..budget });
+    let cells = ["f1", "f2", "f3", "g1", "g2"].map(|value| format!("a={value}.. : Bytes"));
+    assert_eq!(one, [&cells[..], &["a=g3 : RegionEnd".to_owned()]].concat());
+    // A batch is not filled up with the next call's cells.
+    let batch = answers(open(&engine, &scan.clone().batch(2)), ScanBudget { bytes: 1, cut_rows: true, ..budget });
+    assert_eq!(batch[..3], ["a=f1.. : Bytes", "a=f2.. : Bytes", "a=f3 : Bytes"]);
+}
+
+#[test]
+fn a_filter_over_whole_rows_keeps_rows_whole() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let equal = |value: &'static str| Filter::SingleColumnValue {
+        family: "f".into(),
+        qualifier: "3".into(),
+        op: CompareOp::Equal,
+        comparator: Comparator::Binary(value.into()),
+        filter_if_missing: true,
+        latest_version_only: true,
+        exclude: false,
+    };
+    let budget = ScanBudget { bytes: 1, cut_rows: true, ..ScanBudget::default() };
+    let scan = Scan::range("a", "c").family("f").filter(equal("f3"));
+    assert_eq!(answers(open(&engine, &scan), budget), ["a=f1,f2,f3 : Bytes", "b=f1,f2,f3 : RegionEnd"]);
+    let refused = region(&engine).scan(&scan.batch(10), Tier::Disk).err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::IncompatibleFilter);
+}
+
+#[test]
+fn a_call_that_finds_nothing_ends_by_the_cells_it_looked_at() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let nothing = Filter::Value(CompareOp::Equal, Comparator::Binary("no".into()));
+    let mut scanner = open(&engine, &Scan::all().filter(nothing));
+    let batch = scanner.next_rows(ScanBudget { cells_examined: 7, ..ScanBudget::default() }).unwrap();
+    assert_eq!((batch.rows.len(), batch.stopped, scanner.last_row()), (0, StopReason::Cells, Some(&b"b"[..])));
+    let batch = scanner.next_rows(ScanBudget { cells_examined: 2, cut_rows: true, ..ScanBudget::default() }).unwrap();
+    assert_eq!((batch.rows.len(), batch.in_row, batch.stopped, scanner.last_row()), (0, false, StopReason::Cells, Some(&b"c"[..])));
+    let batch = scanner.next_rows(ScanBudget::default()).unwrap();
+    assert_eq!((batch.rows.len(), batch.stopped, scanner.last_row()), (0, StopReason::RegionEnd, Some(&b"d"[..])));
+    assert_eq!((scanner.trace().rows_examined(), scanner.trace().rows_filtered(), scanner.trace().cells_examined()), (4, 4, 24));
+}
+
+/// A clock on which every look takes a millisecond.
+struct Ticking(AtomicU64);
+
+impl Clock for Ticking {
+    fn now_ms(&self) -> i64 {
+        1_000_000
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.0.fetch_add(1_000_000, Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn time_ends_a_call_wherever_it_is() {
+    let sim = SimEnv::new(1);
+    let env = Env { clock: Arc::new(Ticking(AtomicU64::new(0))), ..sim.env() };
+    let engine = Engine::open(env, Options::default()).unwrap();
+    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    for row in ["a", "b"] {
+        let put = (0..3000).fold(Put::new(row), |put, column| put.add("f", format!("{column:04}"), "v"));
+        apply(&engine, RowOp::Put(put));
+    }
+    let nothing = Filter::Value(CompareOp::Equal, Comparator::Binary("no".into()));
+    let scan = Scan::all().filter(nothing);
+    let budget = ScanBudget { time_ms: Some(2), ..ScanBudget::default() };
+    // The clock is looked at after a thousand cells; whole rows come to their end first.
+    let mut scanner = open(&engine, &scan);
+    let batch = scanner.next_rows(ScanBudget { cut_rows: true, ..budget }).unwrap();
+    assert_eq!((batch.stopped, scanner.trace().cells_examined(), scanner.last_row()), (StopReason::Time, 2000, Some(&b"a"[..])));
+    let mut scanner = open(&engine, &scan);
+    let batch = scanner.next_rows(ScanBudget { time_ms: Some(1), ..budget }).unwrap();
+    assert_eq!((batch.stopped, scanner.trace().cells_examined()), (StopReason::Time, 3000));
+    assert_eq!(answers(open(&engine, &Scan::all()), budget).len(), 1);
+}
+
+#[test]
+fn a_filter_that_is_done_is_told_from_the_end_of_the_region() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let scan = |filter| Scan::all().column("f", "1").filter(filter);
+    let page = answers(open(&engine, &scan(Filter::Page(2))), ScanBudget { results: 2, ..ScanBudget::default() });
+    assert_eq!(page, ["a=f1 b=f1 : FilterEnd"], "with the last row at once, as in HBase");
+    let mut prefix = open(&engine, &scan(Filter::Prefix("b".into())));
+    assert_eq!(rows(&prefix.next_rows(ScanBudget { results: 1, ..ScanBudget::default() }).unwrap()), "b=f1");
+    let last = prefix.next_rows(ScanBudget::default()).unwrap();
+    assert_eq!((last.rows.len(), last.stopped), (0, StopReason::FilterEnd));
+    assert_eq!(answers(open(&engine, &scan(Filter::Prefix("d".into()))), ScanBudget::default()), ["d=f1 : RegionEnd"]);
+}
+
+#[test]
+fn a_row_that_ends_at_its_limit_is_told_whole_when_that_is_known() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    put(&engine, "a", "1");
+    apply(&engine, RowOp::Put(Put::new("a").add("f", "r", "2")));
+    apply(&engine, RowOp::Delete(Delete::new("a").column("f", "r")));
+    // Behind the first cell there is only what nobody sees.
+    assert_eq!(answers(open(&engine, &Scan::all().batch(1)), ScanBudget::default()), ["a=1 : RegionEnd"]);
+    let pieces = answers(open(&engine, &Scan::all().batch(1)), ScanBudget { results: 1, ..ScanBudget::default() });
+    assert_eq!(pieces, ["a=1.. : Results", " : RegionEnd"]);
+}
+
+#[test]
+fn a_scan_begun_anew_at_its_read_point_sees_nothing_newer() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    put(&engine, "a", "old");
+    put(&engine, "c", "old");
+    let point = open(&engine, &Scan::all()).read_point();
+    assert_eq!(point, 2);
+    sim.clock.advance_ms(1);
+    put(&engine, "b", "new");
+    put(&engine, "c", "new");
+    put(&engine, "d", "new");
+    let at =
+        |at, reverse| answers(region(&engine).scan_at(&Scan::all().family("f").reverse(reverse), Tier::Disk, at).unwrap(), ScanBudget::default());
+    for (flushed, compacted) in [(false, false), (true, false), (true, true)] {
+        if flushed {
+            engine.flush(&name()).unwrap();
+        }
+        if compacted {
+            engine.compact(&name(), None, CompactionKind::Major).unwrap();
+        }
+        assert_eq!(at(ReadAt::Point(point), false), ["a=old c=old : RegionEnd"], "{flushed} {compacted}");
+        assert_eq!(at(ReadAt::Point(point), true), ["c=old a=old : RegionEnd"], "{flushed} {compacted}");
+        assert_eq!(at(ReadAt::Point(99), false), ["a=old b=new c=new d=new : RegionEnd"]);
+        assert_eq!(at(ReadAt::Committed, false), at(ReadAt::Point(99), false));
+    }
+    let clamped = region(&engine).scan_at(&Scan::all(), Tier::Disk, ReadAt::Point(99)).unwrap();
+    assert_eq!(clamped.read_point(), 5);
+}
+
+#[test]
+fn what_is_applied_and_not_durable_is_seen_only_by_those_who_ask_for_it() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    put(&engine, "a", "durable");
+    let pending = engine.table(&name()).unwrap().submit(vec![RowOp::Put(Put::new("b").add("f", "q", "applied"))]);
+    let at = |at| answers(region(&engine).scan_at(&Scan::all(), Tier::Disk, at).unwrap(), ScanBudget::default());
+    assert_eq!(at(ReadAt::Committed), ["a=durable : RegionEnd"]);
+    assert_eq!(at(ReadAt::Applied), ["a=durable b=applied : RegionEnd"]);
+    pending.ticket.wait().unwrap();
+    assert_eq!(at(ReadAt::Committed), ["a=durable b=applied : RegionEnd"]);
+}
+
+#[test]
+fn an_open_scanner_sees_its_read_point_through_flush_compaction_and_split() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    for row in ["a", "b", "c"] {
+        put(&engine, row, "old");
+    }
+    engine.flush(&name()).unwrap();
+    let mut scanner = open(&engine, &Scan::all());
+    let next = ScanBudget { results: 1, ..ScanBudget::default() };
+    assert_eq!(rows(&scanner.next_rows(next).unwrap()), "a=old");
+    for round in 0..4 {
+        put(&engine, "b", &format!("new{round}"));
+        engine.flush(&name()).unwrap();
+    }
+    engine.compact(&name(), None, CompactionKind::Major).unwrap();
+    assert_eq!(rows(&scanner.next_rows(next).unwrap()), "b=old");
+    engine.split_region(&region(&engine).info().encoded_name, Some("b".into())).unwrap();
+    while engine.step().unwrap() {}
+    assert_eq!(rows(&scanner.next_rows(next).unwrap()), "c=old");
+}
+
+#[test]
+fn the_trace_tells_where_the_bytes_came_from() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let mut memstore = open(&engine, &Scan::all());
+    memstore.next_rows(ScanBudget::default()).unwrap();
+    assert_eq!((memstore.trace().memstore_bytes_read(), memstore.trace().data_block_bytes()), (24 * CELL as u64, 0));
+    engine.flush(&name()).unwrap();
+    let scanned = || {
+        let mut scanner = open(&engine, &Scan::all());
+        scanner.next_rows(ScanBudget::default()).unwrap();
+        let trace = scanner.trace();
+        (trace.blocks_read(), trace.block_bytes_read() > 0, trace.block_bytes_cached() > 0, trace.data_block_bytes(), trace.memstore_bytes_read())
+    };
+    let (first, second) = (scanned(), scanned());
+    assert_eq!((first.0, first.1, first.2, first.4), (2, true, false, 0));
+    assert_eq!((second.0, second.1, second.2, second.4), (0, false, true, 0));
+    assert_eq!(first.3, second.3);
+    assert!(first.3 >= 24 * (CELL as u64 - 4), "{}", first.3);
+}

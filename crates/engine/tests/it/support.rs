@@ -1,0 +1,36 @@
+//! Engines on a simulated disk, and rows as text.
+
+use std::sync::Arc;
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::{Engine, Options};
+use halite_types::{Bytes, FamilyDescriptor, Put, Row, RowOp, TableDescriptor, TableName};
+
+/// The name of the one table.
+pub(crate) fn name() -> TableName {
+    "t".parse().unwrap()
+}
+
+/// An engine with a table of the families `f` (three versions) and `g`.
+pub(crate) fn engine(sim: &SimEnv, splits: &[&'static str]) -> Arc<Engine> {
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+    engine.create_table(table, splits.iter().map(|&key| Bytes::from(key)).collect()).unwrap();
+    engine
+}
+
+/// Puts a value into `f:q` of a row.
+pub(crate) fn put(engine: &Engine, row: &str, value: &str) {
+    apply(engine, RowOp::Put(Put::new(row.to_owned()).add("f", "q", value)));
+}
+
+/// Applies an operation that must succeed.
+pub(crate) fn apply(engine: &Engine, op: RowOp) {
+    engine.table(&name()).unwrap().apply(vec![op]).unwrap().pop().unwrap().unwrap();
+}
+
+/// A row or piece of one: its key, the values of its cells, and `..` if it goes on.
+pub(crate) fn show(row: &Row) -> String {
+    let values: Vec<_> = row.iter().map(|cell| String::from_utf8_lossy(cell.value()).into_owned()).collect();
+    format!("{}={}{}", String::from_utf8_lossy(row.key()), values.join(","), if row.is_partial() { ".." } else { "" })
+}
