@@ -21,6 +21,7 @@ mod read;
 mod row_lock;
 mod snapshot;
 mod write;
+mod write_rows;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -5,3 +5,4 @@ mod hfile;
 mod regions;
 mod scanning;
 mod support;
+mod writing;
