@@ -1,4 +1,4 @@
-//! One small workload that meets every kind of change on disk, with the process dying at every call it makes.
+//! Small workloads that meet every kind of change on disk, with the process dying at every call they make.
 
 use std::io;
 
@@ -9,8 +9,69 @@ use halite_types::{CheckAndMutate, Delete, FamilyDescriptor, Get, Increment, Put
 use crate::generate::Step;
 use crate::world::{Tally, World};
 
-/// Rows of several families, flushes, compactions, a split, a merge and clean ends.
-pub fn workload() -> Vec<Step> {
+/// What is done before, during and after the crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// Rows of several families, flushes, compactions, a split, a merge and clean ends.
+    Table,
+    /// Snapshots, what is made of them, and what the table goes through meanwhile. In the end all are gone.
+    Snapshots,
+}
+
+impl Workload {
+    /// Its steps.
+    pub fn steps(self) -> Vec<Step> {
+        match self {
+            Self::Table => table_steps(),
+            Self::Snapshots => snapshot_steps(),
+        }
+    }
+
+    /// One family is enough where every call is made for each file.
+    fn table(self) -> TableDescriptor {
+        let table = TableDescriptor::new(TableName::new("default", "t").expect("a legal name")).family(FamilyDescriptor::new("a").versions(2));
+        if self == Self::Snapshots { table } else { table.family(FamilyDescriptor::new("b").set("COMPRESSION", "GZ")) }
+    }
+
+    fn check_end(self, world: &World) -> Result<(), String> {
+        if self == Self::Snapshots { world.check_disk() } else { Ok(()) }
+    }
+}
+
+fn snapshot_steps() -> Vec<Step> {
+    let put = |row: &'static str, value: &str| Put::new(row).add("a", "q", value);
+    let write = |row, value| Step::Write(put(row, value).into());
+    let mut steps = vec![
+        write("r1", "one"),
+        write("r5", "one"),
+        Step::Snapshot(0),
+        write("r1", "two"),
+        Step::CompactMajor,
+        Step::Clone(0),
+        Step::WriteClone(0, put("r2", "clone").into()),
+        Step::Split("r3".into()),
+        Step::Snapshot(1),
+        Step::CompactMajor,
+        Step::SplitClone(0, "r3".into()),
+        Step::CompactClone(0),
+        // Of the half files.
+        Step::Clone(1),
+        write("r1", "three"),
+        Step::Restore(0),
+        write("r4", "four"),
+        Step::Snapshot(0),
+        Step::Reopen,
+        Step::Clone(0),
+        Step::CheckSnapshots,
+    ];
+    // A crash in the first round leaves the rest to the second.
+    for _ in 0..2 {
+        steps.extend([Step::ForgetAll, Step::CompactMajor, Step::Reopen]);
+    }
+    steps
+}
+
+fn table_steps() -> Vec<Step> {
     let put = |row: &'static str, value: &str| Put::new(row).add("a", "q", value).add("b", "q", value).add("b", "p", value.repeat(300));
     let read = || Step::Scan(Scan::all().all_versions());
     vec![
@@ -44,12 +105,6 @@ pub fn workload() -> Vec<Step> {
     ]
 }
 
-fn table() -> TableDescriptor {
-    TableDescriptor::new(TableName::new("default", "t").expect("a legal name"))
-        .family(FamilyDescriptor::new("a").versions(2))
-        .family(FamilyDescriptor::new("b").set("COMPRESSION", "GZ"))
-}
-
 fn options() -> Options {
     let mut options = Options::default();
     options.wal_segment_bytes = 8192;
@@ -59,15 +114,22 @@ fn options() -> Options {
 }
 
 /// Does the workload with what `prepare` does to the disk first and to the world before each step, and ends cleanly.
-fn play(seed: u64, power_loss: Option<u64>, prepare: impl FnOnce(&SimEnv), mut before: impl FnMut(&mut World)) -> Result<World, String> {
+fn play(
+    workload: Workload,
+    seed: u64,
+    power_loss: Option<u64>,
+    prepare: impl FnOnce(&SimEnv),
+    mut before: impl FnMut(&mut World),
+) -> Result<World, String> {
     let sim = SimEnv::new(seed);
     prepare(&sim);
-    let mut world = World::new(sim.clone(), options(), table(), power_loss)?;
-    for (number, step) in workload().iter().chain([&Step::Reopen]).enumerate() {
+    let mut world = World::new(sim.clone(), options(), workload.table(), power_loss)?;
+    for (number, step) in workload.steps().iter().chain([&Step::Reopen]).enumerate() {
         before(&mut world);
         sim.clock.advance_ms(7);
         world.step(step).map_err(|what| format!("step {number}, {step}: {what}"))?;
     }
+    workload.check_end(&world)?;
     Ok(world)
 }
 
@@ -75,15 +137,15 @@ fn play(seed: u64, power_loss: Option<u64>, prepare: impl FnOnce(&SimEnv), mut b
 ///
 /// # Errors
 /// What the engine did wrong.
-pub fn count_calls() -> Result<u64, String> {
-    Ok(play(1, None, |_| {}, |_| {})?.sim.fs.calls())
+pub fn count_calls(workload: Workload) -> Result<u64, String> {
+    Ok(play(workload, 1, None, |_| {}, |_| {})?.sim.fs.calls())
 }
 
 /// Lets the process die at call `at`, with what `power_loss` leaves; goes on with the workload after that.
 ///
 /// # Errors
 /// What the engine did wrong.
-pub fn crash_at(at: u64, power_loss: Option<u64>) -> Result<Tally, String> {
+pub fn crash_at(workload: Workload, at: u64, power_loss: Option<u64>) -> Result<Tally, String> {
     let place = std::cell::RefCell::new(String::new());
     let prepare = |sim: &SimEnv| sim.fs.crash_at_call(at);
     let before = |world: &mut World| {
@@ -91,7 +153,7 @@ pub fn crash_at(at: u64, power_loss: Option<u64>) -> Result<Tally, String> {
             *place.borrow_mut() = format!("{:?}", world.sim.fs.last_call());
         }
     };
-    let result = play(1, power_loss, prepare, before);
+    let result = play(workload, 1, power_loss, prepare, before);
     result.map(|world| world.tally).map_err(|what| format!("died at call {at}, after {}, {power_loss:?}: {what}", place.borrow()))
 }
 
@@ -99,7 +161,7 @@ pub fn crash_at(at: u64, power_loss: Option<u64>) -> Result<Tally, String> {
 ///
 /// # Errors
 /// What the engine did wrong.
-pub fn fail_call(nth: u64, call: Call) -> Result<bool, String> {
+pub fn fail_call(workload: Workload, nth: u64, call: Call) -> Result<bool, String> {
     let mut armed = true;
     let arm = |world: &mut World| {
         world.may_fail = world.tally.crashes == 0;
@@ -107,7 +169,7 @@ pub fn fail_call(nth: u64, call: Call) -> Result<bool, String> {
             world.sim.fs.inject(Fault::next(call, "", io::ErrorKind::Other).after(nth));
         }
     };
-    let world = play(1, Some(nth * 4 + 1), |_| {}, arm).map_err(|what| format!("{call:?} {nth} failed: {what}"))?;
+    let world = play(workload, 1, Some(nth * 4 + 1), |_| {}, arm).map_err(|what| format!("{call:?} {nth} failed: {what}"))?;
     Ok(world.sim.fs.failures() > 0)
 }
 
@@ -115,7 +177,7 @@ pub fn fail_call(nth: u64, call: Call) -> Result<bool, String> {
 ///
 /// # Errors
 /// What the engine did wrong.
-pub fn fill_disk(room: u64) -> Result<Tally, String> {
+pub fn fill_disk(workload: Workload, room: u64) -> Result<Tally, String> {
     let mut limited = false;
     let limit = |world: &mut World| {
         world.may_fail = world.tally.crashes == 0;
@@ -126,5 +188,5 @@ pub fn fill_disk(room: u64) -> Result<Tally, String> {
             world.sim.fs.set_capacity(None);
         }
     };
-    play(1, None, |_| {}, limit).map(|world| world.tally).map_err(|what| format!("disk full after {room} bytes: {what}"))
+    play(workload, 1, None, |_| {}, limit).map(|world| world.tally).map_err(|what| format!("disk full after {room} bytes: {what}"))
 }

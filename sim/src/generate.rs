@@ -38,6 +38,22 @@ pub enum Step {
     Split(Bytes),
     /// A region, counted modulo their number, and its neighbour into one.
     Merge(u64),
+    /// Takes the snapshot of this number, counted modulo a few, or deletes it if there is one.
+    Snapshot(u64),
+    /// Makes the clone of this number of a snapshot, or drops it if there is one.
+    Clone(u64),
+    /// A write to a clone, counted modulo their number.
+    WriteClone(u64, RowOp),
+    /// A flush of a clone and then all files of each of its stores into one.
+    CompactClone(u64),
+    /// A region of a clone into two.
+    SplitClone(u64, Bytes),
+    /// The table back to what it was in a snapshot, counted modulo their number.
+    Restore(u64),
+    /// Looks into every snapshot.
+    CheckSnapshots,
+    /// Deletes all snapshots and drops all clones.
+    ForgetAll,
     /// A clean end and a new start.
     Reopen,
     /// The process ends, the machine goes on.
@@ -101,7 +117,8 @@ impl Generator {
             0..500 => Step::Write(self.write(now)),
             500..530 => Step::Batch((0..2 + self.below(4)).map(|_| self.plain_write(now)).collect()),
             530..720 => Step::Get(self.get(now)),
-            720..850 => Step::Scan(self.scan(now)),
+            720..838 => Step::Scan(self.scan(now)),
+            838..850 => self.snapshot_step(now),
             850..890 => Step::Flush,
             890..905 => Step::CompactMinor,
             905..915 => Step::CompactMajor,
@@ -114,6 +131,20 @@ impl Generator {
             955..975 => Step::Advance(u32::try_from(100 + self.below(1500)).unwrap_or(0)),
             975..980 => Step::Jump(i64::try_from(self.below(1500)).unwrap_or(0) - 700),
             _ => Step::Advance(u32::try_from(self.below(20)).unwrap_or(0)),
+        }
+    }
+
+    /// Something with snapshots or what was made of them.
+    fn snapshot_step(&mut self, now: i64) -> Step {
+        let number = self.below(6);
+        match self.below(12) {
+            0..3 => Step::Snapshot(number),
+            3..6 => Step::Clone(number),
+            6..8 => Step::WriteClone(number, self.plain_write(now)),
+            8 => Step::CompactClone(number),
+            9 => Step::SplitClone(number, self.row()),
+            10 => Step::Restore(number),
+            _ => Step::CheckSnapshots,
         }
     }
 

@@ -59,7 +59,9 @@ impl World {
     fn open_and_compare(&mut self, in_flight: &[Effect]) -> Result<(), Stop> {
         let now = self.now();
         let store = Store::open(self.sim.env(), self.options.clone(), &self.table)?;
+        store.enable_all()?;
         self.store = Some(store);
+        self.find_copies()?;
         self.forget_rewrites();
         self.model.note_flush(now);
         let mut wrong = None;
@@ -70,7 +72,7 @@ impl World {
                 Ok(()) => {
                     self.model = model;
                     self.tally.in_flight_kept += u64::from(kept);
-                    return Ok(());
+                    return self.check_clones();
                 }
                 Err(Stop::Wrong(mismatch)) => wrong = Some(mismatch),
                 Err(failed) => return Err(failed),

@@ -66,7 +66,11 @@ pub fn run_with(seed: u64, steps: u64, adjust: impl FnOnce(&mut Options)) -> Res
     let sim = SimEnv::new(seed);
     let mut world = World::new(sim.clone(), options, table, None).map_err(|what| Failure { what, ..failure.clone() })?;
     for at in 1..=steps {
-        let step = if at == steps { Step::Reopen } else { generator.step(world.now()) };
+        let step = match steps - at {
+            0 => Step::Reopen,
+            1 => Step::CheckSnapshots,
+            _ => generator.step(world.now()),
+        };
         failure.at = at;
         remember(&mut failure.last_steps, world.now(), &step);
         world.step(&step).map_err(|what| Failure { what, ..failure.clone() })?;

@@ -16,6 +16,8 @@ impl fmt::Display for Step {
             Self::Get(get) => write!(f, "get {}{}", print_bytes(get.row()), show_selection(&get.selection)),
             Self::Scan(scan) => f.write_str(&show_scan(scan)),
             Self::Split(row) => write!(f, "split at {}", print_bytes(row)),
+            Self::WriteClone(number, op) => write!(f, "clone {number}: {}", show_op(op)),
+            Self::SplitClone(number, row) => write!(f, "split clone {number} at {}", print_bytes(row)),
             other => write!(f, "{other:?}"),
         }
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options};
-use halite_types::{CompactionKind, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, TableDescriptor, TableName, Tier};
+use halite_types::{
+    CompactionKind, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
+};
 
 /// An open engine.
 pub struct Store {
@@ -26,6 +28,93 @@ impl Store {
             Err(error) => return Err(error),
         }
         Ok(Self { engine, table: table.name().clone() })
+    }
+
+    /// The same engine, at another table.
+    #[must_use]
+    pub fn on(&self, table: &TableName) -> Self {
+        Self { engine: Arc::clone(&self.engine), table: table.clone() }
+    }
+
+    /// Names of all snapshots.
+    pub fn snapshots(&self) -> Vec<String> {
+        self.engine.snapshots().into_iter().map(|snapshot| snapshot.name).collect()
+    }
+
+    /// Takes a snapshot of the table.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn take_snapshot(&self, name: &str) -> Result<()> {
+        self.engine.take_snapshot(&SnapshotDescriptor::new(name, self.table.clone()))
+    }
+
+    /// Deletes a snapshot.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn delete_snapshot(&self, name: &str) -> Result<()> {
+        self.engine.delete_snapshot(name)
+    }
+
+    /// Makes the table of a snapshot.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn clone_snapshot(&self, name: &str) -> Result<()> {
+        self.engine.clone_snapshot(name, &self.table)
+    }
+
+    /// Puts the table back to what it was in a snapshot.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn restore_snapshot(&self, name: &str) -> Result<()> {
+        self.engine.disable_table(&self.table)?;
+        self.engine.restore_snapshot(name)?;
+        self.engine.enable_table(&self.table)
+    }
+
+    /// Takes the table away, if it is there.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn drop_table(&self) -> Result<()> {
+        match self.engine.is_enabled(&self.table) {
+            Ok(true) => self.engine.disable_table(&self.table)?,
+            Ok(false) => {}
+            Err(error) if error.kind() == ErrorKind::NoSuchTable => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        self.engine.drop_table(&self.table)
+    }
+
+    /// All tables.
+    pub fn tables(&self) -> Vec<TableName> {
+        self.engine.descriptors().iter().map(|table| table.name().clone()).collect()
+    }
+
+    /// Enables the tables that a process left disabled half-way.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn enable_all(&self) -> Result<()> {
+        for table in self.tables() {
+            if !self.engine.is_enabled(&table)? {
+                self.engine.enable_table(&table)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Store files, links and references of all open regions.
+    pub fn file_count(&self) -> u64 {
+        self.engine.status().regions.iter().map(|region| region.store_files).sum()
+    }
+
+    /// Leftovers that were removed when it was opened.
+    pub fn removed_files(&self) -> u64 {
+        self.engine.report().removed_files
     }
 
     /// Writes read back from the log when it was opened.
@@ -120,10 +209,11 @@ impl Store {
         self.engine.step()
     }
 
-    /// Flushes and compactions so far.
+    /// Flushes and compactions of the table so far.
     pub fn rewrites(&self) -> (u64, u64) {
-        let status = self.engine.status();
-        (status.regions.iter().map(|region| region.flushes).sum(), status.regions.iter().map(|region| region.compactions).sum())
+        let loads = self.engine.status().regions;
+        let own = || loads.iter().filter(|load| load.region.table == self.table);
+        (own().map(|region| region.flushes).sum(), own().map(|region| region.compactions).sum())
     }
 
     /// Ends cleanly.

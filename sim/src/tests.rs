@@ -3,7 +3,7 @@
 use halite_engine::WalSync;
 use halite_engine::env::sim::Call;
 
-use crate::crash::{count_calls, crash_at, fail_call, fill_disk};
+use crate::crash::{Workload, count_calls, crash_at, fail_call, fill_disk};
 use crate::run::{run, run_with};
 use crate::world::Tally;
 
@@ -22,11 +22,12 @@ fn random_runs_agree_with_the_model() {
         total.flushes += tally.flushes;
         total.compactions += tally.compactions;
         total.region_changes += tally.region_changes;
+        total.copies += tally.copies;
         total.checked.certain += tally.checked.certain;
         total.checked.unknown += tally.checked.unknown;
     }
-    let Tally { crashes, in_flight, flushes, compactions, region_changes, checked, .. } = total;
-    assert!([crashes, in_flight, flushes, compactions, region_changes].iter().all(|count| *count > 0), "{total:?}");
+    let Tally { crashes, in_flight, flushes, compactions, region_changes, copies, checked, .. } = total;
+    assert!([crashes, in_flight, flushes, compactions, region_changes, copies].iter().all(|count| *count > 0), "{total:?}");
     assert!(checked.unknown * 100 < checked.certain, "{total:?}");
 }
 
@@ -45,16 +46,15 @@ fn a_log_that_is_not_synced_is_found_out() {
 
 /// Every call, shared out among two threads; each call dies in one of four ways, and in all of them when
 /// `HALITE_SIM_SEEDS` asks for more than the usual runs.
-#[test]
-fn the_workload_survives_a_crash_at_every_call() {
-    let calls = count_calls().unwrap();
+fn survives_a_crash_at_every_call(workload: Workload) {
+    let calls = count_calls(workload).unwrap();
     assert!(calls > 200, "{calls}");
     let all_ways = seeds() > 12;
     let half = |first: u64| {
         for at in (first..calls).step_by(2) {
             let ways = [Some(0), Some(at * 4 + 1), None, Some(at * 28 + 2)];
             for (number, power_loss) in (0..).zip(ways).filter(|(number, _)| all_ways || (at / 2) % 4 == *number) {
-                let tally = crash_at(at, power_loss).unwrap_or_else(|what| panic!("{what}"));
+                let tally = crash_at(workload, at, power_loss).unwrap_or_else(|what| panic!("{what}"));
                 assert!(tally.crashes > 0, "{at}, way {number}");
             }
         }
@@ -66,10 +66,19 @@ fn the_workload_survives_a_crash_at_every_call() {
 }
 
 #[test]
-fn the_workload_survives_each_failed_call() {
+fn the_workload_survives_a_crash_at_every_call() {
+    survives_a_crash_at_every_call(Workload::Table);
+}
+
+#[test]
+fn snapshots_and_clones_survive_a_crash_at_every_call() {
+    survives_a_crash_at_every_call(Workload::Snapshots);
+}
+
+fn survives_each_failed_call(workload: Workload) {
     for (call, least) in [(Call::Sync, 20), (Call::Write, 20), (Call::Create, 5), (Call::Rename, 1)] {
         let mut nth = 0;
-        while fail_call(nth, call).unwrap_or_else(|what| panic!("{what}")) {
+        while fail_call(workload, nth, call).unwrap_or_else(|what| panic!("{what}")) {
             nth += 1;
         }
         assert!(nth >= least, "{call:?} was made {nth} times only");
@@ -77,10 +86,21 @@ fn the_workload_survives_each_failed_call() {
 }
 
 #[test]
-fn the_workload_survives_a_full_disk() {
+fn the_workload_survives_each_failed_call() {
+    survives_each_failed_call(Workload::Table);
+}
+
+#[test]
+fn snapshots_and_clones_survive_each_failed_call() {
+    survives_each_failed_call(Workload::Snapshots);
+}
+
+#[test]
+fn the_workloads_survive_a_full_disk() {
     let mut filled = 0;
     for room in (0..60_000).step_by(997) {
-        filled += fill_disk(room).unwrap_or_else(|what| panic!("{what}")).crashes;
+        filled += fill_disk(Workload::Table, room).unwrap_or_else(|what| panic!("{what}")).crashes;
+        filled += fill_disk(Workload::Snapshots, room).unwrap_or_else(|what| panic!("{what}")).crashes;
     }
     assert!(filled > 10, "{filled}");
 }

@@ -60,7 +60,7 @@ impl Server {
         config.check()?;
         let listeners = Listeners::bind(&config).await?;
         let addresses = listeners.addresses()?;
-        let master = Master::new(&engine, &config);
+        let master = Master::new(&engine, &config)?;
         let (reader_pool, admin_pool) = dispatch::start_pools(&config.limits)?;
         let context = Arc::new(Context {
             cluster_id: engine.id(),
@@ -100,9 +100,11 @@ impl Handle {
             let _ = task.await;
         }
         let context = self.context;
+        // Calls and procedures that run are waited for; the engine may be closed afterwards.
         let closing = tokio::task::spawn_blocking(move || {
             context.reader_pool.close();
             context.admin_pool.close();
+            context.master.close();
             context.scanners.close();
         });
         let _ = closing.await;

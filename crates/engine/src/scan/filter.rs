@@ -17,6 +17,7 @@ mod column;
 mod comparator;
 mod compare;
 mod decimal;
+mod full_match;
 mod fuzzy;
 mod java_regex;
 mod list;
@@ -30,6 +31,7 @@ use halite_types::cell::CellRef;
 use halite_types::{Error, Filter, Result};
 
 pub(crate) use comparator::Test;
+pub use full_match::FullMatch;
 
 /// Filters in filters; deeper ones are refused, for each level costs stack.
 const MAX_DEPTH: usize = 100;

@@ -1,23 +1,65 @@
 //! What the master answers: tables, namespaces, snapshots, switches, procedures, the state of the cluster.
+//!
+//! ```text
+//! routes.rs      which handler answers which method          asked.rs       what a handler is given
+//! tables.rs      create, enable, disable, drop, truncate     families.rs    changes of a table's families and trackers
+//! describe.rs    which tables there are and what they are    namespaces.rs  the same for namespaces
+//! regions.rs     split, merge, move, truncate                flush.rs       flushes, and procedures by signature
+//! snapshots.rs   taken, listed, restored, cloned             status.rs      the state of the cluster
+//! procedures.rs  work with an id                             results.rs     what became of it
+//! switches.rs    balancer and chores                         servers.rs     servers, capabilities, locks
+//! schema.rs      descriptors and their messages              sanity.rs      what a descriptor may say
+//! names.rs       names of tables, regions, servers           faults.rs      refusals in HBase's words
+//! ```
+#![allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref, reason = "the handlers in one table have one shape")]
+
+mod asked;
+mod describe;
+mod families;
+pub(crate) mod faults;
+pub(crate) mod names;
+mod namespaces;
+mod procedures;
+mod results;
+mod routes;
+mod sanity;
+mod schema;
+mod tables;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use std::sync::Arc;
 
 use halite_engine::Engine;
+use halite_types::Result as StoreResult;
 
 use crate::call::{Call, Fault, Reply};
 use crate::config::Config;
 use crate::context::Context;
+use procedures::{MOMENT, Procedures, now_ms};
 
 /// What the master keeps between calls.
-pub(crate) struct Master {}
+pub(crate) struct Master {
+    procedures: Procedures,
+}
 
 impl Master {
-    pub(crate) fn new(_: &Arc<Engine>, _: &Config) -> Self {
-        Self {}
+    /// What the master keeps for this engine.
+    ///
+    /// # Errors
+    /// What reading it from the engine met.
+    pub(crate) fn new(_: &Arc<Engine>, _: &Config) -> StoreResult<Self> {
+        // A process that starts later has later ids.
+        Ok(Self { procedures: Procedures::new(now_ms(), MOMENT) })
+    }
+
+    /// Ends what the master is at. Waits for the procedures that run; those that wait are not done.
+    pub(crate) fn close(&self) {
+        self.procedures.close();
     }
 }
 
 /// Answers a call of `MasterService`, `HbckService` or `LockService`. May take its time: it has a thread of its own.
-pub(crate) fn call(_: &Arc<Context>, call: &Call) -> Result<Reply, Fault> {
-    Err(Fault::unknown_method(call.method))
+pub(crate) fn call(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault> {
+    routes::answer(context, call)
 }

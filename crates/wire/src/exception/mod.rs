@@ -148,6 +148,47 @@ impl From<&Error> for Exception {
     }
 }
 
+impl From<&Exception> for Error {
+    /// The failure as the seam tells it, for a client that has done what [`Exception::action`] says and given up.
+    fn from(exception: &Exception) -> Self {
+        let kind = match exception.kind() {
+            Some(kind) => error_kind_of(kind, exception.action()),
+            None if exception.do_not_retry => ErrorKind::InvalidRequest,
+            None => ErrorKind::Io,
+        };
+        Self::new(kind, exception.to_string())
+    }
+}
+
+fn error_kind_of(kind: ExceptionKind, action: Action) -> ErrorKind {
+    match kind {
+        ExceptionKind::NoSuchColumnFamily => ErrorKind::NoSuchFamily,
+        ExceptionKind::TableNotFound => ErrorKind::NoSuchTable,
+        ExceptionKind::TableExists => ErrorKind::TableExists,
+        ExceptionKind::TableNotEnabled => ErrorKind::TableDisabled,
+        ExceptionKind::TableNotDisabled => ErrorKind::TableEnabled,
+        ExceptionKind::NamespaceNotFound => ErrorKind::NoSuchNamespace,
+        ExceptionKind::NamespaceExist => ErrorKind::NamespaceExists,
+        ExceptionKind::SnapshotDoesNotExist | ExceptionKind::UnknownSnapshot => ErrorKind::NoSuchSnapshot,
+        ExceptionKind::SnapshotExists => ErrorKind::SnapshotExists,
+        ExceptionKind::SnapshotTtlExpired => ErrorKind::SnapshotExpired,
+        ExceptionKind::WrongRegion => ErrorKind::WrongRegion,
+        ExceptionKind::NotServingRegion | ExceptionKind::RegionMoved | ExceptionKind::RegionOpening | ExceptionKind::UnknownRegion => {
+            ErrorKind::NoSuchRegion
+        }
+        ExceptionKind::IncompatibleFilter => ErrorKind::IncompatibleFilter,
+        ExceptionKind::UnknownProtocol => ErrorKind::Unsupported,
+        ExceptionKind::CorruptHFile | ExceptionKind::CorruptedSnapshot => ErrorKind::Corrupt,
+        ExceptionKind::Io | ExceptionKind::ZooKeeperConnection => ErrorKind::Io,
+        _ => match action {
+            Action::GiveUp | Action::Relocate => ErrorKind::InvalidRequest,
+            Action::Wait | Action::WaitOverloaded | Action::WaitAsTold | Action::RetryNow => ErrorKind::Busy,
+            Action::DropServer => ErrorKind::Stopped,
+            Action::ReopenScanner => ErrorKind::Io,
+        },
+    }
+}
+
 /// How a failure of the store is told. `TableDisabled` is for administration: on a data call HBase says
 /// `NotServingRegion`, and clients find the state of the table in meta.
 fn kind_of(kind: ErrorKind) -> ExceptionKind {

@@ -101,6 +101,26 @@ fn failures_of_the_store_have_the_class_that_hbase_gives_them() {
 }
 
 #[test]
+fn a_failure_that_has_a_class_of_its_own_comes_back_as_what_it_was() {
+    for kind in [
+        ErrorKind::InvalidRequest,
+        ErrorKind::NoSuchFamily,
+        ErrorKind::NoSuchTable,
+        ErrorKind::TableDisabled,
+        ErrorKind::NoSuchSnapshot,
+        ErrorKind::NoSuchRegion,
+        ErrorKind::WrongRegion,
+        ErrorKind::Busy,
+        ErrorKind::Stopped,
+        ErrorKind::Corrupt,
+        ErrorKind::IncompatibleFilter,
+        ErrorKind::Io,
+    ] {
+        assert_eq!(Error::from(&Exception::from(&Error::new(kind, "why"))).kind(), kind);
+    }
+}
+
+#[test]
 fn what_the_store_calls_retryable_is_retryable_on_the_wire() {
     for kind in [ErrorKind::NoSuchRegion, ErrorKind::WrongRegion, ErrorKind::Busy] {
         assert!(kind.is_retryable());

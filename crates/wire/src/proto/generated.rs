@@ -360,30 +360,6 @@ pub struct RotateFileData {
     #[prost(bytes = "bytes", required, tag = "2")]
     pub data: ::prost::bytes::Bytes,
 }
-/// Since 3.0.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct FlushedStoreSequenceId {
-    #[prost(bytes = "bytes", required, tag = "1")]
-    pub family: ::prost::bytes::Bytes,
-    #[prost(uint64, required, tag = "2")]
-    pub seq_id: u64,
-}
-/// Since 3.0.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct FlushedRegionSequenceId {
-    #[prost(bytes = "bytes", required, tag = "1")]
-    pub region_encoded_name: ::prost::bytes::Bytes,
-    #[prost(uint64, required, tag = "2")]
-    pub seq_id: u64,
-    #[prost(message, repeated, tag = "3")]
-    pub stores: ::prost::alloc::vec::Vec<FlushedStoreSequenceId>,
-}
-/// Since 3.0.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct FlushedSequenceId {
-    #[prost(message, repeated, tag = "1")]
-    pub region_sequence_id: ::prost::alloc::vec::Vec<FlushedRegionSequenceId>,
-}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum CellType {

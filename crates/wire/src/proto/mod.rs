@@ -13,3 +13,6 @@ pub mod magic;
 mod generated;
 
 pub use generated::*;
+
+#[cfg(test)]
+mod tests;

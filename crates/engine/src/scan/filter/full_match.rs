@@ -1,0 +1,50 @@
+//! A Java regular expression that a whole name must match, for lists of tables and the like.
+
+use halite_types::{Error, Result};
+use regex::Regex;
+
+use super::java_regex;
+
+/// A Java regular expression that matches a text as a whole or not at all (Java: `Matcher.matches`).
+///
+/// Answers in time linear to the text; what Java's engine can do only without that bound is refused.
+#[derive(Clone, Debug)]
+pub struct FullMatch(Regex);
+
+impl FullMatch {
+    /// The expression in Java's syntax.
+    ///
+    /// # Errors
+    /// `InvalidRequest` with what stands in the way.
+    pub fn new(pattern: &str) -> Result<Self> {
+        let refused = |reason: String| Error::invalid(format!("regular expression {pattern:?}: {reason}"));
+        let translated = java_regex::translate(pattern, 0).map_err(refused)?;
+        Regex::new(&format!(r"\A(?:{translated})\z")).map(Self).map_err(|error| refused(error.to_string()))
+    }
+
+    /// Whether the whole text matches.
+    pub fn matches(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, text: &str) -> bool {
+        FullMatch::new(pattern).unwrap().matches(text)
+    }
+
+    #[test]
+    fn a_pattern_must_match_from_end_to_end() {
+        assert!(matches("t.*", "t1") && matches("ns:.*", "ns:t") && matches("a|ab", "ab"));
+        assert!(!matches("t", "t1") && !matches(".*x|y", "yx2") && !matches("", "t"));
+    }
+
+    #[test]
+    fn it_is_java_that_is_spoken() {
+        assert!(matches(r"\Qa.b\E.*", "a.bc") && matches("(?i)T1", "t1"));
+        assert!(FullMatch::new("(").is_err() && FullMatch::new(r"(a)\1").is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! Namespaces: made, changed, dropped and listed.
+
+use halite_engine::Engine;
+use halite_types::Attributes;
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+
+use super::asked::{Asked, Failure, check_namespace, nonce};
+use super::faults::namespace_not_found;
+use super::names::meta_table;
+use super::schema::{settings, strings};
+use crate::call::Fault;
+
+const MAX_TABLES: &str = "hbase.namespace.quota.maxtables";
+const MAX_REGIONS: &str = "hbase.namespace.quota.maxregions";
+
+/// `CreateNamespace`.
+pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) -> Result<pb::CreateNamespaceResponse, Fault> {
+    let (name, settings) = parts(&request.namespace_descriptor)?;
+    halite_types::schema::check_namespace(&name)?;
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let id = asked.start("CreateNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+        if check_namespace(engine, &name).is_ok() {
+            return Err(Fault::new(ExceptionKind::NamespaceExist, format!("Namespace {name} already exists")));
+        }
+        check_limits(&name, &settings)?;
+        Ok(engine.create_namespace(&name, settings)?)
+    })?;
+    Ok(pb::CreateNamespaceResponse { proc_id: Some(id) })
+}
+
+/// `ModifyNamespace`: the settings are replaced.
+pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyNamespaceRequest) -> Result<pb::ModifyNamespaceResponse, Fault> {
+    let (name, settings) = parts(&request.namespace_descriptor)?;
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let id = asked.start("ModifyNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+        check_namespace(engine, &name)?;
+        check_limits(&name, &settings)?;
+        Ok(engine.alter_namespace(&name, settings)?)
+    })?;
+    Ok(pb::ModifyNamespaceResponse { proc_id: Some(id) })
+}
+
+/// `DeleteNamespace`: it must be empty and not one of HBase's own two.
+pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteNamespaceRequest) -> Result<pb::DeleteNamespaceResponse, Fault> {
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let name = request.namespace_name.clone();
+    let id = asked.start("DeleteNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+        check_namespace(engine, &name)?;
+        check_removable(engine, &name)?;
+        Ok(engine.drop_namespace(&name)?)
+    })?;
+    Ok(pb::DeleteNamespaceResponse { proc_id: Some(id) })
+}
+
+fn check_removable(engine: &Engine, name: &str) -> Result<(), Fault> {
+    let refuse = |text: String| Err(Fault::new(ExceptionKind::Constraint, text));
+    if name == DEFAULT_NAMESPACE || name == SYSTEM_NAMESPACE {
+        return refuse(format!("Reserved namespace {name} cannot be removed."));
+    }
+    match engine.descriptors().iter().filter(|table| table.name().namespace() == name).count() {
+        0 => Ok(()),
+        tables => refuse(format!("Only empty namespaces can be removed. Namespace {name} has {tables} tables")),
+    }
+}
+
+/// `GetNamespaceDescriptor`.
+pub(super) fn descriptor(asked: &Asked<'_>, request: &pb::GetNamespaceDescriptorRequest) -> Result<pb::GetNamespaceDescriptorResponse, Fault> {
+    let name = &request.namespace_name;
+    let found = all(asked.engine()).into_iter().find(|(known, _)| known == name);
+    let (name, settings) = found.ok_or_else(|| namespace_not_found(name))?;
+    Ok(pb::GetNamespaceDescriptorResponse { namespace_descriptor: message(&name, &settings) })
+}
+
+/// `ListNamespaceDescriptors`.
+pub(super) fn descriptors(asked: &Asked<'_>, _: &pb::ListNamespaceDescriptorsRequest) -> Result<pb::ListNamespaceDescriptorsResponse, Fault> {
+    let all = all(asked.engine());
+    Ok(pb::ListNamespaceDescriptorsResponse { namespace_descriptor: all.iter().map(|(name, settings)| message(name, settings)).collect() })
+}
+
+/// `ListNamespaces`.
+pub(super) fn names(asked: &Asked<'_>, _: &pb::ListNamespacesRequest) -> Result<pb::ListNamespacesResponse, Fault> {
+    Ok(pb::ListNamespacesResponse { namespace_name: all(asked.engine()).into_iter().map(|(name, _)| name).collect() })
+}
+
+/// All namespaces by name; that of `hbase:meta` is there in any case.
+fn all(engine: &Engine) -> Vec<(String, Attributes)> {
+    let mut all = engine.namespaces();
+    let system = meta_table();
+    if !all.iter().any(|(name, _)| name == system.namespace()) {
+        all.push((system.namespace().to_owned(), Attributes::new()));
+        all.sort();
+    }
+    all
+}
+
+fn parts(descriptor: &pb::NamespaceDescriptor) -> Result<(String, Attributes), Fault> {
+    let name = String::from_utf8(descriptor.name.to_vec()).map_err(|_| Fault::do_not_retry("the name of the namespace is not UTF-8"))?;
+    Ok((name, settings(&descriptor.configuration)))
+}
+
+fn message(name: &str, settings: &Attributes) -> pb::NamespaceDescriptor {
+    pb::NamespaceDescriptor { name: name.to_owned().into(), configuration: strings(settings) }
+}
+
+/// Checks the limits that a namespace sets (HBase: `TableNamespaceManager.validateTableAndRegionCount`).
+fn check_limits(name: &str, settings: &Attributes) -> Result<(), Fault> {
+    for (setting, what, short) in [(MAX_REGIONS, "region", "regions"), (MAX_TABLES, "tables", "tables")] {
+        let Some(text) = settings.get(setting) else { continue };
+        let wrong = |_| Fault::do_not_retry(format!("NumberFormatException while getting max {short}. {setting} is {text:?}"));
+        if text.parse::<i64>().map_err(wrong)? <= 0 {
+            return Err(Fault::new(ExceptionKind::Constraint, format!("The max {what} quota for {name} is less than or equal to zero.")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,375 @@
+//! Procedures: work with an id that a client asks about until it is finished.
+//!
+//! A procedure waits for its turn in a list; whoever is free takes the first whose table nobody is working on, so the
+//! procedures of one table run one after the other in the order they came, and those of different tables side by side. The
+//! call that submits one waits a moment for it, since most take milliseconds, and answers with the id in any case.
+//!
+//! What a procedure came to is kept for [`KEPT`] after its end, as HBase does (`hbase.procedure.cleaner.evict.ttl`), and a
+//! request that comes twice with the same nonce finds the procedure of the first.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use halite_types::TableName;
+use halite_wire::exception::{Exception, ExceptionKind};
+
+use crate::call::Fault;
+
+/// How long the outcome of a procedure is kept.
+const KEPT: Duration = Duration::from_mins(15);
+/// Outcomes kept at most; the oldest go first.
+const FINISHED_MAX: usize = 10_000;
+/// Procedures that may wait for their turn.
+const WAITING_MAX: usize = 1_000;
+/// Threads that work on procedures.
+const WORKERS_MAX: usize = 4;
+/// How long a call that submits a procedure waits for it. A test waits until it is done, however slow the machine.
+pub(crate) const MOMENT: Duration = if cfg!(test) { Duration::from_mins(10) } else { Duration::from_millis(300) };
+
+/// What a procedure does; gives the bytes that HBase calls its result, empty for most.
+type Work = Box<dyn FnOnce() -> Result<Bytes, Fault> + Send>;
+
+/// The group and number that make a repeated request known; a number of 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Nonce {
+    pub(crate) group: u64,
+    pub(crate) number: u64,
+}
+
+/// What is submitted.
+pub(crate) struct Submission {
+    /// HBase's name of the class.
+    pub(crate) name: &'static str,
+    /// The table it works on, if it is one.
+    pub(crate) table: Option<TableName>,
+    pub(crate) nonce: Nonce,
+    /// Who asked for it.
+    pub(crate) owner: String,
+}
+
+/// Where a procedure stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Procedure {
+    pub(crate) name: &'static str,
+    pub(crate) owner: String,
+    /// Milliseconds since 1970.
+    pub(crate) submitted_ms: u64,
+    /// When its state changed last, in milliseconds since 1970.
+    pub(crate) updated_ms: u64,
+    /// `None` while it waits or runs.
+    pub(crate) outcome: Option<Result<Bytes, Exception>>,
+    nonce: Nonce,
+    finished: Option<Instant>,
+}
+
+/// All procedures, and the threads that work on them. Cheap to share.
+#[derive(Clone)]
+pub(crate) struct Procedures(Arc<Inner>);
+
+struct Inner {
+    /// How long a call that submits a procedure waits for it.
+    moment: Duration,
+    state: Mutex<State>,
+    /// A procedure was submitted, or one has ended, or everything ends.
+    changed: Condvar,
+}
+
+struct State {
+    next_id: u64,
+    procedures: BTreeMap<u64, Procedure>,
+    nonces: HashMap<Nonce, u64>,
+    waiting: VecDeque<(u64, Option<TableName>, Work)>,
+    /// Tables that somebody works on.
+    busy: HashSet<TableName>,
+    workers: usize,
+    idle: usize,
+    closed: bool,
+}
+
+impl Procedures {
+    /// No procedures. Ids go up from `first_id`, which should be higher than those of an earlier process, so that nobody
+    /// takes the outcome of another's procedure for that of his own. A call that submits one waits `moment` for it.
+    pub(crate) fn new(first_id: u64, moment: Duration) -> Self {
+        let state = State {
+            next_id: first_id,
+            procedures: BTreeMap::new(),
+            nonces: HashMap::new(),
+            waiting: VecDeque::new(),
+            busy: HashSet::new(),
+            workers: 0,
+            idle: 0,
+            closed: false,
+        };
+        Self(Arc::new(Inner { moment, state: Mutex::new(state), changed: Condvar::new() }))
+    }
+
+    /// Submits a procedure, waits a moment for it, and gives its id. One with a nonce that is known already is not done
+    /// again.
+    ///
+    /// # Errors
+    /// When too many wait, or the server is stopping.
+    pub(crate) fn submit(&self, submission: Submission, work: impl FnOnce() -> Result<Bytes, Fault> + Send + 'static) -> Result<u64, Fault> {
+        let mut state = self.0.lock();
+        state.forget_old();
+        if let Some(&id) = state.nonces.get(&submission.nonce) {
+            drop(self.0.wait_a_moment(state, id));
+            return Ok(id);
+        }
+        if state.closed {
+            return Err(Fault::new(ExceptionKind::MasterStopped, "the master is stopping"));
+        }
+        if state.waiting.len() >= WAITING_MAX {
+            let text = format!("{WAITING_MAX} procedures wait for their turn already; try again when some of them are done");
+            return Err(Fault::new(ExceptionKind::CallQueueTooBig, text));
+        }
+        if state.waiting.len() >= state.idle && state.workers < WORKERS_MAX {
+            self.start_worker(&mut state)?;
+        }
+        let id = state.add(submission, Box::new(work));
+        self.0.changed.notify_all();
+        drop(self.0.wait_a_moment(state, id));
+        Ok(id)
+    }
+
+    /// Where a procedure stands; `None` if there never was one of this id or it is too long ago.
+    pub(crate) fn find(&self, id: u64) -> Option<Procedure> {
+        self.0.lock().procedures.get(&id).cloned()
+    }
+
+    /// Those that wait or run, and what is remembered of those that ended.
+    pub(crate) fn all(&self) -> Vec<(u64, Procedure)> {
+        self.0.lock().procedures.iter().map(|(id, procedure)| (*id, procedure.clone())).collect()
+    }
+
+    /// Whether something is being done, or is to be done, on a table.
+    pub(crate) fn is_busy(&self, table: &TableName) -> bool {
+        let state = self.0.lock();
+        state.busy.contains(table) || state.waiting.iter().any(|(_, other, _)| other.as_ref() == Some(table))
+    }
+
+    /// Takes no more, and lets the threads end after what they are at. What waits is not done.
+    pub(crate) fn close(&self) {
+        let mut state = self.0.lock();
+        state.closed = true;
+        let waiting: Vec<u64> = state.waiting.drain(..).map(|(id, _, _)| id).collect();
+        let stopped = Exception::new(ExceptionKind::MasterStopped, "the master stopped before it came to this procedure");
+        waiting.into_iter().for_each(|id| state.finish(id, Err(stopped.clone())));
+        self.0.changed.notify_all();
+        while state.workers > 0 {
+            state = self.0.wait(state);
+        }
+    }
+
+    fn start_worker(&self, state: &mut State) -> Result<(), Fault> {
+        let inner = Arc::clone(&self.0);
+        let thread = std::thread::Builder::new().name("halite-procedure".to_owned());
+        match thread.spawn(move || inner.work()) {
+            Ok(_) => state.workers += 1,
+            // One of the others will come to it.
+            Err(_) if state.workers > 0 => {}
+            Err(error) => return Err(Fault::new(ExceptionKind::Io, format!("starting a thread for a procedure: {error}"))),
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds the procedures")
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).expect("nothing panics while it holds the procedures")
+    }
+
+    fn wait_a_moment<'a>(&self, mut state: MutexGuard<'a, State>, id: u64) -> MutexGuard<'a, State> {
+        let end = Instant::now() + self.moment;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let is_open = state.procedures.get(&id).is_some_and(|procedure| procedure.outcome.is_none());
+            if !is_open || left.is_zero() {
+                return state;
+            }
+            state = self.changed.wait_timeout(state, left).expect("nothing panics while it holds the procedures").0;
+        }
+    }
+
+    /// What a worker does until everything ends.
+    fn work(&self) {
+        let mut state = self.lock();
+        loop {
+            if let Some((id, table, work)) = state.take() {
+                drop(state);
+                // A panic is a fault of ours; the client is told and the worker goes on.
+                let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+                    .unwrap_or_else(|_| Err(Fault::do_not_retry("the procedure failed for a fault of the server; see its log")));
+                state = self.lock();
+                state.finish(id, outcome.map_err(|fault| fault.exception().clone()));
+                if let Some(table) = table {
+                    state.busy.remove(&table);
+                }
+                self.changed.notify_all();
+                continue;
+            }
+            if state.closed {
+                state.workers -= 1;
+                self.changed.notify_all();
+                return;
+            }
+            state.idle += 1;
+            state = self.wait(state);
+            state.idle -= 1;
+        }
+    }
+}
+
+impl State {
+    fn add(&mut self, submission: Submission, work: Work) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        if submission.nonce.number != 0 {
+            self.nonces.insert(submission.nonce, id);
+        }
+        let now = now_ms();
+        let Submission { name, table, nonce, owner } = submission;
+        self.procedures.insert(id, Procedure { name, owner, submitted_ms: now, updated_ms: now, outcome: None, nonce, finished: None });
+        self.waiting.push_back((id, table, work));
+        id
+    }
+
+    /// The first that may run now.
+    fn take(&mut self) -> Option<(u64, Option<TableName>, Work)> {
+        let at = self.waiting.iter().position(|(_, table, _)| table.as_ref().is_none_or(|table| !self.busy.contains(table)))?;
+        let (id, table, work) = self.waiting.remove(at)?;
+        self.busy.extend(table.clone());
+        if let Some(procedure) = self.procedures.get_mut(&id) {
+            procedure.updated_ms = now_ms();
+        }
+        Some((id, table, work))
+    }
+
+    fn finish(&mut self, id: u64, outcome: Result<Bytes, Exception>) {
+        if let Some(procedure) = self.procedures.get_mut(&id) {
+            procedure.outcome = Some(outcome);
+            procedure.updated_ms = now_ms();
+            procedure.finished = Some(Instant::now());
+        }
+    }
+
+    fn forget_old(&mut self) {
+        let finished = self.procedures.values().filter(|procedure| procedure.finished.is_some()).count();
+        let mut surplus = finished.saturating_sub(FINISHED_MAX);
+        let nonces = &mut self.nonces;
+        self.procedures.retain(|_, procedure| {
+            let Some(finished) = procedure.finished else { return true };
+            let is_kept = surplus == 0 && finished.elapsed() < KEPT;
+            if !is_kept {
+                surplus = surplus.saturating_sub(1);
+                nonces.remove(&procedure.nonce);
+            }
+            is_kept
+        });
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn submission(table: Option<&str>, nonce: u64) -> Submission {
+        let table = table.map(|name| name.parse().unwrap());
+        Submission { name: "TestProcedure", table, nonce: Nonce { group: 1, number: nonce }, owner: "me".to_owned() }
+    }
+
+    fn wait_for(procedures: &Procedures, id: u64) {
+        while procedures.find(id).unwrap().outcome.is_none() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn outcome(procedures: &Procedures, id: u64) -> Option<Result<Bytes, Exception>> {
+        procedures.find(id).unwrap().outcome
+    }
+
+    #[test]
+    fn what_is_quick_is_finished_when_its_id_is_known() {
+        let procedures = Procedures::new(7, MOMENT);
+        let id = procedures.submit(submission(None, 0), || Ok(Bytes::from_static(b"done"))).unwrap();
+        assert_eq!((id, outcome(&procedures, id)), (7, Some(Ok(Bytes::from_static(b"done")))));
+        let id = procedures.submit(submission(None, 0), || Err(Fault::do_not_retry("no"))).unwrap();
+        assert_eq!(outcome(&procedures, id).unwrap().unwrap_err().message(), "no");
+        assert!(procedures.find(99).is_none());
+        procedures.close();
+    }
+
+    #[test]
+    fn a_request_that_comes_twice_is_done_once() {
+        let procedures = Procedures::new(1, MOMENT);
+        let first = procedures.submit(submission(None, 5), || Ok(Bytes::new())).unwrap();
+        assert_eq!(procedures.submit(submission(None, 5), || panic!("done twice")).unwrap(), first);
+        assert_ne!(procedures.submit(submission(None, 6), || Ok(Bytes::new())).unwrap(), first);
+        assert_ne!(procedures.submit(submission(None, 0), || Ok(Bytes::new())).unwrap(), first);
+        procedures.close();
+    }
+
+    #[test]
+    fn procedures_of_one_table_keep_their_order_and_others_pass_them() {
+        let procedures = Procedures::new(1, Duration::ZERO);
+        let (go, wait) = mpsc::channel::<()>();
+        let (say, said) = mpsc::channel();
+        let tell = |what: &'static str| {
+            let say = say.clone();
+            move || {
+                say.send(what).unwrap();
+                Ok(Bytes::new())
+            }
+        };
+        let first = tell("first");
+        let slow = procedures.submit(submission(Some("t"), 0), move || wait.recv().map_or_else(|_| Ok(Bytes::new()), |()| first())).unwrap();
+        assert_eq!(outcome(&procedures, slow), None);
+        assert!(procedures.is_busy(&"t".parse().unwrap()));
+        let next = procedures.submit(submission(Some("t"), 0), tell("second")).unwrap();
+        let other = procedures.submit(submission(Some("u"), 0), tell("other")).unwrap();
+        wait_for(&procedures, other);
+        assert_eq!(outcome(&procedures, next), None);
+        go.send(()).unwrap();
+        assert_eq!(said.iter().take(3).collect::<Vec<_>>(), ["other", "first", "second"]);
+        procedures.close();
+    }
+
+    #[test]
+    fn a_panic_ends_the_procedure_and_not_the_worker() {
+        let procedures = Procedures::new(1, MOMENT);
+        let id = procedures.submit(submission(Some("t"), 0), || panic!("ours")).unwrap();
+        assert!(outcome(&procedures, id).unwrap().unwrap_err().is_do_not_retry());
+        let id = procedures.submit(submission(Some("t"), 0), || Ok(Bytes::new())).unwrap();
+        assert_eq!(outcome(&procedures, id), Some(Ok(Bytes::new())));
+        procedures.close();
+    }
+
+    #[test]
+    fn what_waits_at_the_end_is_told_so_and_nothing_more_is_taken() {
+        let procedures = Procedures::new(1, Duration::ZERO);
+        let (go, wait) = mpsc::channel::<()>();
+        procedures.submit(submission(Some("t"), 0), move || wait.recv().map(|()| Bytes::new()).map_err(|_| Fault::do_not_retry("gone"))).unwrap();
+        let waiting = procedures.submit(submission(Some("t"), 0), || Ok(Bytes::new())).unwrap();
+        let closing = procedures.clone();
+        let thread = std::thread::spawn(move || closing.close());
+        while procedures.submit(submission(None, 0), || Ok(Bytes::new())).is_ok() {
+            std::thread::yield_now();
+        }
+        assert_eq!(outcome(&procedures, waiting).unwrap().unwrap_err().kind(), Some(ExceptionKind::MasterStopped));
+        go.send(()).unwrap();
+        thread.join().unwrap();
+    }
+}

@@ -1,0 +1,274 @@
+//! The checks HBase makes of a descriptor before it creates or changes a table (HBase 2.6: `TableDescriptorChecker`).
+//!
+//! A table whose attribute `hbase.table.sanity.checks` is false passes most of them with a warning in the log.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use halite_types::key::print_bytes;
+use halite_types::schema::{family_attribute as fam, table_attribute as tab};
+use halite_types::{Attributes, FamilyDescriptor, TableDescriptor};
+use tracing::warn;
+
+use crate::call::Fault;
+
+const SWITCH: &str = "hbase.table.sanity.checks";
+const FILE_BYTES_MIN: i64 = 2 << 20;
+const FLUSH_BYTES_MIN: i64 = 1 << 20;
+const SPLIT_POLICY_SETTING: &str = "hbase.regionserver.region.split.policy";
+const TIERING: &str = "hbase.hstore.datatiering.type";
+const STORE_ENGINE: &str = "hbase.hstore.engine.class";
+const DATE_TIERED: &str = "org.apache.hadoop.hbase.regionserver.DateTieredStoreEngine";
+const COMPACTION_POLICY: &str = "hbase.hstore.defaultengine.compactionpolicy.class";
+const FIFO: &str = "org.apache.hadoop.hbase.regionserver.compactions.FIFOCompactionPolicy";
+const BLOCKING_FILES: &str = "hbase.hstore.blockingStoreFiles";
+
+/// Classes of HBase's own that a table may name; they are kept and shown. Others could not be loaded.
+const SPLIT_POLICIES: [&str; 7] = [
+    "BusyRegionSplitPolicy",
+    "ConstantSizeRegionSplitPolicy",
+    "DelimitedKeyPrefixRegionSplitPolicy",
+    "DisabledRegionSplitPolicy",
+    "IncreasingToUpperBoundRegionSplitPolicy",
+    "KeyPrefixRegionSplitPolicy",
+    "SteppingSplitPolicy",
+];
+const SPLIT_POLICY_PACKAGE: &str = "org.apache.hadoop.hbase.regionserver.";
+const COPROCESSOR_PACKAGE: &str = "org.apache.hadoop.hbase.coprocessor.";
+
+/// Checks a descriptor.
+///
+/// # Errors
+/// `DoNotRetryIOException` with HBase's text. What the engine cannot hold is refused by the engine itself.
+pub(super) fn check(table: &TableDescriptor) -> Result<(), Fault> {
+    let checker = Checker { strict: !setting(table, SWITCH).is_some_and(|value| value.eq_ignore_ascii_case("false")) };
+    checker.table(table)?;
+    checker.classes(table)?;
+    for family in table.families() {
+        checker.family(table, family)?;
+        note_plain_storage(table, family);
+    }
+    Ok(())
+}
+
+struct Checker {
+    strict: bool,
+}
+
+impl Checker {
+    fn refuse(&self, message: &str) -> Result<(), Fault> {
+        if self.strict {
+            let mend = format!(" Set {SWITCH} to false at conf or table descriptor if you want to bypass sanity checks");
+            return Err(Fault::do_not_retry(format!("{message}{mend}")));
+        }
+        warn!("{message}");
+        Ok(())
+    }
+
+    fn table(&self, table: &TableDescriptor) -> Result<(), Fault> {
+        if number(&table.attributes, tab::MAX_FILESIZE)?.is_some_and(|bytes| bytes < FILE_BYTES_MIN) {
+            let given = &table.attributes[tab::MAX_FILESIZE];
+            self.refuse(&format!(
+                "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" ({given}) is too small, which might cause over splitting \
+                 into unmanageable number of regions."
+            ))?;
+        }
+        if number(&table.attributes, tab::MEMSTORE_FLUSHSIZE)?.is_some_and(|bytes| bytes < FLUSH_BYTES_MIN) {
+            let given = &table.attributes[tab::MEMSTORE_FLUSHSIZE];
+            self.refuse(&format!(
+                "MEMSTORE_FLUSHSIZE for table descriptor or \"hbase.hregion.memstore.flush.size\" ({given}) is too small, which might cause \
+                 very frequent flushing."
+            ))?;
+        }
+        if table.family_count() == 0 {
+            self.refuse("Table should have at least one column family.")?;
+        }
+        if number(&table.attributes, "REGION_REPLICATION")?.is_some_and(|count| count < 1) {
+            self.refuse("Table region replication should be at least one.")?;
+        }
+        Ok(())
+    }
+
+    /// Split policies and coprocessors are Java classes: HBase's own may be named, others cannot be loaded.
+    fn classes(&self, table: &TableDescriptor) -> Result<(), Fault> {
+        let policies = [table.attributes.get(tab::SPLIT_POLICY), setting(table, SPLIT_POLICY_SETTING)];
+        for policy in policies.into_iter().flatten().filter(|class| !class.is_empty()) {
+            let known = policy.strip_prefix(SPLIT_POLICY_PACKAGE).is_some_and(|name| SPLIT_POLICIES.contains(&name));
+            if !known {
+                self.refuse(&format!("Unable to load configured region split policy '{policy}' for table '{}'", table.name()))?;
+            }
+        }
+        for (_, value) in table.attributes.iter().filter(|(name, _)| is_coprocessor(name)) {
+            // path | class | priority | arguments
+            let class = value.split('|').nth(1).unwrap_or(value).trim();
+            if !class.starts_with(COPROCESSOR_PACKAGE) {
+                self.refuse(&format!("Class {class} cannot be loaded"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn family(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), Fault> {
+        let name = print_bytes(family.name());
+        let value = |attribute: &str, default: i64| number(&family.attributes, attribute).map(|value| value.unwrap_or(default));
+        if value(fam::TTL, i64::from(i32::MAX))? <= 0 {
+            self.refuse(&format!("TTL for column family {name} must be positive."))?;
+        }
+        if !(1024..=16 << 20).contains(&value(fam::BLOCKSIZE, 65_536)?) {
+            self.refuse(&format!("Block size for column family {name}  must be between 1K and 16MB."))?;
+        }
+        let (least, most) = (value(fam::MIN_VERSIONS, 0)?, value(fam::VERSIONS, 1)?);
+        if least < 0 {
+            self.refuse(&format!("Min versions for column family {name}  must be positive."))?;
+        }
+        if least > most {
+            self.refuse(&format!("Min versions for column family {name} must be less than the Max versions."))?;
+        }
+        let scope = value(fam::REPLICATION_SCOPE, 0)?;
+        if !(0..=2).contains(&scope) {
+            self.refuse(&format!("Replication scope for column family {name} is {scope} which is invalid."))?;
+        }
+        if value("DFS_REPLICATION", 0)? < 0 {
+            self.refuse(&format!("HFile Replication for column family {name}  must be greater than zero."))?;
+        }
+        self.tiering(table, family)?;
+        self.compaction_policy(table, family)?;
+        // Cells that were to be encrypted must not be written in the clear, whatever the switch says.
+        match family.attributes.get("ENCRYPTION").filter(|cipher| !cipher.is_empty()) {
+            Some(cipher) => Err(Fault::do_not_retry(format!("Cipher {cipher} failed test: encryption is not offered by Halite; leave it out"))),
+            None => Ok(()),
+        }
+    }
+
+    fn tiering(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), Fault> {
+        let value = |name: &str| family_setting(table, family, name);
+        if value(TIERING).is_some_and(|kind| kind == "TIME_RANGE") && value(STORE_ENGINE).is_none_or(|engine| engine != DATE_TIERED) {
+            return self.refuse("Time Range Data Tiering should be enabled with Date Tiered Compaction.");
+        }
+        Ok(())
+    }
+
+    fn compaction_policy(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), Fault> {
+        let value = |name: &str| family_setting(table, family, name);
+        if value(COMPACTION_POLICY).is_none_or(|class| class != FIFO) {
+            return Ok(());
+        }
+        if family.ttl_ms().is_none() {
+            self.refuse("Default TTL is not supported for FIFO compaction")?;
+        }
+        if family.min_versions() > 0 {
+            self.refuse("MIN_VERSION > 0 is not supported for FIFO compaction")?;
+        }
+        let files = value(BLOCKING_FILES).and_then(|files| files.parse::<i64>().ok()).unwrap_or(16);
+        if files < 1000 {
+            let name = print_bytes(family.name());
+            let text = format!("Blocking file count '{BLOCKING_FILES}' {files} is below recommended minimum of 1000 for column family {name}");
+            self.refuse(&text)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_coprocessor(attribute: &str) -> bool {
+    let number = attribute.to_ascii_lowercase().strip_prefix("coprocessor$").map(str::to_owned);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A setting of a table; clients send settings among the attributes or beside them.
+fn setting<'a>(table: &'a TableDescriptor, name: &str) -> Option<&'a String> {
+    table.attributes.get(name).or_else(|| table.configuration.get(name))
+}
+
+/// A setting of a family, or the table's.
+fn family_setting<'a>(table: &'a TableDescriptor, family: &'a FamilyDescriptor, name: &str) -> Option<&'a String> {
+    family.attributes.get(name).or_else(|| family.configuration.get(name)).or_else(|| setting(table, name))
+}
+
+fn number(attributes: &Attributes, name: &str) -> Result<Option<i64>, Fault> {
+    let Some(text) = attributes.get(name) else { return Ok(None) };
+    let wrong = |_| Fault::do_not_retry(format!("{name} is {text:?}; give a whole number"));
+    text.trim().parse().map(Some).map_err(wrong)
+}
+
+/// Says once for each codec and encoding that it is kept in the descriptor and the files are written without it.
+fn note_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let (compression, encoding) = (family.compression(), family.data_block_encoding());
+    let plain = [("compression", compression, &["NONE", "GZ"][..]), ("data block encoding", encoding, &["NONE"][..])];
+    for (what, value, written) in plain {
+        let wish = format!("{what} {value}");
+        let is_new = !written.contains(&&value[..]) && SAID.lock().is_ok_and(|mut said| said.insert(wish.clone()));
+        if is_new {
+            let name = print_bytes(family.name());
+            warn!("table {}: family {name} asks for {wish}, which is kept and not applied: its files are written plain", table.name());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(family: FamilyDescriptor) -> TableDescriptor {
+        TableDescriptor::new("t".parse().unwrap()).family(family)
+    }
+
+    fn family() -> FamilyDescriptor {
+        FamilyDescriptor::new("f")
+    }
+
+    fn refusal(table: &TableDescriptor) -> String {
+        let fault = check(table).unwrap_err();
+        assert_eq!(fault.exception().class(), "org.apache.hadoop.hbase.DoNotRetryIOException");
+        fault.exception().message().to_owned()
+    }
+
+    #[test]
+    fn an_ordinary_table_passes() {
+        check(&table(family())).unwrap();
+        check(&table(family().set("TTL", 1).set("BLOCKSIZE", 1024)).set("MAX_FILESIZE", 1 << 30).set("MEMSTORE_FLUSHSIZE", 128 << 20)).unwrap();
+        check(&table(family()).set("SPLIT_POLICY", "org.apache.hadoop.hbase.regionserver.KeyPrefixRegionSplitPolicy")).unwrap();
+    }
+
+    #[test]
+    fn what_hbase_refuses_is_refused_in_its_words() {
+        let cases = [
+            (TableDescriptor::new("t".parse().unwrap()), "Table should have at least one column family."),
+            (table(family()).set("MAX_FILESIZE", 1024), "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" (1024) is too small"),
+            (table(family()).set("MEMSTORE_FLUSHSIZE", 0), "MEMSTORE_FLUSHSIZE for table descriptor"),
+            (table(family()).set("REGION_REPLICATION", 0), "Table region replication should be at least one."),
+            (table(family()).set("SPLIT_POLICY", "nonexisting.foo.class"), "Unable to load configured region split policy"),
+            (table(family()).set(SPLIT_POLICY_SETTING, "nonexisting.foo.class"), "Unable to load configured region split policy"),
+            (table(family()).set("coprocessor$1", "|com.foo.Bar|1|"), "Class com.foo.Bar cannot be loaded"),
+            (table(family().set("TTL", 0)), "TTL for column family f must be positive."),
+            (table(family().set("BLOCKSIZE", 128 << 20)), "Block size for column family f  must be between 1K and 16MB."),
+            (table(family().set("MIN_VERSIONS", -1)), "Min versions for column family f  must be positive."),
+            (table(family().set("MIN_VERSIONS", 2)), "Min versions for column family f must be less than the Max versions."),
+            (table(family().set("REPLICATION_SCOPE", 3)), "Replication scope for column family f is 3 which is invalid."),
+            (table(family().set("ENCRYPTION", "AES")), "Cipher AES failed test"),
+            (table(family().set("TTL", "soon")), "TTL is \"soon\""),
+            (table(family()).set(TIERING, "TIME_RANGE"), "Time Range Data Tiering should be enabled with Date Tiered Compaction."),
+            (table(family()).set(COMPACTION_POLICY, FIFO), "Default TTL is not supported for FIFO compaction"),
+        ];
+        for (table, expected) in cases {
+            let text = refusal(&table);
+            assert!(text.starts_with(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_switch_of_the_table_lets_odd_tables_pass_but_never_encrypted_ones() {
+        let odd = table(family().set("BLOCKSIZE", 512)).set("MEMSTORE_FLUSHSIZE", 1).set(SWITCH, "false");
+        check(&odd).unwrap();
+        assert!(check(&table(family().set("ENCRYPTION", "AES")).set(SWITCH, "false")).is_err());
+    }
+
+    #[test]
+    fn tiering_is_accepted_with_its_store_engine_at_either_level() {
+        check(&table(family()).set(TIERING, "TIME_RANGE").set(STORE_ENGINE, DATE_TIERED)).unwrap();
+        let mut tiered = family();
+        tiered.configuration.insert(TIERING.to_owned(), "TIME_RANGE".to_owned());
+        assert!(check(&table(tiered.clone())).is_err());
+        check(&table(tiered).set(STORE_ENGINE, DATE_TIERED)).unwrap();
+    }
+}

@@ -1,0 +1,154 @@
+//! Creating, enabling, disabling, dropping, truncating and changing tables.
+
+use halite_engine::Engine;
+use halite_types::{TableDescriptor, TableName};
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+
+use super::asked::{Asked, Failure, check_exists, check_modifiable, check_namespace, nonce};
+use super::faults::{not_enabled, table_exists, table_not_found};
+use super::names::{is_meta, table_name};
+use super::procedures::Nonce;
+use super::{sanity, schema};
+use crate::call::Fault;
+
+/// `CreateTable`: the table is there and enabled when the procedure has finished (HBase: `CreateTableProcedure`).
+pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Result<pb::CreateTableResponse, Fault> {
+    let descriptor = schema::with_defaults(schema::descriptor(&request.table_schema)?);
+    let name = descriptor.name().clone();
+    check_namespace(asked.engine(), name.namespace())?;
+    sanity::check(&descriptor)?;
+    super::families::check_new_trackers(&descriptor, None)?;
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let splits = request.split_keys.clone();
+    let id = asked.start("CreateTableProcedure", Some(&name.clone()), nonce, Failure::InCall, move |engine| {
+        if check_exists(engine, &name).is_ok() {
+            return Err(table_exists(&name));
+        }
+        Ok(engine.create_table(descriptor, splits)?)
+    })?;
+    Ok(pb::CreateTableResponse { proc_id: Some(id) })
+}
+
+/// `DeleteTable` (HBase: `DeleteTableProcedure`).
+pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteTableRequest) -> Result<pb::DeleteTableResponse, Fault> {
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let id = on_table(asked, "DeleteTableProcedure", &request.table_name, nonce, Failure::InCall, |engine, name| {
+        check_modifiable(engine, name)?;
+        Ok(engine.drop_table(name)?)
+    })?;
+    Ok(pb::DeleteTableResponse { proc_id: Some(id) })
+}
+
+/// `EnableTable`: a table that is enabled already is told in the procedure's result (HBase: `EnableTableProcedure`).
+pub(super) fn enable(asked: &Asked<'_>, request: &pb::EnableTableRequest) -> Result<pb::EnableTableResponse, Fault> {
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let id = on_table(asked, "EnableTableProcedure", &request.table_name, nonce, Failure::InResult, |engine, name| {
+        check_exists(engine, name)?;
+        if is_meta(name) || engine.is_enabled(name)? {
+            return Err(Fault::new(ExceptionKind::TableNotDisabled, format!("tableName={name}, state=ENABLED")));
+        }
+        Ok(engine.enable_table(name)?)
+    })?;
+    Ok(pb::EnableTableResponse { proc_id: Some(id) })
+}
+
+/// `DisableTable` (HBase: `DisableTableProcedure`).
+pub(super) fn disable(asked: &Asked<'_>, request: &pb::DisableTableRequest) -> Result<pb::DisableTableResponse, Fault> {
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let id = on_table(asked, "DisableTableProcedure", &request.table_name, nonce, Failure::InResult, |engine, name| {
+        if is_meta(name) {
+            return Err(Fault::new(ExceptionKind::Constraint, format!("Cannot disable {name}")));
+        }
+        check_exists(engine, name)?;
+        if !engine.is_enabled(name)? {
+            return Err(not_enabled(name));
+        }
+        Ok(engine.disable_table(name)?)
+    })?;
+    Ok(pb::DisableTableResponse { proc_id: Some(id) })
+}
+
+/// `truncateTable`: the table is enabled afterwards (HBase: `TruncateTableProcedure`).
+pub(super) fn truncate(asked: &Asked<'_>, request: &pb::TruncateTableRequest) -> Result<pb::TruncateTableResponse, Fault> {
+    let keep_splits = request.preserve_splits();
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let id = on_table(asked, "TruncateTableProcedure", &request.table_name, nonce, Failure::InCall, move |engine, name| {
+        check_modifiable(engine, name)?;
+        Ok(engine.truncate_table(name, keep_splits)?)
+    })?;
+    Ok(pb::TruncateTableResponse { proc_id: Some(id) })
+}
+
+/// `ModifyTable`: the whole descriptor is replaced, at once for all regions (HBase: `ModifyTableProcedure`).
+pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyTableRequest) -> Result<pb::ModifyTableResponse, Fault> {
+    let descriptor = schema::descriptor(&request.table_schema)?;
+    let name = table_name(&request.table_name)?;
+    if *descriptor.name() != name {
+        let text = format!("the request is about table {name}, and its schema about {}; name the same table twice", descriptor.name());
+        return Err(Fault::do_not_retry(text));
+    }
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    let change = move |_: &TableDescriptor| Ok(descriptor);
+    let id = alter(asked, &name, nonce, request.reopen_regions(), change)?;
+    Ok(pb::ModifyTableResponse { proc_id: Some(id) })
+}
+
+/// Changes the descriptor of a table to what `change` makes of it.
+///
+/// # Errors
+/// `TableNotFoundException`, what `change` says, what the checks find.
+pub(super) fn alter(
+    asked: &Asked<'_>,
+    name: &TableName,
+    nonce: Nonce,
+    reopen: bool,
+    change: impl FnOnce(&TableDescriptor) -> Result<TableDescriptor, Fault> + Send + 'static,
+) -> Result<u64, Fault> {
+    if is_meta(name) {
+        return Err(Fault::do_not_retry(format!("{name} is a view of the catalog and cannot be changed")));
+    }
+    let table = name.clone();
+    asked.start("ModifyTableProcedure", Some(name), nonce, Failure::InCall, move |engine| {
+        let old = engine.descriptor(&table).map_err(|_| table_not_found(&table))?;
+        let new = schema::with_defaults(change(&old)?);
+        sanity::check(&new)?;
+        super::families::check_new_trackers(&new, Some((&old, engine.is_enabled(&table)?)))?;
+        if !reopen {
+            check_without_reopening(&old, &new)?;
+        }
+        Ok(engine.alter_table(new)?)
+    })
+}
+
+/// What may not change when the regions are not to be opened again (HBase: `ModifyTableProcedure.preflightChecks`).
+fn check_without_reopening(old: &TableDescriptor, new: &TableDescriptor) -> Result<(), Fault> {
+    let families = |table: &TableDescriptor| table.families().map(|family| family.name().clone()).collect::<Vec<_>>();
+    if families(old) != families(new) {
+        return Err(Fault::do_not_retry("Cannot add or remove column families when this modification won't reopen regions."));
+    }
+    let coprocessors = |table: &TableDescriptor| {
+        let is_coprocessor = |name: &str| name.to_ascii_lowercase().starts_with("coprocessor$");
+        table.attributes.iter().filter(|(name, _)| is_coprocessor(name)).map(|(_, value)| value.clone()).collect::<Vec<_>>()
+    };
+    if coprocessors(old) != coprocessors(new) {
+        return Err(Fault::do_not_retry("Can not modify Coprocessor when table modification won't reopen regions"));
+    }
+    let fixed = ["REGION_REPLICATION", "REGION_MEMSTORE_REPLICATION", "hbase.rsgroup.name"];
+    match fixed.into_iter().find(|name| old.attributes.get(*name) != new.attributes.get(*name)) {
+        Some(name) => Err(Fault::do_not_retry(format!("Can not modify {name} of a table when modification won't reopen regions"))),
+        None => Ok(()),
+    }
+}
+
+fn on_table(
+    asked: &Asked<'_>,
+    procedure: &'static str,
+    table: &pb::TableName,
+    nonce: Nonce,
+    failure: Failure,
+    work: impl FnOnce(&Engine, &TableName) -> Result<(), Fault> + Send + 'static,
+) -> Result<u64, Fault> {
+    let name = table_name(table)?;
+    asked.start(procedure, Some(&name.clone()), nonce, failure, move |engine| work(engine, &name))
+}

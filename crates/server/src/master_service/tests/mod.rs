@@ -1,0 +1,6 @@
+//! The master asked as a client asks it, without sockets.
+
+mod families;
+mod namespaces;
+pub(crate) mod rig;
+mod tables;

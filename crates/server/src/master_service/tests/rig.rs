@@ -1,0 +1,172 @@
+//! A server over an empty store, and a client that calls its services.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use halite_engine::env::Env;
+use halite_engine::{Engine, Options};
+use halite_types::{Put, RowOp, TableName};
+use halite_wire::exception::Exception;
+use halite_wire::proto as pb;
+use halite_wire::rpc::{Limits, Next, decode_response, next_frame};
+use halite_wire::service::{self, Service};
+use pb::get_procedure_result_response::State;
+use prost::Message;
+
+use crate::call::{Call, Peer};
+use crate::config::Config;
+use crate::context::Context;
+use crate::master_service::Master;
+use crate::metrics::Metrics;
+use crate::server::Addresses;
+
+/// A server without sockets, and a client of it.
+pub(crate) struct Rig {
+    pub(crate) context: Arc<Context>,
+    peer: Arc<Peer>,
+    directory: Option<tempfile::TempDir>,
+}
+
+impl Rig {
+    /// A server over an empty store.
+    pub(crate) fn new() -> Self {
+        Self::over(tempfile::tempdir().unwrap())
+    }
+
+    fn over(directory: tempfile::TempDir) -> Self {
+        let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
+        let config = Config::default();
+        let master = Master::new(&engine, &config).unwrap();
+        let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let addresses = Addresses { master: address(16_000), region: address(16_020), web: Some(address(16_010)), zookeeper: None };
+        let context = Arc::new(Context { engine, config, addresses, start_code: 1_700_000_000_000, metrics: Metrics::default(), master });
+        let peer = Peer {
+            connection: 1,
+            address: address(40_000),
+            local: addresses.master,
+            service: Service::Master,
+            user: "tester".to_owned(),
+            format: None,
+            version: Some((2, 6)),
+            identity: context.identity(addresses.master),
+        };
+        Self { context, peer: Arc::new(peer), directory: Some(directory) }
+    }
+
+    /// The same store after the process has ended and started again.
+    pub(crate) fn restarted(mut self) -> Self {
+        let directory = self.directory.take().unwrap();
+        self.context.master.close();
+        Arc::clone(&self.context.engine).close().unwrap();
+        drop(self);
+        Self::over(directory)
+    }
+
+    /// The same server, asked by a client of that version.
+    pub(crate) fn with_client(mut self, major: u32, minor: u32) -> Self {
+        self.peer = Arc::new(Peer { version: Some((major, minor)), ..Peer::clone(&self.peer) });
+        self
+    }
+
+    /// Calls a method of the master or the region server.
+    pub(crate) fn ask<C: service::Call>(&self, request: &C::Request) -> Result<C::Response, Exception> {
+        let call = Call {
+            id: 1,
+            method: C::METHOD,
+            param: request.encode_to_vec().into(),
+            cell_block: None,
+            priority: 0,
+            received: Instant::now(),
+            timeout_ms: None,
+            peer: Arc::clone(&self.peer),
+            cell_block_bytes_max: 1 << 20,
+        };
+        let answer = match C::METHOD.service() {
+            Service::Admin => crate::admin_service::call(&self.context, &call),
+            _ => crate::master_service::call(&self.context, &call),
+        };
+        let reply = answer.map_err(|fault| fault.exception().clone())?;
+        let mut frame = reply.encode(1, None).unwrap();
+        let Next::Frame(frame) = next_frame(&mut frame, &Limits::default()).unwrap() else { panic!("no frame") };
+        Ok(decode_response(&frame).unwrap().answer.unwrap().message().unwrap())
+    }
+
+    /// Waits until a procedure has finished.
+    pub(crate) fn finish(&self, id: Option<u64>) -> Result<(), Exception> {
+        loop {
+            let result = self.ask::<service::MasterGetProcedureResult>(&pb::GetProcedureResultRequest { proc_id: id.unwrap() })?;
+            match result.state() {
+                State::Running => std::thread::yield_now(),
+                State::NotFound => panic!("procedure {id:?} is not known"),
+                State::Finished => return told(&result),
+            }
+        }
+    }
+
+    /// Makes a table with these families and split keys.
+    pub(crate) fn create(&self, table: &str, families: &[&str], splits: &[&str]) -> TableName {
+        let request = pb::CreateTableRequest {
+            table_schema: schema(table, families),
+            split_keys: splits.iter().map(|key| Bytes::copy_from_slice(key.as_bytes())).collect(),
+            ..Default::default()
+        };
+        self.finish(self.ask::<service::MasterCreateTable>(&request).unwrap().proc_id).unwrap();
+        name(table)
+    }
+
+    /// Takes a table out of service.
+    pub(crate) fn disable(&self, table: &str) {
+        let request = pb::DisableTableRequest { table_name: name_message(table), ..Default::default() };
+        self.finish(self.ask::<service::MasterDisableTable>(&request).unwrap().proc_id).unwrap();
+    }
+
+    /// Writes rows into family `f` of a table.
+    pub(crate) fn put(&self, table: &str, rows: &[&str]) {
+        let ops = rows.iter().map(|row| RowOp::from(Put::new((*row).to_owned()).add("f", "q", "value"))).collect();
+        let results = self.context.engine.table(&name(table)).unwrap().apply(ops).unwrap();
+        results.into_iter().for_each(|result| drop(result.unwrap()));
+    }
+
+    /// The start keys of a table's regions.
+    pub(crate) fn starts(&self, table: &str) -> Vec<String> {
+        let regions = self.context.engine.regions(&name(table)).unwrap();
+        regions.iter().map(|region| String::from_utf8(region.start.to_vec()).unwrap()).collect()
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.context.master.close();
+        self.context.engine.stop_threads();
+    }
+}
+
+/// What a finished procedure says went wrong.
+fn told(result: &pb::GetProcedureResultResponse) -> Result<(), Exception> {
+    let Some(generic) = result.exception.as_ref().and_then(|exception| exception.generic_exception.as_ref()) else { return Ok(()) };
+    let name = generic.class_name().to_owned();
+    let value = Some(format!("{name}: {}", generic.message()).into());
+    Err(Exception::from_pair(&pb::NameBytesPair { name, value }))
+}
+
+pub(crate) fn name(table: &str) -> TableName {
+    table.parse().unwrap()
+}
+
+pub(crate) fn name_message(table: &str) -> pb::TableName {
+    crate::master_service::names::table_name_message(&name(table))
+}
+
+/// A schema of a table whose families say nothing about themselves.
+pub(crate) fn schema(table: &str, families: &[&str]) -> pb::TableSchema {
+    let family = |name: &&str| pb::ColumnFamilySchema { name: (*name).to_owned().into(), ..Default::default() };
+    pb::TableSchema { table_name: Some(name_message(table)), column_families: families.iter().map(family).collect(), ..Default::default() }
+}
+
+/// The class of an exception without its package.
+pub(crate) fn class<T: std::fmt::Debug>(result: Result<T, Exception>) -> String {
+    let exception = result.unwrap_err();
+    exception.class().rsplit('.').next().unwrap_or_default().to_owned()
+}

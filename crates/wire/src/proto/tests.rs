@@ -1,0 +1,100 @@
+//! Messages against the bytes of HBase's own client, and what prost makes of the corners of proto2.
+
+use bytes::Bytes;
+use prost::Message;
+
+use crate::proto as pb;
+use crate::proto::magic::{from_magic, with_magic};
+
+/// Whether bytes are a message of this type to the last one: everything in them is understood and written again.
+fn is_understood<M: Message + Default>(bytes: &[u8]) -> bool {
+    M::decode(bytes).is_ok_and(|message| message.encode_to_vec() == bytes)
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits = text.trim_matches('-').as_bytes();
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+macro_rules! check_of {
+    ($class:expr, $($name:ident)*) => {
+        match $class {
+            $(stringify!($name) => is_understood::<pb::$name> as fn(&[u8]) -> bool,)*
+            other => panic!("{other} is in the file and not in this test"),
+        }
+    };
+}
+
+#[test]
+fn filters_and_comparators_of_hbases_client_are_understood_to_the_last_byte() {
+    let lines = include_str!("../../testdata/serialized_filters.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut count = 0;
+    for line in lines {
+        let mut words = line.split(' ');
+        let (class, bytes) = (words.next().unwrap(), unhex(words.next().unwrap()));
+        let check = check_of!(class,
+            BinaryComparator BinaryPrefixComparator BitComparator NullComparator RegexStringComparator SubstringComparator LongComparator
+            BigDecimalComparator BinaryComponentComparator PrefixFilter PageFilter RowFilter ValueFilter QualifierFilter FamilyFilter
+            SingleColumnValueFilter SingleColumnValueExcludeFilter ColumnValueFilter FilterList FirstKeyOnlyFilter KeyOnlyFilter
+            ColumnPrefixFilter MultipleColumnPrefixFilter ColumnRangeFilter ColumnPaginationFilter ColumnCountGetFilter InclusiveStopFilter
+            TimestampsFilter FuzzyRowFilter MultiRowRangeFilter RandomRowFilter SkipFilter WhileMatchFilter DependentColumnFilter
+            FirstKeyValueMatchingQualifiersFilter);
+        assert!(check(&bytes), "{line}");
+        count += 1;
+    }
+    assert_eq!(count, 38);
+}
+
+#[test]
+fn what_a_field_is_when_it_does_not_come_is_what_the_file_says() {
+    let scan = pb::Scan::default();
+    assert_eq!((scan.max_versions(), scan.include_start_row(), scan.include_stop_row(), scan.cache_blocks()), (1, true, false, true));
+    assert_eq!(pb::ClusterStatus::default().master_info_port(), -1);
+}
+
+#[test]
+fn a_value_an_enumeration_does_not_have_is_neither_an_error_nor_a_panic() {
+    // consistency = 77.
+    let get = pb::Get::decode(&[0x60, 77][..]).unwrap();
+    assert_eq!(get.consistency(), pb::Consistency::Strong);
+    assert!(pb::Consistency::try_from(get.consistency.unwrap()).is_err());
+}
+
+#[test]
+fn a_field_of_a_later_version_is_skipped() {
+    // Field 99, four bytes; then 13 of ServerLoad, a number in 3.0 and a map in 2.6.
+    assert!(pb::GetResponse::decode(&[0x9a, 0x06, 4, 1, 2, 3, 4][..]).is_ok());
+    assert!(pb::ServerLoad::decode(&[0x68, 5][..]).is_ok() && pb::ServerLoad::decode(&[0x6a, 2, 0x10, 1][..]).is_ok());
+}
+
+#[test]
+fn lists_of_numbers_are_written_one_by_one_and_read_packed_too() {
+    let response = pb::ScanResponse { cells_per_result: vec![1, 2], ..Default::default() };
+    assert_eq!(response.encode_to_vec(), [0x08, 1, 0x08, 2]);
+    assert_eq!(pb::ScanResponse::decode(&[0x0a, 2, 1, 2][..]).unwrap(), response);
+}
+
+#[test]
+fn bytes_of_a_message_share_what_it_was_decoded_from() {
+    let frame = Bytes::from(pb::PrefixFilter { prefix: Some(Bytes::from_static(b"row")) }.encode_to_vec());
+    let filter = pb::PrefixFilter::decode(frame.clone()).unwrap();
+    assert!(frame.as_ptr_range().contains(&filter.prefix().as_ptr()));
+}
+
+#[test]
+fn a_message_behind_its_magic_is_found_and_nothing_else_is() {
+    let id = pb::ClusterId { cluster_id: "x".to_string() };
+    let value = with_magic(&id);
+    assert_eq!(value, b"PBUF\x0a\x01x"[..]);
+    assert_eq!(from_magic::<pb::ClusterId>(value.clone()).unwrap(), id);
+    assert!(from_magic::<pb::ClusterId>(value.slice(1..)).is_err());
+    assert!(from_magic::<pb::ClusterId>(value.slice(..6)).is_err());
+}
+
+#[test]
+fn the_region_info_in_meta_has_the_captured_bytes() {
+    let captured = unhex("5042554608d2b7dcdd9f34120d0a0764656661756c74120274311a0162220163280030003800");
+    let info: pb::RegionInfo = from_magic(Bytes::from(captured.clone())).unwrap();
+    assert_eq!((info.region_id, info.start_key(), info.end_key()), (1_795_224_443_858, &b"b"[..], &b"c"[..]));
+    assert_eq!(with_magic(&info), captured);
+}
