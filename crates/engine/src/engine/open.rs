@@ -71,8 +71,15 @@ impl Engine {
         let tables = open_tables(&shared, &regions, &catalog)?;
         report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
         replay(&shared, &tables, &mut report)?;
-        let engine =
-            Arc::new(Self { shared, tables: ArcSwap::from_pointee(tables), regions, ddl: Mutex::new(()), threads: Mutex::new(Vec::new()), report });
+        let engine = Arc::new(Self {
+            shared,
+            tables: ArcSwap::from_pointee(tables),
+            regions,
+            meta: super::meta::Meta::default(),
+            ddl: Mutex::new(()),
+            threads: Mutex::new(Vec::new()),
+            report,
+        });
         engine.start_threads()?;
         Ok(engine)
     }

@@ -4,6 +4,7 @@
 //! write.rs      puts, deletes and what reads before it writes          row_lock.rs  who may change a row
 //! commit.rs     sequence id, log, memstore: one short step under a lock
 //! read.rs       gets and scans as of a snapshot                        snapshot.rs  what a reader holds
+//! selection.rs  what a read asks of the stores
 //! flush.rs      memstores to store files                               counters.rs  what it counts
 //! maintain.rs   what the region wants done                             figures.rs   what it tells about itself
 //! ```
@@ -19,6 +20,7 @@ mod flush;
 mod maintain;
 mod read;
 mod row_lock;
+mod selection;
 mod snapshot;
 mod write;
 mod write_rows;
@@ -39,6 +41,7 @@ use commit::CommitState;
 use counters::Counters;
 pub use read::explain_empty;
 use row_lock::RowLocks;
+pub(crate) use selection::{UserRead, check_scan, filter_state, wanted_stores};
 pub(crate) use snapshot::{Family, RegionSnapshot};
 pub use write::Applied;
 
