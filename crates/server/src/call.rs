@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
+use halite_engine::ServerIdentity;
 use halite_types::{Cells, Error, Result as StoreResult};
 use halite_wire::cellblock::{Block, Format};
 use halite_wire::exception::{Exception, ExceptionKind};
@@ -33,6 +34,8 @@ pub(crate) struct Peer {
     pub(crate) header: Connection,
     /// Who this server is to the client.
     pub(crate) identity: Identity,
+    /// The same as `hbase:meta` tells it.
+    pub(crate) server: Arc<ServerIdentity>,
 }
 
 /// One call.

@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use halite_engine::Engine;
+use halite_engine::{Engine, MetaView};
 
+use crate::call::Peer;
 use crate::config::Config;
 use crate::identity::{Identity, host_for};
 use crate::lanes::Pool;
@@ -33,6 +34,11 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// `hbase:meta` as this client is told it.
+    pub(crate) fn meta(&self, peer: &Peer) -> MetaView {
+        self.engine.meta(&peer.server)
+    }
+
     /// Who this server is to a client that has connected to `local`.
     pub(crate) fn identity(&self, local: SocketAddr) -> Identity {
         Identity {

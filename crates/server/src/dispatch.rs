@@ -87,20 +87,20 @@ pub(crate) type Answers = UnboundedSender<Answer>;
 /// Answers a call now or gives it to a lane, which answers through `answers`.
 pub(crate) fn dispatch(context: &Arc<Context>, call: Arc<Call>, answers: &Answers) -> Option<Answer> {
     match lane(call.method, call.bytes) {
-        Lane::Inline => match attempt(context, &call) {
+        Lane::Inline => match attempt(context, &call, Lane::Inline) {
             Step::Done(outcome) => Some(encode(&call, outcome)),
             Step::Later(work) => queue(context, Lane::Readers, call, answers, work),
         },
         lane => {
             let (shared, again) = (Arc::clone(context), Arc::clone(&call));
-            queue(context, lane, call, answers, Box::new(move || attempt(&shared, &again)))
+            queue(context, lane, call, answers, Box::new(move || attempt(&shared, &again, lane)))
         }
     }
 }
 
-fn attempt(context: &Arc<Context>, call: &Arc<Call>) -> Step {
+fn attempt(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step {
     match call.method.service() {
-        Service::Client => client_service::call(context, call),
+        Service::Client => client_service::call(context, call, lane),
         Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => registry::call(context, call).into(),
         Service::Admin => admin_service::call(context, call).into(),
         _ => master_service::call(context, call).into(),
@@ -139,9 +139,6 @@ impl Queued {
     fn run(self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
         self.context.metrics.queue_bytes.subtract(self.call.bytes as u64);
         self.context.metrics.method(self.call.method).queued_us.record(self.since.elapsed());
-        if self.answers.is_closed() {
-            return None;
-        }
         if self.call.deadline().is_some_and(|deadline| deadline < Instant::now()) {
             self.context.metrics.calls_expired.add(1);
             self.send(Answer { frame: BytesMut::new(), ..encode(&self.call, Outcome::Now(Err(Fault::do_not_retry("")))) });
@@ -151,6 +148,9 @@ impl Queued {
     }
 
     fn go_on(self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
+        if self.answers.is_closed() {
+            return None;
+        }
         // A defect in one call must not take the connection's other calls with it, nor leave this one without an answer.
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Step::Done(outcome)) => self.send(encode(&self.call, outcome)),

@@ -132,6 +132,7 @@ fn peer(stream: &TcpStream, port: Port, context: &Context, header: Connection) -
         return Err(Fault::Close(format!("{} is not served on this port", header.service.name())).into());
     }
     let local = stream.local_addr()?;
+    let identity = context.identity(local);
     Ok(Peer {
         connection: NUMBER.fetch_add(1, Ordering::Relaxed),
         address: stream.peer_addr()?,
@@ -139,7 +140,8 @@ fn peer(stream: &TcpStream, port: Port, context: &Context, header: Connection) -
         user: header.user.clone().unwrap_or_default(),
         format: header.format,
         version: header.version,
-        identity: context.identity(local),
+        server: Arc::new(identity.region_server_identity()),
+        identity,
         header,
     })
 }

@@ -1,6 +1,6 @@
 //! The registry over RPC: where master and region server are, for clients that do not ask ZooKeeper.
 
-use halite_types::RegionInfo;
+use halite_engine::MetaView;
 use halite_wire::convert;
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
@@ -27,7 +27,7 @@ pub(crate) fn call(context: &Context, call: &Call) -> Result<Reply, Fault> {
 
 fn meta_location(call: &Call) -> pb::RegionLocation {
     pb::RegionLocation {
-        region_info: convert::region::to_proto(&RegionInfo::meta()),
+        region_info: convert::region::to_proto(&MetaView::region()),
         server_name: Some(call.peer.identity.region_server()),
         // As HBase answers: nobody counts the moves of meta.
         seq_num: -1,

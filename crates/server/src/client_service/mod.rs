@@ -10,6 +10,7 @@
 //! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk, or reads
 //! before it writes, goes on as [`Step::Later`](crate::dispatch::Step) on a reader thread.
 
+mod aggregate;
 mod condition;
 mod exec;
 mod get;
@@ -35,6 +36,8 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         Method::ClientMutate => mutate::mutate(context, call, lane),
         Method::ClientMulti => multi::multi(context, call, lane),
         Method::ClientScan => scan::scan(context, call),
+        Method::ClientExecService => exec::exec(context, call),
+        Method::ClientExecRegionServerService => exec::exec_region_server(call),
         method => Err(Fault::unknown_method(method)),
     };
     result.unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)))

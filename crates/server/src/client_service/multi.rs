@@ -44,8 +44,10 @@ struct Out {
 /// A region being worked on.
 struct Current {
     target: Target,
-    /// The next action.
-    action: usize,
+    /// The actions that are left.
+    actions: std::vec::IntoIter<pb::Action>,
+    /// The one that had to wait.
+    again: Option<pb::Action>,
     /// An operation that has been read from the request but not applied.
     pending: Option<RowOp>,
     /// Puts and deletes that are gathered, with the indexes of their actions.
@@ -117,7 +119,7 @@ impl Run {
         let mut current = match self.current.take() {
             Some(current) => current,
             None => match region::find(&self.context, &self.call.peer, &self.region_action().region) {
-                Ok(target) => Current::new(target),
+                Ok(target) => Current::new(target, std::mem::take(&mut self.request.region_action[self.at].action)),
                 Err(fault) => return Ok(self.refuse_region(&fault)),
             },
         };
@@ -130,16 +132,15 @@ impl Run {
     }
 
     fn work(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
-        while current.action < self.region_action().action.len() {
-            let action = self.region_action().action[current.action].clone();
+        while let Some(action) = current.again.take().or_else(|| current.actions.next()) {
             if self.is_full() {
                 self.skip(&action);
                 let text = format!("Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by itself", self.out.bytes);
                 current.refuse(action.index(), &Fault::new(ExceptionKind::MultiActionResultTooLarge, text));
-            } else {
-                self.action(current, &action, tier)?;
+            } else if self.action(current, &action, tier).is_err() {
+                current.again = Some(action);
+                return Err(MustWait);
             }
-            current.action += 1;
         }
         self.write(current, tier)
     }
@@ -346,8 +347,8 @@ impl Out {
 }
 
 impl Current {
-    fn new(target: Target) -> Self {
-        Self { target, action: 0, pending: None, writes: Vec::new(), indexes: Vec::new(), result: pb::RegionActionResult::default() }
+    fn new(target: Target, actions: Vec<pb::Action>) -> Self {
+        Self { target, actions: actions.into_iter(), again: None, pending: None, writes: Vec::new(), indexes: Vec::new(), result: pb::RegionActionResult::default() }
     }
 
     fn region_to_write(&self, call: &Call) -> Result<Arc<Region>, Fault> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use halite_engine::Region;
 use halite_types::schema::META_ENCODED_NAME;
+use halite_types::{Error, ErrorKind, RowOp};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;

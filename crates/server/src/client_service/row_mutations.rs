@@ -1,7 +1,7 @@
 //! Several mutations that are applied all or none: `RowMutations`, and mutations of several rows of a region.
 
 use halite_engine::Region;
-use halite_types::{ErrorKind, OpResult, Row, RowOp};
+use halite_types::{CheckAndMutate, OpResult, Row, RowOp};
 use halite_wire::convert;
 use halite_wire::proto as pb;
 
@@ -10,6 +10,7 @@ use super::mutate::{AppliedOne, apply_once};
 use super::region;
 use crate::call::{Fault, Peer};
 use crate::context::Context;
+use crate::nonces::Nonce;
 
 /// Applies all operations or none, if the condition holds where there is one.
 pub(super) fn apply(
@@ -25,7 +26,7 @@ pub(super) fn apply(
         return Ok(AppliedOne { result: nothing, ticket: halite_engine::CommitTicket::ready() });
     };
     if condition.is_none() && ops.iter().any(|op| *op.row() != row) {
-        return apply_rows(peer, region, ops);
+        return apply_rows(context, peer, region, &ops, &[], nonce);
     }
     let all: RowOp = convert::mutate::row_mutations(row, ops).into();
     let op = match condition {
@@ -35,11 +36,24 @@ pub(super) fn apply(
     apply_once(context, peer, region, op, nonce)
 }
 
-/// Puts and deletes of several rows as one.
-pub(super) fn apply_rows(peer: &Peer, region: &Region, ops: Vec<RowOp>) -> Result<AppliedOne, Fault> {
-    match region.apply_as_one(ops) {
-        Ok(ticket) => Ok(AppliedOne { result: OpResult { row: Row::default(), processed: true }, ticket }),
-        Err(error) if error.kind() == ErrorKind::NoSuchRegion => Err(region::not_serving(peer, &region.info().full_name())),
+/// Operations on several rows as one, if all conditions hold.
+pub(super) fn apply_rows(
+    context: &Context,
+    peer: &Peer,
+    region: &Region,
+    ops: &[RowOp],
+    conditions: &[CheckAndMutate],
+    nonce: (u64, u64),
+) -> Result<AppliedOne, Fault> {
+    let done = |processed, ticket| AppliedOne { result: OpResult { row: Row::default(), processed }, ticket };
+    let Nonce::First(first) = context.nonces.begin(nonce.0, nonce.1) else {
+        return Ok(done(true, region.applied_ticket()));
+    };
+    match region.apply_as_one(ops, conditions) {
+        Ok((processed, ticket)) => {
+            first.applied();
+            Ok(done(processed, ticket))
+        }
         Err(error) => Err(region::write_fault(peer, region, true, &error)),
     }
 }

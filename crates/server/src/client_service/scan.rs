@@ -42,8 +42,9 @@ struct Run {
     call: Arc<Call>,
     request: pb::ScanRequest,
     id: u64,
-    /// Whether this call opens the scanner.
+    /// Whether this call opens the scanner; if not, the table of scanners misses it until it is given back.
     opens: bool,
+    missing: Option<Missing>,
     scanner: Box<OpenScanner>,
     /// Rows that may still be returned, and rows that may still end.
     results_left: usize,
@@ -54,6 +55,18 @@ struct Run {
     began: Instant,
     figures: ScanFigures,
     rows: Vec<Row>,
+}
+
+/// A scanner that is away from the table. If the call comes to no end, for whatever reason, the scanner is closed.
+struct Missing {
+    context: Arc<Context>,
+    id: u64,
+}
+
+impl Drop for Missing {
+    fn drop(&mut self) {
+        self.context.scanners.close_one(self.id);
+    }
 }
 
 /// Answers a `Scan`.
@@ -169,6 +182,7 @@ impl Run {
             bytes_left: scanner.bytes_max.max(1),
             until: request.client_handles_heartbeats().then(|| began + time_limit(context, call)),
             figures: ScanFigures::new(scanner.scanner.trace(), call),
+            missing: (!opens).then(|| Missing { context: Arc::clone(context), id }),
             context: Arc::clone(context),
             call: Arc::clone(call),
             request,
@@ -198,9 +212,6 @@ impl Run {
         let batch = match self.scanner.scanner.next_rows(budget) {
             Ok(batch) => batch,
             Err(error) => {
-                if !self.opens {
-                    self.context.scanners.close_one(self.id);
-                }
                 let fault = match &self.scanner.region {
                     Some(region) => region::read_fault(&self.call.peer, region, &error),
                     None => Fault::from(&error),
@@ -234,6 +245,8 @@ impl Run {
             let kept = self.request.next_call_seq.map(|call| (call, reply.clone()));
             let (scanner, kept) = if closes { (None, kept.filter(|_| !self.request.close_scanner())) } else { (Some(self.scanner), kept) };
             scanners.give_back(self.id, scanner, kept);
+            // It is back, or has come to its end.
+            self.missing.map(std::mem::forget);
         }
         Ok::<_, Fault>(reply_of(reply, &self.call)).into()
     }
