@@ -2,11 +2,14 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use halite_engine::{Engine, MetaView};
+use halite_types::Result;
 
 use crate::call::Peer;
 use crate::config::Config;
+use crate::dispatch;
 use crate::identity::{Identity, host_for};
 use crate::lanes::Pool;
 use crate::master_service::Master;
@@ -34,6 +37,27 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// A server of this engine at these addresses, without sockets.
+    ///
+    /// # Errors
+    /// `Io` if the operating system gives no threads, or what the master read from the engine met.
+    pub(crate) fn new(engine: Arc<Engine>, config: Config, addresses: Addresses) -> Result<Self> {
+        let (reader_pool, admin_pool) = dispatch::start_pools(&config.limits)?;
+        Ok(Self {
+            cluster_id: engine.id(),
+            master: Master::new(&engine, &config)?,
+            addresses,
+            start_code: now_ms(),
+            metrics: Metrics::default(),
+            scanners: Scanners::new(&config.limits),
+            nonces: Nonces::new(config.limits.nonce_ms),
+            reader_pool,
+            admin_pool,
+            engine,
+            config,
+        })
+    }
+
     /// `hbase:meta` as this client is told it.
     pub(crate) fn meta(&self, peer: &Peer) -> MetaView {
         self.engine.meta(&peer.server)
@@ -48,4 +72,9 @@ impl Context {
             start_code: self.start_code,
         }
     }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

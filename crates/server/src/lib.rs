@@ -35,6 +35,8 @@ mod registry;
 mod scanners;
 mod server;
 mod shutdown;
+#[cfg(test)]
+mod testing;
 mod zookeeper;
 
 pub use config::{Advertise, Config, Limits};

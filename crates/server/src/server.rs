@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use halite_engine::Engine;
 use halite_types::{Error, Result};
@@ -11,12 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::context::Context;
-use crate::dispatch;
 use crate::listener;
-use crate::master_service::Master;
-use crate::metrics::Metrics;
-use crate::nonces::Nonces;
-use crate::scanners::Scanners;
 use crate::shutdown::{self, Shutdown, ShutdownSender};
 use crate::{http, zookeeper};
 
@@ -60,21 +54,7 @@ impl Server {
         config.check()?;
         let listeners = Listeners::bind(&config).await?;
         let addresses = listeners.addresses()?;
-        let master = Master::new(&engine, &config)?;
-        let (reader_pool, admin_pool) = dispatch::start_pools(&config.limits)?;
-        let context = Arc::new(Context {
-            cluster_id: engine.id(),
-            addresses,
-            start_code: now_ms(),
-            metrics: Metrics::default(),
-            scanners: Scanners::new(&config.limits),
-            nonces: Nonces::new(config.limits.nonce_ms),
-            reader_pool,
-            admin_pool,
-            master,
-            engine,
-            config,
-        });
+        let context = Arc::new(Context::new(engine, config, addresses)?);
         let (sender, shutdown) = shutdown::channel();
         let tasks = listeners.serve(&context, &shutdown);
         Ok(Handle { context, shutdown: sender, tasks })
@@ -161,9 +141,4 @@ impl Listeners {
         }
         tasks
     }
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
