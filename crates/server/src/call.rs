@@ -22,8 +22,6 @@ pub(crate) struct Peer {
     pub(crate) connection: u64,
     /// The client's address.
     pub(crate) address: SocketAddr,
-    /// The address the client has connected to.
-    pub(crate) local: SocketAddr,
     /// The user the calls are made for; empty if the client did not say.
     pub(crate) user: String,
     /// What cell blocks look like; `None` if the client wants cells inside messages.
@@ -66,11 +64,6 @@ impl Call {
     /// The cells behind the message; none if there is no cell block.
     pub(crate) fn cells(&self) -> Result<Cells, Fault> {
         self.request.cells(self.peer.format, &self.limits).map_err(Fault::from)
-    }
-
-    /// How urgent the client says it is; 0 for ordinary calls.
-    pub(crate) fn priority(&self) -> u32 {
-        self.request.header.priority()
     }
 
     /// When the client stops waiting.

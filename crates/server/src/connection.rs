@@ -31,6 +31,8 @@ use crate::shutdown::Shutdown;
 const OUTPUT_PAUSE_BYTES: usize = 4 << 20;
 /// Calls answered in a row before what they answered is sent.
 const BURST_CALLS: usize = 128;
+/// Room for the header of a frame that is too big.
+const TOO_BIG_READ_BYTES: usize = 1 << 10;
 /// How long, and for how many bytes, a client that was refused is listened to, so that it can read why.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 << 20;
@@ -138,7 +140,8 @@ impl<'a> Task<'a> {
         let mut tick = pin!(tokio::time::sleep(self.tick_period()));
         let mut stopping = false;
         let result = loop {
-            if let Err(error) = self.take_calls().and_then(|()| self.send()) {
+            self.take_calls();
+            if let Err(error) = self.send() {
                 break Err(error);
             }
             if self.ending && self.calls == 0 && self.output.is_empty() {
@@ -228,10 +231,10 @@ impl<'a> Task<'a> {
     }
 
     /// Takes whole frames from the input, as many as may be in hand, and makes room for the rest of the next.
-    fn take_calls(&mut self) -> io::Result<()> {
+    fn take_calls(&mut self) {
         for _ in 0..BURST_CALLS {
             if self.ending || !self.has_room() {
-                return Ok(());
+                return;
             }
             match rpc::next_frame(&mut self.input, &self.limits) {
                 Ok(Next::Frame(frame)) => {
@@ -242,23 +245,18 @@ impl<'a> Task<'a> {
                 Ok(Next::Ping) => {}
                 Ok(Next::Need(bytes)) => {
                     self.input.reserve(bytes);
-                    return Ok(());
+                    return;
                 }
-                Ok(Next::TooBig(length)) => match self.too_big(length) {
-                    Some(fault) => self.refuse(&fault),
-                    None => {
-                        self.input.reserve(1 << 10);
-                        return Ok(());
-                    }
-                },
+                Ok(Next::TooBig(length)) => {
+                    let Some(fault) = rpc::refuse_too_big(&self.input, length, &self.limits, &self.peer.header) else {
+                        self.input.reserve(TOO_BIG_READ_BYTES);
+                        return;
+                    };
+                    self.refuse(&fault);
+                }
                 Err(fault) => self.refuse(&fault),
             }
         }
-        Ok(())
-    }
-
-    fn too_big(&self, length: usize) -> Option<PeerFault> {
-        rpc::refuse_too_big(&self.input, length, &self.limits, &self.peer.header)
     }
 
     fn call(&mut self, frame: &bytes::Bytes) -> Result<(), PeerFault> {
@@ -275,7 +273,7 @@ impl<'a> Task<'a> {
         });
         self.calls += 1;
         self.call_bytes += call.bytes;
-        if let Some(answer) = dispatch::dispatch(self.context, call, &self.answers) {
+        if let Some(answer) = dispatch::dispatch(self.context, &call, &self.answers) {
             self.answered(answer);
         }
         Ok(())
@@ -371,4 +369,3 @@ async fn durable(undurable: &mut VecDeque<Answer>) -> StoreResult<()> {
     })
     .await
 }
-

@@ -85,14 +85,14 @@ pub(crate) struct Answer {
 pub(crate) type Answers = UnboundedSender<Answer>;
 
 /// Answers a call now or gives it to a lane, which answers through `answers`.
-pub(crate) fn dispatch(context: &Arc<Context>, call: Arc<Call>, answers: &Answers) -> Option<Answer> {
+pub(crate) fn dispatch(context: &Arc<Context>, call: &Arc<Call>, answers: &Answers) -> Option<Answer> {
     match lane(call.method, call.bytes) {
-        Lane::Inline => match attempt(context, &call, Lane::Inline) {
-            Step::Done(outcome) => Some(encode(&call, outcome)),
+        Lane::Inline => match attempt(context, call, Lane::Inline) {
+            Step::Done(outcome) => Some(encode(call, outcome)),
             Step::Later(work) => queue(context, Lane::Readers, call, answers, work),
         },
         lane => {
-            let (shared, again) = (Arc::clone(context), Arc::clone(&call));
+            let (shared, again) = (Arc::clone(context), Arc::clone(call));
             queue(context, lane, call, answers, Box::new(move || attempt(&shared, &again, lane)))
         }
     }
@@ -108,7 +108,7 @@ fn attempt(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step {
 }
 
 /// Gives work to a lane; the answer if the lane is full.
-fn queue(context: &Arc<Context>, lane: Lane, call: Arc<Call>, answers: &Answers, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Answer> {
+fn queue(context: &Arc<Context>, lane: Lane, call: &Arc<Call>, answers: &Answers, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Answer> {
     let pool = match lane {
         Lane::Admin => &context.admin_pool,
         Lane::Inline | Lane::Readers => &context.reader_pool,
@@ -116,14 +116,14 @@ fn queue(context: &Arc<Context>, lane: Lane, call: Arc<Call>, answers: &Answers,
     let bytes = call.bytes as u64;
     let is_over = context.metrics.queue_bytes.get() + bytes > context.config.limits.queue_bytes_max as u64;
     context.metrics.queue_bytes.add(bytes);
-    let queued = Queued { context: Arc::clone(context), call: Arc::clone(&call), answers: answers.clone(), since: Instant::now() };
+    let queued = Queued { context: Arc::clone(context), call: Arc::clone(call), answers: answers.clone(), since: Instant::now() };
     if !is_over && pool.submit(Box::new(move || queued.run(work))).is_ok() {
         return None;
     }
     context.metrics.queue_bytes.subtract(bytes);
     context.metrics.calls_refused.add(1);
     let text = format!("Call queue is full on {}, too many items queued; come again later", call.peer.identity.region_server_text());
-    Some(encode(&call, Outcome::Now(Err(Fault::new(ExceptionKind::CallQueueTooBig, text)))))
+    Some(encode(call, Outcome::Now(Err(Fault::new(ExceptionKind::CallQueueTooBig, text)))))
 }
 
 /// A call that waits for a thread.

@@ -136,7 +136,6 @@ fn peer(stream: &TcpStream, port: Port, context: &Context, header: Connection) -
     Ok(Peer {
         connection: NUMBER.fetch_add(1, Ordering::Relaxed),
         address: stream.peer_addr()?,
-        local,
         user: header.user.clone().unwrap_or_default(),
         format: header.format,
         version: header.version,

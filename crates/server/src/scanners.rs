@@ -76,7 +76,7 @@ pub(crate) enum Found {
     /// The scanner, to be given back.
     Scanner(Box<OpenScanner>),
     /// What the same call was answered before.
-    Again(KeptReply),
+    Again(Box<KeptReply>),
     /// Another number was expected: this one.
     OutOfOrder(u64),
     /// Another call is using it.
@@ -131,11 +131,11 @@ impl Scanners {
         self.lock().by_connection.get(&connection).is_some_and(|count| *count >= self.connection_max)
     }
 
-    /// Puts a new scanner under a lease. If a call is using it, that call gives it back.
-    pub(crate) fn open(&self, id: u64, connection: u64, scanner: Option<Box<OpenScanner>>) {
+    /// Puts a new scanner under a lease.
+    pub(crate) fn open(&self, id: u64, connection: u64, scanner: Box<OpenScanner>) {
         let mut table = self.lock();
         *table.by_connection.entry(connection).or_default() += 1;
-        let state = scanner.map_or(State::Busy, State::Idle);
+        let state = State::Idle(scanner);
         table.entries.insert(id, Entry { connection, expires: Instant::now() + self.lease, state, next_call: 0, kept: None });
     }
 
@@ -149,7 +149,7 @@ impl Scanners {
             && !matches!(entry.state, State::Busy)
         {
             entry.expires = Instant::now() + lease;
-            return Found::Again(kept.reply.clone());
+            return Found::Again(Box::new(kept.reply.clone()));
         }
         match std::mem::replace(&mut entry.state, State::Busy) {
             State::Idle(scanner) if call.is_none_or(|call| call == entry.next_call) => {

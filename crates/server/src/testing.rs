@@ -13,12 +13,10 @@ use crate::context::Context;
 
 /// A client of this version that has connected to a service.
 pub(crate) fn peer(context: &Context, service: Service, version: Option<(u32, u32)>) -> Peer {
-    let local = context.addresses.master;
-    let identity = context.identity(local);
+    let identity = context.identity(context.addresses.master);
     Peer {
         connection: 1,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000)),
-        local,
         user: "tester".to_owned(),
         format: None,
         version,

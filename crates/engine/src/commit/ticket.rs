@@ -37,7 +37,6 @@ impl CommitTicket {
     }
 
     /// Whichever of the two is fulfilled later.
-    #[must_use]
     pub fn later(self, other: Self) -> Self {
         match (self.pending, other.pending) {
             (Some(a), Some(b)) => {

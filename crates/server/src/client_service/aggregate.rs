@@ -92,7 +92,10 @@ impl Aggregate {
         let figures = &self.figures;
         let number = |number: i64| Bytes::from(pb::LongMsg { long_msg: number }.encode_to_vec());
         let rows = Bytes::copy_from_slice(&figures.rows.to_be_bytes());
-        let parts = |first: Vec<i64>, second: Option<Bytes>| pb::AggregateResponse { first_part: first.into_iter().map(number).collect(), second_part: second };
+        let parts = |first: Vec<i64>, second: Option<Bytes>| pb::AggregateResponse {
+            first_part: first.into_iter().map(number).collect(),
+            second_part: second,
+        };
         match (self.method, figures.sum) {
             (Method::AggregateGetMax | Method::AggregateGetMin, _) => parts(figures.best.into_iter().collect(), None),
             (Method::AggregateGetRowNum, _) => pb::AggregateResponse { first_part: vec![rows], second_part: None },

@@ -21,7 +21,8 @@ fn from_proto(condition: &pb::Condition) -> Result<Condition, Fault> {
     if let Some(filter) = &condition.filter {
         return Ok(Condition::Filter(convert::filter::from_proto(filter)?));
     }
-    let comparator = condition.comparator.as_ref().ok_or_else(|| Fault::do_not_retry("a condition has neither a filter nor a comparator; give one"))?;
+    let comparator =
+        condition.comparator.as_ref().ok_or_else(|| Fault::do_not_retry("a condition has neither a filter nor a comparator; give one"))?;
     let (family, qualifier) = (condition.family.clone().unwrap_or_default(), condition.qualifier.clone().unwrap_or_default());
     let op = compare_op(condition.compare_type());
     Ok(match convert::comparator::from_proto(comparator)? {

@@ -35,16 +35,14 @@ pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Resul
     let query = Query::new(&request.get)?;
     let target = region::find(context, &call.peer, &request.region)?;
     let tier = if lane == Lane::Inline { Tier::Memory } else { Tier::Disk };
-    match query.run(context, &call.peer, &target, tier)? {
-        Some(found) => Ok(reply(&call.peer, found)),
-        None => {
-            let (context, call) = (Arc::clone(context), Arc::clone(call));
-            Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk) {
-                Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default()))),
-                Err(fault) => Err::<Reply, _>(fault).into(),
-            })))
-        }
+    if let Some(found) = query.run(context, &call.peer, &target, tier)? {
+        return Ok(reply(&call.peer, found));
     }
+    let (context, call) = (Arc::clone(context), Arc::clone(call));
+    Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk) {
+        Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default()))),
+        Err(fault) => Err::<Reply, _>(fault).into(),
+    })))
 }
 
 impl Query {
@@ -60,7 +58,9 @@ impl Query {
     pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, tier: Tier) -> Result<Option<Found>, Fault> {
         let result = match target {
             Target::Region(region) => self.run_on(region, tier),
-            Target::Meta => context.meta(peer).get(&self.get).map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row) }),
+            Target::Meta => {
+                context.meta(peer).get(&self.get).map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row) })
+            }
         };
         match (result, target) {
             (Ok(found), _) => Ok(Some(found)),

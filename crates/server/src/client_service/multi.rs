@@ -348,7 +348,15 @@ impl Out {
 
 impl Current {
     fn new(target: Target, actions: Vec<pb::Action>) -> Self {
-        Self { target, actions: actions.into_iter(), again: None, pending: None, writes: Vec::new(), indexes: Vec::new(), result: pb::RegionActionResult::default() }
+        Self {
+            target,
+            actions: actions.into_iter(),
+            again: None,
+            pending: None,
+            writes: Vec::new(),
+            indexes: Vec::new(),
+            result: pb::RegionActionResult::default(),
+        }
     }
 
     fn region_to_write(&self, call: &Call) -> Result<Arc<Region>, Fault> {
@@ -373,7 +381,11 @@ impl Current {
         match super::exec::serve(context, &call.peer, &self.target, service_call) {
             Ok(value) => {
                 let service_result = Some(pb::CoprocessorServiceResult { value: Some(value) });
-                self.result.result_or_exception.push(pb::ResultOrException { index: Some(index), service_result, ..pb::ResultOrException::default() });
+                self.result.result_or_exception.push(pb::ResultOrException {
+                    index: Some(index),
+                    service_result,
+                    ..pb::ResultOrException::default()
+                });
             }
             Err(fault) => self.refuse(index, &fault),
         }

@@ -41,7 +41,9 @@ pub(super) fn find_to_write(context: &Context, peer: &Peer, specifier: &pb::Regi
 pub(super) fn to_write(target: &Target, peer: &Peer) -> Result<Arc<Region>, Fault> {
     match target {
         Target::Region(region) => admit(region, peer).map(|()| Arc::clone(region)),
-        Target::Meta => Err(Fault::do_not_retry("hbase:meta is computed from the tables there are and cannot be written; create, alter or drop tables")),
+        Target::Meta => {
+            Err(Fault::do_not_retry("hbase:meta is computed from the tables there are and cannot be written; create, alter or drop tables"))
+        }
     }
 }
 
@@ -49,7 +51,10 @@ pub(super) fn to_write(target: &Target, peer: &Peer) -> Result<Arc<Region>, Faul
 fn admit(region: &Region, peer: &Peer) -> Result<(), Fault> {
     region.try_admit().map_err(|error| {
         let server = peer.identity.region_server_text();
-        Fault::new(ExceptionKind::RegionTooBusy, format!("Over memstore limit, regionName={}, server={server}: {error}", region.info().display_name()))
+        Fault::new(
+            ExceptionKind::RegionTooBusy,
+            format!("Over memstore limit, regionName={}, server={server}: {error}", region.info().display_name()),
+        )
     })
 }
 

@@ -6,16 +6,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use halite_engine::scan::{ReadAt, RegionScanner, ScanBudget, StopReason};
 use halite_engine::Region;
+use halite_engine::scan::{ReadAt, RegionScanner, ScanBudget, StopReason};
 use halite_types::{Cells, Row, Tier};
 use halite_wire::convert;
 use halite_wire::convert::scan::ScanQuery;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::scan_metrics::ScanFigures;
 use super::region::{self, Target};
+use super::scan_metrics::ScanFigures;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::Step;
@@ -61,11 +61,14 @@ struct Run {
 struct Missing {
     context: Arc<Context>,
     id: u64,
+    is_back: bool,
 }
 
 impl Drop for Missing {
     fn drop(&mut self) {
-        self.context.scanners.close_one(self.id);
+        if !self.is_back {
+            self.context.scanners.close_one(self.id);
+        }
     }
 }
 
@@ -121,7 +124,8 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest) -> R
     let query = convert::scan::from_proto(scan)?;
     let (region, scanner) = match region::find(context, &call.peer, specifier)? {
         Target::Region(region) => {
-            let scanner = region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
+            let scanner =
+                region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
             (Some(region), scanner)
         }
         Target::Meta => (None, context.meta(&call.peer).scan(&query.scan)?),
@@ -152,7 +156,7 @@ fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: 
             }
             Ok(Run::new(context, call, request, id, scanner, false).slice())
         }
-        Found::Again(kept) => Ok(Ok::<_, Fault>(reply_of(kept, call)).into()),
+        Found::Again(kept) => Ok(Ok::<_, Fault>(reply_of(*kept, call)).into()),
         Found::OutOfOrder(expected) => {
             let got = request.next_call_seq();
             let text = format!("Expected nextCallSeq: {expected} But the nextCallSeq got from client: {got}; scanner {id}");
@@ -182,7 +186,7 @@ impl Run {
             bytes_left: scanner.bytes_max.max(1),
             until: request.client_handles_heartbeats().then(|| began + time_limit(context, call)),
             figures: ScanFigures::new(scanner.scanner.trace(), call),
-            missing: (!opens).then(|| Missing { context: Arc::clone(context), id }),
+            missing: (!opens).then(|| Missing { context: Arc::clone(context), id, is_back: false }),
             context: Arc::clone(context),
             call: Arc::clone(call),
             request,
@@ -230,7 +234,7 @@ impl Run {
     }
 
     /// The answer, and what becomes of the scanner.
-    fn finish(self, stopped: Option<StopReason>) -> Step {
+    fn finish(mut self, stopped: Option<StopReason>) -> Step {
         let at_end = stopped.is_some_and(StopReason::is_end);
         // Only a filter that lets nothing pass any more ends a scan as a whole, and only without rows: with rows the client
         // goes on to the next region, where the filter begins afresh.
@@ -238,15 +242,14 @@ impl Run {
         let closes = at_end || is_over || self.request.close_scanner();
         let (message, cells) = self.response(stopped, at_end, is_over);
         let reply = KeptReply { message, cells };
-        let (scanners, connection) = (&self.context.scanners, self.call.peer.connection);
-        if self.opens && !closes {
-            scanners.open(self.id, connection, Some(self.scanner));
-        } else if !self.opens {
-            let kept = self.request.next_call_seq.map(|call| (call, reply.clone()));
-            let (scanner, kept) = if closes { (None, kept.filter(|_| !self.request.close_scanner())) } else { (Some(self.scanner), kept) };
-            scanners.give_back(self.id, scanner, kept);
-            // It is back, or has come to its end.
-            self.missing.map(std::mem::forget);
+        let scanners = &self.context.scanners;
+        if let Some(missing) = &mut self.missing {
+            // It goes back, or has come to its end.
+            missing.is_back = true;
+            let kept = self.request.next_call_seq.filter(|_| !self.request.close_scanner()).map(|call| (call, reply.clone()));
+            scanners.give_back(self.id, (!closes).then_some(self.scanner), kept);
+        } else if !closes {
+            scanners.open(self.id, self.call.peer.connection, self.scanner);
         }
         Ok::<_, Fault>(reply_of(reply, &self.call)).into()
     }

@@ -24,7 +24,8 @@ impl ScanFigures {
     /// What this call adds, and how long it took.
     pub(super) fn message(&self, trace: &ReadTrace, began: Instant) -> pb::ScanMetrics {
         let pair = |name: &str, value: i64| pb::NameInt64Pair { name: Some(name.to_string()), value: Some(value) };
-        let added = counts(trace).into_iter().zip(self.before).map(|((name, now), (_, before))| pair(name, signed(now.saturating_sub(before).into())));
+        let added =
+            counts(trace).into_iter().zip(self.before).map(|((name, now), (_, before))| pair(name, signed(now.saturating_sub(before).into())));
         let took = began.elapsed().as_millis();
         let times = [("RPC_SCAN_PROCESSING_TIME", took), ("RPC_SCAN_QUEUE_WAIT_TIME", self.queued_ms)];
         pb::ScanMetrics { metrics: added.chain(times.map(|(name, ms)| pair(name, signed(ms)))).collect() }

@@ -1,6 +1,6 @@
 //! A client that does one thing after the other, and shows what came back.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -9,9 +9,7 @@ use halite_types::{Cells, Row};
 use halite_wire::cellblock::{Compressor, Format};
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::proto as pb;
-use halite_wire::rpc::{
-    Answer, Auth, Limits, Next, RequestOptions, Response, decode_response, encode_connection, encode_request, next_frame,
-};
+use halite_wire::rpc::{Answer, Auth, Limits, Next, RequestOptions, Response, decode_response, encode_connection, encode_request, next_frame};
 use halite_wire::service::{Call, Service};
 
 /// What the connection header says.
@@ -48,7 +46,7 @@ impl Client {
     pub(crate) fn silent(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         Self { stream, input: BytesMut::new(), format: None, next_id: 1 }
     }
 
@@ -90,7 +88,7 @@ impl Client {
                 Next::Frame(frame) => return Some(decode_response(&frame).unwrap()),
                 Next::Ping | Next::TooBig(_) => panic!("a server sends neither"),
                 Next::Need(_) => {
-                    let mut bytes = [0; 64 << 10];
+                    let mut bytes = [0; 16 << 10];
                     match self.stream.read(&mut bytes).unwrap() {
                         0 => return None,
                         read => self.input.extend_from_slice(&bytes[..read]),
@@ -111,11 +109,32 @@ impl Client {
         id
     }
 
+    /// Sends a call without waiting for the answer, however long the server does not take it; false if the server has
+    /// closed the connection.
+    pub(crate) fn try_ask<C: Call>(&mut self, request: &C::Request) -> bool {
+        self.stream.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
+        let mut out = BytesMut::new();
+        encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
+        while !out.is_empty() {
+            match self.stream.write(&out) {
+                Ok(sent) => drop(out.split_to(sent)),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
     pub(crate) fn call<C: Call>(&mut self, request: &C::Request) -> Result<Told<C::Response>, Exception> {
         self.call_with::<C>(request, &[], RequestOptions::default())
     }
 
-    pub(crate) fn call_with<C: Call>(&mut self, request: &C::Request, cells: &[Cells], options: RequestOptions) -> Result<Told<C::Response>, Exception> {
+    pub(crate) fn call_with<C: Call>(
+        &mut self,
+        request: &C::Request,
+        cells: &[Cells],
+        options: RequestOptions,
+    ) -> Result<Told<C::Response>, Exception> {
         let id = self.ask::<C>(request, cells, options);
         let response = self.response().expect("an answer");
         assert_eq!(response.call_id, id);

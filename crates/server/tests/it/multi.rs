@@ -20,8 +20,8 @@ fn get(row: &str) -> pb::Action {
 }
 
 /// An action with its cells in the block.
-fn counted(op: RowOp, block: &mut Vec<Cells>) -> pb::Action {
-    let (mutation, cells) = to_counted(&op).unwrap();
+fn counted(op: impl Into<RowOp>, block: &mut Vec<Cells>) -> pb::Action {
+    let (mutation, cells) = to_counted(&op.into()).unwrap();
     block.push(cells);
     pb::Action { mutation: Some(mutation), ..Default::default() }
 }
@@ -83,7 +83,7 @@ fn regions_are_answered_in_their_order_and_actions_by_their_index() {
     let server = Server::start();
     server.put(&[("a", "1"), ("x", "9")]);
     let mut block = Vec::new();
-    let first = vec![counted(put("b", "2"), &mut block), get("a"), get("nobody"), inline(Delete::new("c")), counted(put("d", "4"), &mut block)];
+    let first = vec![counted(put("b", "2"), &mut block), get("a"), get("bb"), inline(Delete::new("c")), counted(put("d", "4"), &mut block)];
     let second = vec![get("x"), counted(put("y", "8"), &mut block)];
     for client in [&mut server.client(), &mut Client::connect(server.region_port(), Kind::Go)] {
         let regions = vec![on(&server, "a", numbered(1, first.clone())), on(&server, "x", numbered(6, second.clone()))];
@@ -109,7 +109,7 @@ fn a_part_that_fails_leaves_the_cells_of_the_others_where_they_belong() {
     let server = Server::start();
     let mut block = Vec::new();
     let gone = pb::RegionSpecifier { r#type: 1, value: "t,,1.0123456789abcdef0123456789abcdef.".into() };
-    let family = Put::new("a").add("nope", "q", "lost").into();
+    let family = Put::new("a").add("nope", "q", "lost");
     let first = vec![counted(put("a", "lost"), &mut block), counted(put("b", "lost"), &mut block)];
     let second = vec![counted(family, &mut block), counted(put("z", "elsewhere"), &mut block), counted(put("c", "3"), &mut block)];
     let third = vec![counted(put("x", "9"), &mut block)];
@@ -150,7 +150,7 @@ fn atomic_actions_are_all_done_or_none() {
     assert_eq!(server.value("a"), None);
 
     let mut block = Vec::new();
-    let bad = atomic(vec![counted(put("a", "half"), &mut block), counted(Put::new("a").add("nope", "q", "1").into(), &mut block)]);
+    let bad = atomic(vec![counted(put("a", "half"), &mut block), counted(Put::new("a").add("nope", "q", "1"), &mut block)]);
     let behind = on(&server, "b", vec![counted(put("b", "2"), &mut block)]);
     assert_eq!(show(&ask(&mut client, vec![bad, behind], &block)), [vec!["!NoSuchColumnFamily"], vec!["0="]]);
     assert_eq!((server.value("a"), server.value("b").as_deref()), (None, Some("2")));

@@ -3,7 +3,7 @@
 use halite_wire::cellblock::Format;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
-use halite_wire::rpc::Limits;
+use halite_wire::rpc::{Limits, RequestOptions};
 use halite_wire::service;
 
 use crate::client::{Client, Kind, bytes, kind_of, show_cells};
@@ -108,7 +108,7 @@ fn calls_in_one_burst_are_all_answered() {
     let server = Server::start();
     server.put(&[("a", "1"), ("b", "2")]);
     let mut client = server.client();
-    let ids: Vec<u32> = (0..300).map(|_| client.ask::<service::ClientGet>(&get(&server, "b"), &[], Default::default())).collect();
+    let ids: Vec<u32> = (0..300).map(|_| client.ask::<service::ClientGet>(&get(&server, "b"), &[], RequestOptions::default())).collect();
     let mut answered: Vec<u32> = Vec::new();
     for _ in &ids {
         let response = client.response().unwrap();

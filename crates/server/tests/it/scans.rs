@@ -82,8 +82,13 @@ fn a_scan_goes_on_call_by_call_and_is_closed() {
         let second = ask(&mut client, &next(id, 2, 0));
         assert_eq!((rows(&second), second.message.ttl, second.message.mvcc_read_point), (vec!["c=3".to_owned(), "d=4".to_owned()], None, None));
         let closed = ask(&mut client, &close(id));
-        let expected =
-            pb::ScanResponse { scanner_id: Some(id), more_results: Some(true), stale: Some(false), more_results_in_region: Some(true), ..Default::default() };
+        let expected = pb::ScanResponse {
+            scanner_id: Some(id),
+            more_results: Some(true),
+            stale: Some(false),
+            more_results_in_region: Some(true),
+            ..Default::default()
+        };
         assert_eq!(closed.message, expected);
         assert_eq!(kind_of(client.call::<service::ClientScan>(&next(id, 2, 1))), Some(ExceptionKind::UnknownScanner));
     }

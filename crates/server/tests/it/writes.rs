@@ -90,7 +90,8 @@ fn increments_and_appends_answer_with_the_new_values() {
     client.call::<service::ClientMutate>(&mutate(&server, append.clone())).unwrap();
     let told = client.call::<service::ClientMutate>(&mutate(&server, append.clone())).unwrap();
     assert_eq!(show_cells(&told.cells.unwrap()), ["b/f:q=xyxy"]);
-    let quiet = halite_types::Append { return_results: false, ..append };
+    let mut quiet = append;
+    quiet.return_results = false;
     let told = client.call::<service::ClientMutate>(&mutate(&server, quiet)).unwrap();
     assert_eq!((told.message.result.unwrap().associated_cell_count, told.cells), (Some(0), None));
 }
@@ -187,7 +188,11 @@ fn a_wrong_mutation_is_refused_by_the_class_hbase_has_for_it() {
     let too_few = pb::MutateRequest { mutation: pb::MutationProto { associated_cell_count: Some(2), ..mutation }, ..other_row };
     assert_eq!(kind_of(ask(too_few, &[cells])), Some(ExceptionKind::DoNotRetry));
 
-    let wide = pb::mutation_proto::column_value::QualifierValue { qualifier: Some(bytes("n")), value: Some(Bytes::from_static(b"12345")), ..Default::default() };
+    let wide = pb::mutation_proto::column_value::QualifierValue {
+        qualifier: Some(bytes("n")),
+        value: Some(Bytes::from_static(b"12345")),
+        ..Default::default()
+    };
     let mut amount = mutate(&server, increment("a", 1));
     amount.mutation.column_value[0].qualifier_value = vec![wide];
     let exception = ask(amount, &[]).unwrap_err();

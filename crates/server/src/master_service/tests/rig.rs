@@ -12,7 +12,6 @@ use halite_wire::proto as pb;
 use halite_wire::rpc::{Limits, Next, decode_response, next_frame};
 use halite_wire::service::{self, Service};
 use pb::get_procedure_result_response::State;
-use prost::Message;
 
 use crate::call::Peer;
 use crate::config::Config;
