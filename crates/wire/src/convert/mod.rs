@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`get`], [`scan`] | `Get`, `Scan` | `Get`, `Scan` |
 //! | [`mutate`] | `Put`, `Delete`, `Increment`, `Append` | `MutationProto`, with its cells inside or in the cell block |
+//! | [`condition`] | `CheckAndMutate` | `Condition` |
 //! | [`filter`], [`comparator`] | `Filter`, `Comparator` | the messages named after HBase's classes |
 //! | [`result`] | `Row` | `Result`, `ScanResponse` |
 //! | [`region`], [`server`] | `RegionInfo`, [`server::ServerName`] | `RegionInfo`, `RegionSpecifier`, `ServerName` |
@@ -16,6 +17,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod comparator;
+pub mod condition;
 pub mod filter;
 pub mod get;
 pub mod mutate;

@@ -4,13 +4,13 @@
 //! region name     table,start,id.encoded.        the encoded name is the MD5 of what stands before it, in hex
 //! of hbase:meta   hbase:meta,,1                  encoded 1588230740
 //! ```
+//! In meta and in ZooKeeper the message stands behind a magic word ([`pb::magic::with_magic`]).
 
 use bytes::Bytes;
 use halite_types::key::print_bytes;
 use halite_types::schema::{META_ENCODED_NAME, SYSTEM_NAMESPACE};
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableName};
 use md5::{Digest, Md5};
-use prost::Message;
 
 use super::schema;
 use crate::exception::{Exception, ExceptionKind};
@@ -18,8 +18,6 @@ use crate::proto as pb;
 use pb::region_specifier::RegionSpecifierType;
 
 const META_NAME: &[u8] = b"hbase:meta,,1";
-/// The bytes before a message in a cell of meta.
-const PBUF: &[u8] = b"PBUF";
 
 /// The one region of `hbase:meta`.
 pub fn meta() -> RegionInfo {
@@ -54,20 +52,6 @@ pub fn from_proto(proto: &pb::RegionInfo) -> Result<RegionInfo> {
     let prefix = region.name_prefix();
     region.encoded_name = if prefix == META_NAME { META_ENCODED_NAME.to_string() } else { hex(&Md5::digest(&prefix)) };
     Ok(region)
-}
-
-/// What stands in `info:regioninfo` of meta.
-pub fn to_meta_value(region: &RegionInfo) -> Bytes {
-    Bytes::from([PBUF, &to_proto(region).encode_to_vec()].concat())
-}
-
-/// The region of a cell of meta, as its message.
-///
-/// # Errors
-/// `Corrupt` if it is not what [`to_meta_value`] writes.
-pub fn from_meta_value(value: &[u8]) -> Result<pb::RegionInfo> {
-    let message = value.strip_prefix(PBUF).ok_or_else(|| Error::corrupt("a region in meta does not begin with PBUF"))?;
-    pb::RegionInfo::decode(message).map_err(|error| Error::corrupt(format!("a region in meta cannot be read: {error}")))
 }
 
 /// Names a region to a server: Java asks by the whole name.
@@ -119,11 +103,10 @@ mod tests {
 
     #[test]
     fn a_region_in_meta_has_the_bytes_hbase_writes() {
-        let bytes = "50425546 08d2b7dcdd9f34 120d0a0764656661756c7412027431 1a0162 220163 2800 3000 3800";
-        let bytes = crate::convert::tests::hex(bytes);
-        let read = from_proto(&from_meta_value(&bytes).unwrap()).unwrap();
-        assert_eq!((read.region_id, &read.start[..], &read.end[..]), (1_795_224_443_858, &b"b"[..], &b"c"[..]));
-        assert_eq!(to_meta_value(&read), bytes);
+        let bytes = crate::convert::tests::hex("50425546 08d2b7dcdd9f34 120d0a0764656661756c7412027431 1a0162 220163 2800 3000 3800");
+        let read = from_proto(&pb::magic::from_magic(bytes.clone()).unwrap()).unwrap();
+        assert_eq!((read.display_name().as_str(), &read.end[..]), ("t1,b,1795224443858.33b36c58f0da118f6c22fc0c24d60bf4.", &b"c"[..]));
+        assert_eq!(pb::magic::with_magic(&to_proto(&read)), bytes);
     }
 
     #[test]
@@ -163,7 +146,6 @@ mod tests {
         fn arbitrary_names_never_panic(value in prop::collection::vec(any::<u8>(), 0..60), kind in any::<i32>()) {
             let _ = encoded_name(&pb::RegionSpecifier { r#type: kind, value: value.clone().into() });
             let _ = encoded_name(&pb::RegionSpecifier { r#type: 1, value: value.clone().into() });
-            let _ = from_meta_value(&value).map(|region| from_proto(&region));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use bytes::Bytes;
 use halite_types::{BitOp, Comparator, CompareOp, ErrorKind, Filter, FuzzyKey, RegexString, RowRange};
 use proptest::prelude::*;
 use prost::Message;
@@ -17,25 +18,30 @@ fn binary(value: &str) -> Comparator {
     Comparator::Binary(bytes(value))
 }
 
-/// The comparators with the bytes that `hbase-client` 2.6.4 writes for them.
-fn comparators() -> Vec<(Comparator, &'static str, &'static str)> {
-    vec![
-        (binary("ab"), "BinaryComparator", "0a040a026162"),
-        (Comparator::BinaryPrefix(bytes("ab")), "BinaryPrefixComparator", "0a040a026162"),
-        (Comparator::Bit(BitOp::And, bytes("\x01")), "BitComparator", "0a030a01011001"),
-        (Comparator::Null, "NullComparator", ""),
-        (Comparator::Regex(RegexString::new("a.*b")), "RegexStringComparator", "0a04612e2a6210201a055554462d3822044a415641"),
-        (Comparator::Substring("abc".into()), "SubstringComparator", "0a03616263"),
-        (Comparator::Long(5), "LongComparator", "0a0a0a080000000000000005"),
-        (Comparator::BigDecimal(hex("000000010f")), "BigDecimalComparator", "0a070a05000000010f"),
-        (Comparator::BinaryComponent { value: bytes("x"), offset: 2 }, "BinaryComponentComparator", "0a01781002"),
-    ]
+/// What `hbase-client` 2.6.4 writes, in the order of [`comparators`] and [`filters`].
+const WRITTEN: &str = include_str!("../../../testdata/serialized_filters.txt");
+
+/// The lines of [`WRITTEN`] as class and bytes.
+fn written() -> impl Iterator<Item = (String, Bytes)> {
+    let line = |line: &str| {
+        let words: Vec<_> = line.split(' ').take(2).collect();
+        (format!("{PACKAGE}{}", words[0]), if words[1] == "-" { Bytes::new() } else { hex(words[1]) })
+    };
+    WRITTEN.lines().filter(|line| !line.starts_with('#')).map(line)
 }
 
-/// The bytes of a filter that compares with `= BinaryComparator value`, behind the part that differs.
-fn binary_hex(value: &str) -> String {
-    let class = "0a2f6f72672e6170616368652e6861646f6f702e68626173652e66696c7465722e42696e617279436f6d70617261746f72";
-    format!("38{class}12050a030a01{value}")
+fn comparators() -> Vec<Comparator> {
+    vec![
+        binary("ab"),
+        Comparator::BinaryPrefix(bytes("ab")),
+        Comparator::Bit(BitOp::And, bytes("\x01")),
+        Comparator::Null,
+        Comparator::Regex(RegexString::new("a.*b")),
+        Comparator::Substring("abc".into()),
+        Comparator::Long(5),
+        Comparator::BigDecimal(hex("000000010f")),
+        Comparator::BinaryComponent { value: bytes("x"), offset: 2 },
+    ]
 }
 
 fn single_column_value(filter_if_missing: bool, exclude: bool) -> Filter {
@@ -43,73 +49,60 @@ fn single_column_value(filter_if_missing: bool, exclude: bool) -> Filter {
     Filter::SingleColumnValue { family: bytes("f"), qualifier: bytes("q"), op, comparator, filter_if_missing, latest_version_only, exclude }
 }
 
-/// The filters with the bytes that `hbase-client` 2.6.4 writes for them.
-fn filters() -> Vec<(Filter, &'static str, String)> {
+fn filters() -> Vec<Filter> {
     let range = |start: &str, end: Bound<&str>| RowRange { start: Bound::Included(bytes(start)), end: end.map(bytes) };
-    let column_range = Filter::ColumnRange { min: Some(bytes("a")), min_inclusive: true, max: Some(bytes("c")), max_inclusive: false };
     let (family, qualifier) = (bytes("f"), bytes("q"));
-    let column_value = Filter::ColumnValue { family: family.clone(), qualifier: qualifier.clone(), op: CompareOp::Equal, comparator: binary("v") };
-    let dependent = Filter::DependentColumn { family, qualifier, drop_column: true, check: None };
-    let prefix = "0a2b6f72672e6170616368652e6861646f6f702e68626173652e66696c7465722e50726566697846696c74657212030a0172";
-    let key_only = "0a2c6f72672e6170616368652e6861646f6f702e68626173652e66696c7465722e4b65794f6e6c7946696c74657212020800";
-    let value = "0a2a6f72672e6170616368652e6861646f6f702e68626173652e66696c7465722e56616c756546696c746572";
+    let prefix = || Filter::Prefix(bytes("r"));
     vec![
-        (Filter::Prefix(bytes("r")), "PrefixFilter", "0a0172".into()),
-        (Filter::Page(10), "PageFilter", "080a".into()),
-        (Filter::Row(CompareOp::Equal, binary("r")), "RowFilter", format!("0a3c080212{}", binary_hex("72"))),
-        (Filter::Value(CompareOp::Greater, binary("v")), "ValueFilter", format!("0a3c080512{}", binary_hex("76"))),
-        (Filter::Qualifier(CompareOp::Equal, binary("q")), "QualifierFilter", format!("0a3c080212{}", binary_hex("71"))),
-        (Filter::Family(CompareOp::Equal, binary("f")), "FamilyFilter", format!("0a3c080212{}", binary_hex("66"))),
-        (single_column_value(false, false), "SingleColumnValueFilter", format!("0a0166120171180222{}28003001", binary_hex("76"))),
-        (single_column_value(true, false), "SingleColumnValueFilter", format!("0a0166120171180222{}28013000", binary_hex("76"))),
-        (single_column_value(false, true), "SingleColumnValueExcludeFilter", format!("0a460a0166120171180222{}28003001", binary_hex("76"))),
-        (column_value, "ColumnValueFilter", format!("0a0166120171180222{}", binary_hex("76"))),
-        (Filter::All(vec![Filter::Prefix(bytes("r")), Filter::KeyOnly(false)]), "FilterList", format!("08011232{prefix}1232{key_only}")),
-        (Filter::One(vec![Filter::Prefix(bytes("r"))]), "FilterList", format!("08021232{prefix}")),
-        (Filter::FirstKeyOnly, "FirstKeyOnlyFilter", String::new()),
-        (Filter::KeyOnly(true), "KeyOnlyFilter", "0801".into()),
-        (Filter::ColumnPrefix(bytes("q")), "ColumnPrefixFilter", "0a0171".into()),
-        (Filter::MultipleColumnPrefix(vec![bytes("a"), bytes("b")]), "MultipleColumnPrefixFilter", "0a01610a0162".into()),
-        (column_range, "ColumnRangeFilter", "0a016110011a01632000".into()),
-        (Filter::ColumnPagination { limit: 2, offset: 1, column_offset: None }, "ColumnPaginationFilter", "08021001".into()),
-        (Filter::ColumnPagination { limit: 2, offset: 0, column_offset: Some(bytes("q")) }, "ColumnPaginationFilter", "08021a0171".into()),
-        (Filter::ColumnCountGet(3), "ColumnCountGetFilter", "0803".into()),
-        (Filter::InclusiveStop(bytes("r9")), "InclusiveStopFilter", "0a027239".into()),
-        (Filter::Timestamps { timestamps: vec![5, 300], can_hint: false }, "TimestampsFilter", "0a0305ac021000".into()),
-        (Filter::FuzzyRow(vec![FuzzyKey { key: bytes("r?9"), mask: hex("000100") }]), "FuzzyRowFilter", "0a0a0a03723f3912030001001001".into()),
-        (
-            Filter::MultiRowRange(vec![range("a", Bound::Excluded("c")), range("x", Bound::Unbounded)]),
-            "MultiRowRangeFilter",
-            "0a0a0a016110011a016320000a090a017810011a002000".into(),
-        ),
-        (Filter::RandomRow(0.5), "RandomRowFilter", "0d0000003f".into()),
-        (
-            Filter::Skip(Box::new(Filter::Value(CompareOp::NotEqual, binary("v")))),
-            "SkipFilter",
-            format!("0a6c{value}123e0a3c080312{}", binary_hex("76")),
-        ),
-        (Filter::WhileMatch(Box::new(Filter::Prefix(bytes("r")))), "WhileMatchFilter", format!("0a32{prefix}")),
-        (dependent, "DependentColumnFilter", "0a0208061201661a01712001".into()),
-        (Filter::FirstKeyValueMatchingQualifiers(vec![bytes("q1"), bytes("q2")]), "FirstKeyValueMatchingQualifiersFilter", "0a0271310a027132".into()),
-        (Filter::FilterAll, "FilterAllFilter", String::new()),
+        prefix(),
+        Filter::Page(10),
+        Filter::Row(CompareOp::Equal, binary("r")),
+        Filter::Value(CompareOp::Greater, binary("v")),
+        Filter::Qualifier(CompareOp::Equal, binary("q")),
+        Filter::Family(CompareOp::Equal, binary("f")),
+        single_column_value(false, false),
+        single_column_value(true, false),
+        single_column_value(false, true),
+        Filter::ColumnValue { family: family.clone(), qualifier: qualifier.clone(), op: CompareOp::Equal, comparator: binary("v") },
+        Filter::All(vec![prefix(), Filter::KeyOnly(false)]),
+        Filter::One(vec![prefix()]),
+        Filter::FirstKeyOnly,
+        Filter::KeyOnly(true),
+        Filter::ColumnPrefix(bytes("q")),
+        Filter::MultipleColumnPrefix(vec![bytes("a"), bytes("b")]),
+        Filter::ColumnRange { min: Some(bytes("a")), min_inclusive: true, max: Some(bytes("c")), max_inclusive: false },
+        Filter::ColumnPagination { limit: 2, offset: 1, column_offset: None },
+        Filter::ColumnPagination { limit: 2, offset: 0, column_offset: Some(bytes("q")) },
+        Filter::ColumnCountGet(3),
+        Filter::InclusiveStop(bytes("r9")),
+        Filter::Timestamps { timestamps: vec![5, 300], can_hint: false },
+        Filter::FuzzyRow(vec![FuzzyKey { key: bytes("r?9"), mask: hex("000100") }]),
+        Filter::MultiRowRange(vec![range("a", Bound::Excluded("c")), range("x", Bound::Unbounded)]),
+        Filter::RandomRow(0.5),
+        Filter::Skip(Box::new(Filter::Value(CompareOp::NotEqual, binary("v")))),
+        Filter::WhileMatch(Box::new(prefix())),
+        Filter::DependentColumn { family, qualifier, drop_column: true, check: None },
+        Filter::FirstKeyValueMatchingQualifiers(vec![bytes("q1"), bytes("q2")]),
     ]
 }
 
 #[test]
 fn comparators_are_written_and_read_as_hbase_writes_them() {
-    for (wanted, class, bytes) in comparators() {
-        let proto = pb::Comparator { name: format!("{PACKAGE}{class}"), serialized_comparator: Some(hex(bytes)) };
-        assert_eq!(comparator::to_proto(&wanted).unwrap(), proto, "{class}");
-        assert_eq!(comparator::from_proto(&proto).unwrap(), wanted, "{class}");
+    for (wanted, (name, bytes)) in comparators().into_iter().zip(written()) {
+        let proto = pb::Comparator { name, serialized_comparator: Some(bytes) };
+        assert_eq!(comparator::to_proto(&wanted).unwrap(), proto);
+        assert_eq!(comparator::from_proto(&proto).unwrap(), wanted);
     }
 }
 
 #[test]
 fn filters_are_written_and_read_as_hbase_writes_them() {
-    for (wanted, class, bytes) in filters() {
-        let proto = pb::Filter { name: format!("{PACKAGE}{class}"), serialized_filter: Some(hex(&bytes)) };
-        assert_eq!(filter::to_proto(&wanted).unwrap(), proto, "{class}");
-        assert_eq!(filter::from_proto(&proto).unwrap(), wanted, "{class}");
+    let comparators = comparators().len();
+    assert_eq!(comparators + filters().len(), written().count());
+    for (wanted, (name, bytes)) in filters().into_iter().zip(written().skip(comparators)) {
+        let proto = pb::Filter { name, serialized_filter: Some(bytes) };
+        assert_eq!(filter::to_proto(&wanted).unwrap(), proto);
+        assert_eq!(filter::from_proto(&proto).unwrap(), wanted);
     }
 }
 

@@ -5,7 +5,7 @@ use halite_types::Cells;
 use proptest::prelude::*;
 use prost::Message;
 
-use super::super::{comparator, filter, get, mutate, region, result, scan, schema, server};
+use super::super::{comparator, condition, filter, get, mutate, region, result, scan, schema, server};
 use super::{puts, strategies};
 use crate::proto as pb;
 
@@ -21,6 +21,7 @@ fn convert_all(bytes: &[u8]) {
     let _ = pb::RegionInfo::decode(message()).map(|proto| region::from_proto(&proto));
     let _ = pb::RegionSpecifier::decode(message()).map(|proto| region::encoded_name(&proto).map(str::len));
     let _ = pb::ServerName::decode(message()).map(|proto| server::from_proto(&proto));
+    let _ = pb::Condition::decode(message()).map(|proto| condition::from_proto(&proto, halite_types::RowMutations::new(proto.row.clone())));
     if let Ok(proto) = pb::MutationProto::decode(message()) {
         let _ = mutate::from_proto(&proto, &mut cells()).map(|op| mutate::to_counted(&op));
         mutate::skip_cells(&proto, &mut cells());

@@ -5,7 +5,7 @@ mod hostile;
 mod mutate;
 mod query;
 mod result;
-mod strategies;
+pub(super) mod strategies;
 
 use bytes::Bytes;
 use halite_types::cell::CellParts;

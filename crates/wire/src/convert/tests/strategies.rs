@@ -9,20 +9,20 @@ use halite_types::{BitOp, CellType, Cells, CellsBuilder, Comparator, CompareOp, 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
-pub(super) fn any_bytes() -> impl Strategy<Value = Bytes> {
+pub(in super::super) fn any_bytes() -> impl Strategy<Value = Bytes> {
     vec(any::<u8>(), 0..6).prop_map(Bytes::from)
 }
 
-pub(super) fn some_bytes() -> impl Strategy<Value = Bytes> {
+pub(in super::super) fn some_bytes() -> impl Strategy<Value = Bytes> {
     vec(any::<u8>(), 1..6).prop_map(Bytes::from)
 }
 
-pub(super) fn compare_op() -> impl Strategy<Value = CompareOp> {
+pub(in super::super) fn compare_op() -> impl Strategy<Value = CompareOp> {
     use CompareOp::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NoOp, NotEqual};
     prop::sample::select(vec![Less, LessOrEqual, Equal, NotEqual, GreaterOrEqual, Greater, NoOp])
 }
 
-pub(super) fn comparator() -> impl Strategy<Value = Comparator> {
+pub(in super::super) fn comparator() -> impl Strategy<Value = Comparator> {
     let regex = ("[a-z.*]{0,6}", any::<u32>(), "[A-Z0-9-]{0,8}").prop_map(|(pattern, flags, charset)| RegexString { pattern, flags, charset });
     let bit_op = prop::sample::select(vec![BitOp::And, BitOp::Or, BitOp::Xor]);
     prop_oneof![
@@ -38,7 +38,7 @@ pub(super) fn comparator() -> impl Strategy<Value = Comparator> {
     ]
 }
 
-pub(super) fn row_range() -> impl Strategy<Value = RowRange> {
+pub(in super::super) fn row_range() -> impl Strategy<Value = RowRange> {
     let bound = || {
         (some_bytes(), 0..3).prop_map(|(row, kind)| match kind {
             0 => Bound::Unbounded,
@@ -108,7 +108,7 @@ fn simple() -> impl Strategy<Value = Filter> {
     ]
 }
 
-pub(super) fn filter() -> impl Strategy<Value = Filter> {
+pub(in super::super) fn filter() -> impl Strategy<Value = Filter> {
     prop_oneof![simple(), comparing()].prop_recursive(4, 16, 4, |inner| {
         prop_oneof![
             inner.clone().prop_map(|inner| Filter::Skip(Box::new(inner))),
@@ -119,13 +119,13 @@ pub(super) fn filter() -> impl Strategy<Value = Filter> {
     })
 }
 
-pub(super) fn time_range() -> impl Strategy<Value = TimeRange> {
+pub(in super::super) fn time_range() -> impl Strategy<Value = TimeRange> {
     let stamp = || prop_oneof![Just(0), Just(i64::MAX), 0..1000i64];
     (stamp(), stamp()).prop_map(|(a, b)| TimeRange::new(a.min(b), a.max(b)).unwrap())
 }
 
 /// What a get or scan selects; a family is asked for as a whole or for at least one column, as the message can say it.
-pub(super) fn selection() -> impl Strategy<Value = Selection> {
+pub(in super::super) fn selection() -> impl Strategy<Value = Selection> {
     let qualifiers = prop::option::of(prop::collection::btree_set(any_bytes(), 1..4));
     let columns = btree_map(some_bytes(), qualifiers, 0..3);
     let limits = (prop::option::of(0..=i32::MAX.cast_unsigned()), 0..=i32::MAX.cast_unsigned(), 1..=i32::MAX.cast_unsigned());
@@ -145,7 +145,7 @@ pub(super) fn selection() -> impl Strategy<Value = Selection> {
 }
 
 /// Cells of one row, in order of their families: puts only, or any type.
-pub(super) fn cells_of(row: Bytes, puts_only: bool, value_bytes: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Cells> {
+pub(in super::super) fn cells_of(row: Bytes, puts_only: bool, value_bytes: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Cells> {
     let code = if puts_only { vec![4u8] } else { vec![4u8, 8, 10, 12, 14] };
     let ttl = prop::option::of(any::<i64>());
     let part = ("[a-c]{1,2}", any_bytes(), 0..=i64::MAX, prop::sample::select(code), vec(any::<u8>(), value_bytes), ttl);
