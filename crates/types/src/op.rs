@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::cell::{CellParts, CellType, CellsBuilder, LATEST_TIMESTAMP, MAX_FAMILY_BYTES, MAX_ROW_BYTES, TAG_TTL, write_tag};
 use crate::error::{Error, Result};
-use crate::filter::{Comparator, CompareOp, Filter};
+use crate::filter::{CompareOp, Filter};
 use crate::key::print_bytes;
 use crate::query::TimeRange;
 use crate::row::Row;
@@ -394,17 +394,6 @@ pub enum Condition {
         op: CompareOp,
         /// What to compare with.
         value: Option<Bytes>,
-    },
-    /// As `Column`, with a comparator of another kind than plain bytes. A column without a value satisfies none.
-    Compared {
-        /// Family.
-        family: Bytes,
-        /// Qualifier.
-        qualifier: Bytes,
-        /// How to compare.
-        op: CompareOp,
-        /// What to compare with.
-        comparator: Comparator,
     },
     /// Reading the row through the filter gives at least one cell.
     Filter(Filter),

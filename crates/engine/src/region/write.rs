@@ -17,7 +17,6 @@ use super::Region;
 use super::snapshot::RegionSnapshot;
 use crate::commit::CommitTicket;
 use crate::scan::ReadTrace;
-use crate::scan::filter::Test;
 
 /// What a batch answered. The results are known at once; nobody may be told of them before the ticket is fulfilled.
 pub struct Applied {
@@ -310,10 +309,6 @@ impl Region {
     pub(super) fn check_condition_itself(&self, condition: &Condition) -> Result<()> {
         match condition {
             Condition::Column { family, .. } => self.snapshot_ref().family_index(family).map(drop),
-            Condition::Compared { family, comparator, op, .. } => {
-                Test::new(*op, comparator)?;
-                self.snapshot_ref().family_index(family).map(drop)
-            }
             Condition::Filter(_) => Ok(()),
         }
     }
@@ -328,21 +323,13 @@ impl Region {
                 Ok(Checked { holds: first.is_some(), newest: first.map(|cell| cell.timestamp()) })
             }
             Condition::Column { family, qualifier, op, value } => {
-                self.check_column(check, family, qualifier, |stored| condition_holds(stored, *op, value.as_deref()))
-            }
-            Condition::Compared { family, qualifier, op, comparator } => {
-                let test = Test::new(*op, comparator)?;
-                self.check_column(check, family, qualifier, |stored| stored.is_some_and(|stored| test.accepts_given(stored)))
+                let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);
+                let row = self.read_applied(&get)?;
+                let stored = row.cells().first();
+                let holds = condition_holds(stored.map(|cell| cell.value()), *op, value.as_deref());
+                Ok(Checked { holds, newest: stored.map(|cell| cell.timestamp()) })
             }
         }
-    }
-
-    /// Looks at the newest value of a column. The row is locked.
-    fn check_column(&self, check: &CheckAndMutate, family: &Bytes, qualifier: &Bytes, holds: impl Fn(Option<&[u8]>) -> bool) -> Result<Checked> {
-        let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);
-        let row = self.read_applied(&get)?;
-        let stored = row.cells().first();
-        Ok(Checked { holds: holds(stored.map(|cell| cell.value())), newest: stored.map(|cell| cell.timestamp()) })
     }
 
     /// Reads a row at the newest applied state. The row is locked.

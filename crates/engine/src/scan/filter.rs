@@ -30,7 +30,6 @@ mod wrap;
 use halite_types::cell::CellRef;
 use halite_types::{Error, Filter, Result};
 
-pub(crate) use comparator::Test;
 pub use full_match::FullMatch;
 
 /// Filters in filters; deeper ones are refused, for each level costs stack.
@@ -230,14 +229,14 @@ fn evaluator(filter: &Filter, depth: usize) -> Result<Box<dyn Evaluate>> {
         Filter::Value(op, comparator) => Box::new(compare::PartCompare::value(*op, comparator)?),
         Filter::SingleColumnValue { family, qualifier, op, comparator, filter_if_missing, latest_version_only, exclude } => {
             let column = compare::Column::new(family, qualifier);
-            let test = Test::new(*op, comparator)?;
+            let test = compare::Test::new(*op, comparator)?;
             Box::new(compare::SingleColumnValue::new(column, test, *filter_if_missing, *latest_version_only, *exclude)?)
         }
         Filter::ColumnValue { family, qualifier, op, comparator } => {
-            Box::new(compare::ColumnValue::new(compare::Column::new(family, qualifier), Test::new(*op, comparator)?))
+            Box::new(compare::ColumnValue::new(compare::Column::new(family, qualifier), compare::Test::new(*op, comparator)?))
         }
         Filter::DependentColumn { family, qualifier, drop_column, check } => {
-            let check = check.as_ref().map(|(op, comparator)| Test::new(*op, comparator)).transpose()?;
+            let check = check.as_ref().map(|(op, comparator)| compare::Test::new(*op, comparator)).transpose()?;
             Box::new(compare::DependentColumn::new(compare::Column::new(family, qualifier), *drop_column, check))
         }
         Filter::Prefix(prefix) => Box::new(row::Prefix::new(prefix)),

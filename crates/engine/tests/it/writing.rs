@@ -1,13 +1,10 @@
-//! Writes as a server hands them in: several rows as one, conditions of every kind, and without waiting for room.
+//! Writes as a server hands them in: several rows as one, and without waiting for room.
 
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::{Engine, Options, Region};
-use halite_types::{
-    CheckAndMutate, Comparator, CompareOp, Condition, Delete, ErrorKind, FamilyDescriptor, Get, Increment, Put, RegexString, RowOp, TableDescriptor,
-    Tier,
-};
+use halite_types::{CheckAndMutate, Delete, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
 
 use crate::support::{engine, name, put};
 
@@ -18,11 +15,6 @@ fn region(engine: &Engine) -> Arc<Region> {
 fn value(engine: &Engine, row: &'static str) -> Option<String> {
     let row = engine.table(&name()).unwrap().get(&Get::new(row), Tier::Disk).unwrap();
     row.value("f", "q").map(|value| String::from_utf8_lossy(value).into_owned())
-}
-
-fn compared(row: &'static str, op: CompareOp, comparator: Comparator) -> CheckAndMutate {
-    let condition = Condition::Compared { family: "f".into(), qualifier: "q".into(), op, comparator };
-    CheckAndMutate::new(row, condition, Put::new(row).add("f", "q", "changed"))
 }
 
 #[test]
@@ -55,41 +47,6 @@ fn every_condition_must_hold() {
     let (done, ticket) = region(&engine).apply_as_one(&ops, &[is("a", "1")]).unwrap();
     ticket.wait().unwrap();
     assert_eq!((done, value(&engine, "b")), (true, Some("done".into())));
-}
-
-#[test]
-fn a_condition_compares_with_any_comparator_the_given_value_on_the_left() {
-    let sim = SimEnv::new(1);
-    let engine = engine(&sim, &[]);
-    put(&engine, "a", "hello");
-    let holds = |op, comparator| {
-        let check = compared("a", op, comparator);
-        let ops: Vec<RowOp> = vec![Put::new("b").add("f", "q", "x").into()];
-        region(&engine).apply_as_one(&ops, &[check]).unwrap().0
-    };
-    assert!(holds(CompareOp::Equal, Comparator::BinaryPrefix("hel".into())));
-    assert!(holds(CompareOp::Equal, Comparator::Substring("LL".into())));
-    assert!(!holds(CompareOp::Equal, Comparator::Regex(RegexString::new("^x"))));
-    assert!(holds(CompareOp::NotEqual, Comparator::Regex(RegexString::new("^x"))));
-    // "a" is less than what is stored.
-    assert!(holds(CompareOp::Less, Comparator::BinaryPrefix("a".into())));
-    assert!(!holds(CompareOp::Greater, Comparator::BinaryPrefix("a".into())));
-    let missing = region(&engine).apply_as_one(&[], &[compared("nobody", CompareOp::NotEqual, Comparator::Substring("x".into()))]).unwrap();
-    assert!(!missing.0);
-    let bad = compared("a", CompareOp::Equal, Comparator::Regex(RegexString::new("(")));
-    assert_eq!(region(&engine).apply_as_one(&[], &[bad]).err().map(|error| error.kind()), Some(ErrorKind::InvalidRequest));
-}
-
-#[test]
-fn a_check_and_mutate_may_have_such_a_condition_too() {
-    let sim = SimEnv::new(1);
-    let engine = engine(&sim, &[]);
-    put(&engine, "a", "hello");
-    let table = engine.table(&name()).unwrap();
-    let apply = |op: RowOp| table.apply(vec![op]).unwrap().pop().unwrap().unwrap().processed;
-    assert!(!apply(compared("a", CompareOp::Equal, Comparator::Substring("xyz".into())).into()));
-    assert!(apply(compared("a", CompareOp::Equal, Comparator::Substring("ell".into())).into()));
-    assert_eq!(value(&engine, "a"), Some("changed".into()));
 }
 
 #[test]

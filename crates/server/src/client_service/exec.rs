@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite_types::{CheckAndMutate, RowOp};
+use halite_types::RowMutations;
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
@@ -10,9 +10,9 @@ use halite_wire::service::{Method, Service};
 use prost::Message;
 
 use super::aggregate::Aggregate;
+use super::mutate;
 use super::region::{self, Target};
 use super::row_mutations;
-use super::{condition, mutate};
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
 use crate::dispatch::{Outcome, Step};
@@ -95,17 +95,9 @@ fn mutate_rows(context: &Context, peer: &Peer, target: &Target, request: &bytes:
     let region = region::to_write(target, peer)?;
     let cells = &mut halite_types::Cells::default();
     let ops = request.mutation_request.iter().map(|mutation| convert::mutate::from_proto(mutation, cells)).collect::<Result<Vec<_>, _>>()?;
+    let check = |condition: &pb::Condition| convert::condition::from_proto(condition, RowMutations::new(condition.row.clone()));
     let conditions = request.condition.iter().map(check).collect::<Result<Vec<_>, _>>()?;
     row_mutations::apply_rows(context, peer, &region, &ops, &conditions, (request.nonce_group(), request.nonce()))
-}
-
-/// A condition that stands beside operations.
-fn check(condition: &pb::Condition) -> Result<CheckAndMutate, Fault> {
-    let nothing = halite_types::RowMutations::new(condition.row.clone());
-    match condition::guard(condition, nothing.into())? {
-        RowOp::CheckAndMutate(check) => Ok(check),
-        _ => Err(Fault::do_not_retry("a condition was not understood")),
-    }
 }
 
 pub(super) fn damaged(error: &prost::DecodeError) -> Fault {

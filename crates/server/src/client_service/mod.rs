@@ -3,7 +3,6 @@
 //! | file | duty |
 //! |---|---|
 //! | `get.rs`, `mutate.rs`, `multi.rs`, `scan.rs`, `exec.rs` | the methods, one each |
-//! | `condition.rs` | the condition of a check-and-mutate |
 //! | `region.rs` | the region a request names, and how failures of it are told |
 //! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
 //!
@@ -11,7 +10,6 @@
 //! before it writes, goes on as [`Step::Later`](crate::dispatch::Step) on a reader thread.
 
 mod aggregate;
-mod condition;
 mod exec;
 mod get;
 mod multi;

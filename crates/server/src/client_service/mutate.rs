@@ -9,7 +9,6 @@ use halite_wire::convert;
 use halite_wire::proto as pb;
 use pb::mutation_proto::MutationType;
 
-use super::condition;
 use super::get::row_result;
 use super::region;
 use crate::call::{Call, Fault, Peer, Reply};
@@ -36,7 +35,7 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
         nonce: (request.nonce_group(), request.mutation.nonce()),
         is_conditional: request.condition.is_some(),
         op: match &request.condition {
-            Some(condition) => condition::guard(condition, op)?,
+            Some(condition) => convert::condition::from_proto(condition, op)?.into(),
             None => op,
         },
         region,

@@ -5,7 +5,6 @@ use halite_types::{CheckAndMutate, OpResult, Row, RowOp};
 use halite_wire::convert;
 use halite_wire::proto as pb;
 
-use super::condition;
 use super::mutate::{AppliedOne, apply_once};
 use super::region;
 use crate::call::{Fault, Peer};
@@ -30,7 +29,7 @@ pub(super) fn apply(
     }
     let all: RowOp = convert::mutate::row_mutations(row, ops).into();
     let op = match condition {
-        Some(condition) => condition::guard(condition, all)?,
+        Some(condition) => convert::condition::from_proto(condition, all)?.into(),
         None => all,
     };
     apply_once(context, peer, region, op, nonce)

@@ -61,23 +61,18 @@ impl Compiled {
 }
 
 /// An operator with its comparator.
-pub(crate) struct Test {
+pub(super) struct Test {
     op: CompareOp,
     comparator: Compiled,
 }
 
 impl Test {
-    pub(crate) fn new(op: CompareOp, comparator: &Comparator) -> Result<Self> {
+    pub(super) fn new(op: CompareOp, comparator: &Comparator) -> Result<Self> {
         Ok(Self { op, comparator: Compiled::new(comparator)? })
     }
 
     pub(super) fn is_no_op(&self) -> bool {
         self.op == CompareOp::NoOp
-    }
-
-    /// Whether `given op stored` holds, as the condition of a check-and-mutate has it: the other way round than filters.
-    pub(crate) fn accepts_given(&self, stored: &[u8]) -> bool {
-        !self.is_no_op() && self.comparator.order_of(stored).is_some_and(|order| self.op.accepts(order.reverse()))
     }
 
     pub(super) fn accepts(&self, stored: &[u8]) -> bool {
