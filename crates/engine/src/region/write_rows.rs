@@ -3,6 +3,7 @@
 use halite_types::{CheckAndMutate, Error, Result, RowOp};
 
 use super::Region;
+use super::recent_deletes::is_stamped_put;
 use super::write::Pending;
 use crate::commit::CommitTicket;
 
@@ -46,11 +47,16 @@ impl Region {
             }
             checked = checked.max(found.newest);
         }
-        let mut pending = Pending::new(self.shared.env.clock.now_ms(), checked);
+        let puts = || ops.iter().filter(|op| is_stamped_put(op)).map(RowOp::row);
+        let now = self.time_behind_deletes(puts);
+        let mut pending = Pending::new(now, checked);
         for op in ops {
             self.gather(op, &mut pending)?;
         }
         pending.stamp()?;
+        for marker in pending.cells.iter().filter(|cell| cell.is_delete() && cell.timestamp() == now) {
+            self.shared.deletes.note(self.number, marker.row(), now);
+        }
         if pending.cells.is_empty() {
             return Ok((true, self.applied_ticket()));
         }
