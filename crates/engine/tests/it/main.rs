@@ -6,3 +6,4 @@ mod meta;
 mod regions;
 mod scanning;
 mod support;
+mod timestamps;
