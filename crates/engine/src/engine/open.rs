@@ -15,7 +15,7 @@ use crate::catalog::messages::{OneString, pbuf};
 use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
 use crate::env::Env;
 use crate::options::{Options, WalSync};
-use crate::region::Region;
+use crate::region::{RecentDeletes, Region};
 use crate::shared::Shared;
 use crate::store::StoreFiles;
 use crate::wal::{self, Wal, WalOptions};
@@ -58,6 +58,7 @@ impl Engine {
             files: StoreFiles::new(env.clone()),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
+            deletes: RecentDeletes::default(),
             placing: Mutex::default(),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),

@@ -6,3 +6,5 @@ mod meta;
 mod regions;
 mod scanning;
 mod support;
+mod timestamps;
+mod writing;

@@ -49,10 +49,10 @@ impl<'a> Figures<'a> {
         }
         Self {
             identity: context.identity(local),
-            cluster_id: &context.config.cluster_id,
-            scanners: context.metrics.scanners.get(),
-            queued_readers: context.metrics.reader_queue.get(),
-            queued_admin: context.metrics.admin_queue.get(),
+            cluster_id: &context.cluster_id,
+            scanners: context.scanners.len() as u64,
+            queued_readers: context.reader_pool.len() as u64,
+            queued_admin: context.admin_pool.len() as u64,
             rates: rates.next(Instant::now(), (totals.read_requests, totals.write_requests)),
             status,
             tables,

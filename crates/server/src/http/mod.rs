@@ -44,7 +44,7 @@ const CONNECTIONS_MAX: usize = 64;
 const REQUEST: Duration = Duration::from_secs(30);
 
 /// How long a connection lasts, whatever happens on it.
-const CONNECTION: Duration = Duration::from_secs(600);
+const CONNECTION: Duration = Duration::from_mins(10);
 
 /// How long to wait before accepting again when the system has no more sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

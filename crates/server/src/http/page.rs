@@ -18,7 +18,9 @@ pub(super) fn text(figures: &Figures<'_>) -> String {
         ("figures", "/metrics for Prometheus, /jmx for dashboards made for HBase".to_owned()),
     ];
     // Writing to a string cannot fail.
-    lines.iter().for_each(|(name, value)| drop(writeln!(out, "{name:<16}{value}")));
+    for (name, value) in lines {
+        let _ = writeln!(out, "{name:<16}{value}");
+    }
     let names: Vec<String> = figures.tables.keys().map(ToString::to_string).collect();
     let width = names.iter().map(|name| name.chars().count()).chain([5]).max().unwrap_or(5) + 2;
     let _ = writeln!(

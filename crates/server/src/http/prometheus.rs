@@ -209,13 +209,13 @@ mod tests {
     #[test]
     fn a_histogram_is_sorted_into_buckets_that_add_up() {
         let histogram = Histogram::default();
-        for us in [1, 49, 90, 400, 2_000_000, 100_000_000] {
+        for us in [1, 40, 90, 400, 2_000_000, 100_000_000] {
             histogram.record(Duration::from_micros(us));
         }
         let Sample::Histogram { count, buckets, sum } = distribution(&histogram) else { panic!("no histogram") };
         let filled: Vec<(f64, u64)> = buckets.into_iter().filter(|(_, count)| *count > 0).collect();
         assert_eq!(filled, [(0.000_05, 2), (0.0001, 1), (0.0005, 1), (2.5, 1), (f64::INFINITY, 1)]);
         assert_eq!(count, 6);
-        assert!((sum - 102.000_54).abs() < 1e-9, "{sum}");
+        assert!((sum - 102.000_531).abs() < 1e-9, "{sum}");
     }
 }

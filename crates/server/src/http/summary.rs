@@ -41,7 +41,7 @@ impl Summary {
     /// The attributes `NAME_num_ops`, `NAME_mean`, `NAME_99th_percentile` and so on, in milliseconds.
     pub(super) fn attributes(&self, name: &str) -> Vec<(String, Value)> {
         let count = self.count();
-        let mean = if count == 0 { 0 } else { self.sum_us / count };
+        let mean = self.sum_us.checked_div(count).unwrap_or(0);
         let at = |us: Option<&u64>| ms(us.copied().unwrap_or(0));
         let mut attributes = vec![
             (format!("{name}_num_ops"), count.into()),

@@ -109,11 +109,12 @@ async fn beans_and_attributes_are_named_as_hbase_names_them() {
         let mut name = name.replace("Namespace_default_table_t1_", "Namespace_NAMESPACE_table_TABLE_").replace("_table_t2_", "_table_TABLE_");
         name = name.replace("Namespace_default", "Namespace_NAMESPACE");
         regions.iter().for_each(|region| name = name.replace(region, "REGION"));
-        for suffix in ["min", "max", "mean", "median", "25th_percentile", "75th_percentile", "90th_percentile", "95th_percentile", "98th_percentile"]
-        {
-            name = name.replace(&format!("_{suffix}"), "_num_ops");
+        // HBase has all of a distribution's where it has one.
+        let ends = ["min", "max", "mean", "median", "25th_percentile", "75th_percentile", "90th_percentile", "95th_percentile", "98th_percentile"];
+        let ends = ends.into_iter().chain(["99th_percentile", "99.9th_percentile"]);
+        if let Some(base) = ends.into_iter().find_map(|end| name.strip_suffix(&format!("_{end}"))) {
+            name = format!("{base}_num_ops");
         }
-        name = name.replace("_99th_percentile", "_num_ops").replace("_99.9th_percentile", "_num_ops");
         if !known.contains(format!("{bean} {name}").as_str()) {
             strange.push(format!("{bean} {name}"));
         }

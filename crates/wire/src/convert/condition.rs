@@ -5,10 +5,9 @@
 //! `getValue`), so any comparator becomes a value; one without bytes, as `NullComparator`, means that there is no value.
 
 use bytes::Bytes;
-use halite_types::key::print_bytes;
 use halite_types::{CheckAndMutate, Comparator, CompareOp, Condition, RowOp};
 
-use super::{Result, comparator, filter, refused, selection};
+use super::{Result, comparator, filter, refused, selection, shown};
 use crate::proto as pb;
 
 /// `then` under the condition a client gives.
@@ -19,7 +18,7 @@ use crate::proto as pb;
 pub fn from_proto(proto: &pb::Condition, then: impl Into<RowOp>) -> Result<CheckAndMutate> {
     let then = then.into();
     if proto.row != *then.row() {
-        let (own, others) = (print_bytes(&proto.row), print_bytes(then.row()));
+        let (own, others) = (shown(&proto.row), shown(then.row()));
         return Err(refused(format!("The row of the action {others} doesn't match the original one {own}")));
     }
     let condition = match &proto.filter {
@@ -33,7 +32,7 @@ pub fn from_proto(proto: &pb::Condition, then: impl Into<RowOp>) -> Result<Check
 
 fn column(proto: &pb::Condition) -> Result<Condition> {
     let Some(given) = &proto.comparator else {
-        return Err(refused(format!("the condition on row {} has neither a comparator nor a filter; give one", print_bytes(&proto.row))));
+        return Err(refused(format!("the condition on row {} has neither a comparator nor a filter; give one", shown(&proto.row))));
     };
     let op = comparator::compare_op(proto.compare_type.unwrap_or_default())?;
     if op == CompareOp::NoOp {

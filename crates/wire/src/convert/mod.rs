@@ -9,6 +9,8 @@
 //! | [`result`] | `Row` | `Result`, `ScanResponse` |
 //! | [`region`], [`server`] | `RegionInfo`, [`server::ServerName`] | `RegionInfo`, `RegionSpecifier`, `ServerName` |
 //! | [`schema`] | `TableDescriptor`, `TableName`, namespaces | `TableSchema`, `TableName`, `NamespaceDescriptor` |
+//! | [`snapshot`] | `SnapshotDescriptor` | `SnapshotDescription` |
+//! | [`status`] | `RegionLoad`, `ClusterStatus` | `RegionLoad`, `ClusterStatus` |
 //!
 //! What a client sends is read by functions that fail with an [`Exception`]: the class is the one HBase answers with. What a
 //! server answers is read by functions that fail with [`halite_types::Error`]. No message from outside panics, whatever it
@@ -27,9 +29,16 @@ pub mod scan;
 pub mod schema;
 mod selection;
 pub mod server;
+pub mod snapshot;
+pub mod status;
+
+use halite_types::key::print_bytes;
 
 use crate::exception::{Exception, ExceptionKind};
 use crate::proto as pb;
+
+/// Bytes of a name from outside that a message shows.
+const SHOWN_BYTES_MAX: usize = 256;
 
 /// The outcome of reading what a client sent.
 pub type Result<T, E = Exception> = std::result::Result<T, E>;
@@ -41,7 +50,16 @@ fn refused(message: impl Into<String>) -> Exception {
 
 /// Java's words for a class that is not there.
 fn class_not_found(name: &str) -> String {
-    format!("java.lang.ClassNotFoundException: {name}")
+    let end = name.floor_char_boundary(SHOWN_BYTES_MAX);
+    format!("java.lang.ClassNotFoundException: {}", name.get(..end).unwrap_or_default())
+}
+
+/// Bytes as HBase prints them, for a message: no more of them than a person reads.
+fn shown(bytes: &[u8]) -> String {
+    match bytes.split_at_checked(SHOWN_BYTES_MAX) {
+        Some((front, rest)) if !rest.is_empty() => format!("{}... ({} bytes)", print_bytes(front), bytes.len()),
+        _ => print_bytes(bytes),
+    }
 }
 
 /// The value of an attribute of an operation.

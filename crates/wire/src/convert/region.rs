@@ -7,12 +7,11 @@
 //! In meta and in ZooKeeper the message stands behind a magic word ([`pb::magic::with_magic`]).
 
 use bytes::Bytes;
-use halite_types::key::print_bytes;
 use halite_types::schema::{META_ENCODED_NAME, SYSTEM_NAMESPACE};
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableName};
 use md5::{Digest, Md5};
 
-use super::schema;
+use super::{schema, shown};
 use crate::exception::{Exception, ExceptionKind};
 use crate::proto as pb;
 use pb::region_specifier::RegionSpecifierType;
@@ -72,7 +71,7 @@ pub fn encoded_name(specifier: &pb::RegionSpecifier) -> super::Result<&str> {
         Err(_) => None,
     };
     encoded.ok_or_else(|| {
-        let text = format!("{} is not online: it is not the name of a region; look the region up again", print_bytes(name));
+        let text = format!("{} is not online: it is not the name of a region; look the region up again", shown(name));
         Exception::new(ExceptionKind::NotServingRegion, text)
     })
 }

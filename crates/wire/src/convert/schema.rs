@@ -128,7 +128,7 @@ pub fn namespace_from_proto(proto: &pb::NamespaceDescriptor) -> Result<(String, 
 }
 
 fn text(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|_| Error::invalid(format!("{} is not UTF-8 text", halite_types::key::print_bytes(bytes))))
+    std::str::from_utf8(bytes).map_err(|_| Error::invalid(format!("{} is not UTF-8 text", super::shown(bytes))))
 }
 
 fn attributes(pairs: &[pb::BytesBytesPair]) -> Result<Attributes> {

@@ -5,7 +5,7 @@ use halite_types::Cells;
 use proptest::prelude::*;
 use prost::Message;
 
-use super::super::{comparator, condition, filter, get, mutate, region, result, scan, schema, server};
+use super::super::{comparator, condition, filter, get, mutate, region, result, scan, schema, server, snapshot, status};
 use super::{puts, strategies};
 use crate::proto as pb;
 
@@ -20,6 +20,9 @@ fn convert_all(bytes: &[u8]) {
     let _ = pb::NamespaceDescriptor::decode(message()).map(|proto| schema::namespace_from_proto(&proto));
     let _ = pb::RegionInfo::decode(message()).map(|proto| region::from_proto(&proto));
     let _ = pb::RegionSpecifier::decode(message()).map(|proto| region::encoded_name(&proto).map(str::len));
+    let _ = pb::SnapshotDescription::decode(message()).map(|proto| snapshot::from_proto(&proto));
+    let _ = pb::RegionLoad::decode(message()).map(|proto| status::region_load_from_proto(&proto, region::meta()));
+    let _ = pb::ClusterStatus::decode(message()).map(|proto| status::cluster_status_from_proto(&proto, |_| None));
     let _ = pb::ServerName::decode(message()).map(|proto| server::from_proto(&proto));
     let _ = pb::Condition::decode(message()).map(|proto| condition::from_proto(&proto, halite_types::RowMutations::new(proto.row.clone())));
     if let Ok(proto) = pb::MutationProto::decode(message()) {

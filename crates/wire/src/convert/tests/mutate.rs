@@ -217,6 +217,14 @@ fn what_hbase_refuses_is_refused_with_its_words() {
 }
 
 #[test]
+fn a_long_row_with_many_empty_cells_does_not_take_memory_by_the_gigabyte() {
+    let column = ColumnValue { family: bytes("f"), qualifier_value: vec![value("", ""); 20_000] };
+    let proto = pb::MutationProto { row: Some(Bytes::from(vec![1; 32_767])), column_value: vec![column], ..message(MutationType::Put, &[]) };
+    let refused = from_proto(&proto, &mut Cells::default()).unwrap_err();
+    assert!(refused.message().contains("take 655840000 bytes") && refused.message().len() < 2000, "{refused}");
+}
+
+#[test]
 fn several_mutations_are_not_one_message() {
     assert!(mutate::to_proto(&RowMutations::new("r").into()).is_err());
 }
