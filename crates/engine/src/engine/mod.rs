@@ -57,6 +57,11 @@ impl Engine {
         &self.report
     }
 
+    /// The id of the store, a UUID made when the directory was (HBase: the cluster's id).
+    pub fn id(&self) -> String {
+        crate::catalog::layout::uuid_text(&self.shared.manifest.current().store_id)
+    }
+
     /// A table to read and write.
     ///
     /// # Errors
