@@ -19,7 +19,8 @@ mod shared;
 mod store;
 mod wal;
 
+pub use catalog::meta::ServerIdentity;
 pub use commit::CommitTicket;
-pub use engine::{Engine, OpenReport, Table, TableScanner};
+pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};
 pub use options::{Options, WalSync};
 pub use region::{Applied, Region, explain_empty};

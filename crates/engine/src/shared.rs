@@ -11,7 +11,7 @@ use crate::catalog::Manifest;
 use crate::env::Env;
 use crate::memstore::MemTable;
 use crate::options::Options;
-use crate::region::{Region, RegionSnapshot};
+use crate::region::{RecentDeletes, Region, RegionSnapshot};
 use crate::store::{Placing, StoreFiles};
 use crate::wal::Wal;
 
@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) background: Background,
     /// Held by whoever moves store files or takes them away.
     pub(crate) placing: Mutex<Placing>,
+    /// Rows that the clock has just deleted.
+    pub(crate) deletes: RecentDeletes,
     /// Bytes written by flushes and by compactions.
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) compacted_bytes: AtomicU64,

@@ -200,6 +200,14 @@ impl Store {
         self.handle.engine.restore_snapshot(name)
     }
 
+    /// Deletes the snapshots that have outlived their time, and says which they were. A store does not do so by itself.
+    ///
+    /// # Errors
+    /// A full disk or failed write; nothing is deleted then.
+    pub fn remove_expired_snapshots(&self) -> Result<Vec<String>> {
+        self.handle.engine.remove_expired_snapshots()
+    }
+
     /// Forgets a snapshot; files that nobody else needs go.
     ///
     /// # Errors

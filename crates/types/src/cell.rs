@@ -543,6 +543,18 @@ impl Cells {
     pub fn first(&self) -> Option<CellRef<'_>> {
         self.iter().next()
     }
+
+    /// Takes the first `count` cells off the front, sharing their bytes; `None`, with nothing taken, if there are fewer.
+    pub fn split_to(&mut self, count: usize) -> Option<Self> {
+        if count > self.count {
+            return None;
+        }
+        let mut cells = self.iter();
+        cells.by_ref().take(count).for_each(drop);
+        let end = self.bytes.len() - cells.rest.len();
+        self.count -= count;
+        Some(Self { bytes: self.bytes.split_to(end), count })
+    }
 }
 
 impl<'a> IntoIterator for &'a Cells {
@@ -601,6 +613,12 @@ impl CellsBuilder {
     pub fn push(&mut self, cell: CellRef<'_>) {
         write_cell(&mut self.bytes, cell);
         self.count += 1;
+    }
+
+    /// Appends a run of cells as it is, in one copy.
+    pub fn push_run(&mut self, cells: &Cells) {
+        self.bytes.extend_from_slice(&cells.bytes);
+        self.count += cells.count;
     }
 
     /// Appends a cell given by its parts.
@@ -734,6 +752,27 @@ mod tests {
         let cells = Cells::from_bytes(builder.finish().bytes().clone()).expect("own encoding");
         let seen: Vec<_> = cells.iter().map(|c| (c.qualifier().to_vec(), c.timestamp(), c.value().to_vec(), c.ttl_ms())).collect();
         assert_eq!(seen, [(b"".to_vec(), 7, b"v".to_vec(), None), (b"q".to_vec(), 7, b"v".to_vec(), Some(500))]);
+    }
+
+    #[test]
+    fn a_run_is_cut_between_cells_and_put_together_again() {
+        let mut builder = CellsBuilder::default();
+        for value in ["a", "bb", "ccc"] {
+            let value = value.as_bytes();
+            builder.push_parts(CellParts { row: b"r", family: b"f", qualifier: b"q", timestamp: 1, cell_type: CellType::Put, value, tags: b"" });
+        }
+        let whole = builder.finish();
+        let mut rest = whole.clone();
+        let front = rest.split_to(2).unwrap();
+        assert_eq!((front.len(), rest.len()), (2, 1));
+        assert_eq!(rest.first().unwrap().value(), b"ccc");
+        assert_eq!(front.bytes().as_ptr(), whole.bytes().as_ptr(), "no copy");
+        assert_eq!(rest.split_to(2), None);
+        assert_eq!((rest.len(), rest.split_to(0).unwrap().len()), (1, 0));
+        let mut again = CellsBuilder::default();
+        again.push_run(&front);
+        again.push_run(&rest);
+        assert_eq!(again.finish(), whole);
     }
 
     #[test]

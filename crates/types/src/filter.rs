@@ -228,6 +228,8 @@ pub enum Filter {
     MultiRowRange(Vec<RowRange>),
     /// `RandomRowFilter`: each row with this probability
     RandomRow(f32),
+    /// `FilterAllFilter`: no row at all
+    FilterAll,
     /// `WhileMatchFilter`
     WhileMatch(Box<Filter>),
     /// `SkipFilter`

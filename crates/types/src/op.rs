@@ -230,6 +230,11 @@ impl Delete {
         Self { mutation: Mutation::new(row.into()), timestamp: LATEST_TIMESTAMP }
     }
 
+    /// Delete markers that are encoded already, all of `row`; without any the whole row goes, up to now.
+    pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
+        Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, timestamp: LATEST_TIMESTAMP }
+    }
+
     /// For a delete that names no part: everything up to and including `timestamp` goes.
     #[must_use]
     pub fn up_to(mut self, timestamp: i64) -> Self {
@@ -303,6 +308,11 @@ impl Increment {
         Self { mutation: Mutation::new(row.into()), tags: Vec::new(), time_range: TimeRange::default(), return_results: true }
     }
 
+    /// An increment by cells that are encoded already, all of `row`: their values are 8-byte big-endian amounts.
+    pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
+        Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, ..Self::new(Bytes::new()) }
+    }
+
     /// Adds `delta` to a column; a missing cell counts as 0.
     #[must_use]
     pub fn add(mut self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, delta: i64) -> Self {
@@ -328,6 +338,11 @@ impl Append {
     /// An append to `row` without columns.
     pub fn new(row: impl Into<Bytes>) -> Self {
         Self { mutation: Mutation::new(row.into()), tags: Vec::new(), time_range: TimeRange::default(), return_results: true }
+    }
+
+    /// An append of the values of cells that are encoded already, all of `row`.
+    pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
+        Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, ..Self::new(Bytes::new()) }
     }
 
     /// Appends `value` to a column; a missing cell counts as empty.

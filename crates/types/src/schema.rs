@@ -18,6 +18,9 @@ pub const DEFAULT_NAMESPACE: &str = "default";
 /// The namespace of HBase's own tables.
 pub const SYSTEM_NAMESPACE: &str = "hbase";
 
+/// The encoded name of the region of `hbase:meta`, older than the rule that names other regions.
+pub const META_ENCODED_NAME: &str = "1588230740";
+
 /// A table's namespace and name. It prints as `name` in the default namespace and as `namespace:name` elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableName {
@@ -503,9 +506,17 @@ impl RegionInfo {
         (encoded.len() == 32).then(|| std::str::from_utf8(encoded).ok())?
     }
 
-    /// The region's whole name: `table,start,id.encoded.`
+    /// Whether it is the region of `hbase:meta`.
+    pub fn is_meta(&self) -> bool {
+        self.encoded_name == META_ENCODED_NAME
+    }
+
+    /// The region's whole name: `table,start,id.encoded.`, and `hbase:meta,,1` for the region of `hbase:meta`.
     pub fn full_name(&self) -> Vec<u8> {
         let mut name = self.name_prefix();
+        if self.is_meta() {
+            return name;
+        }
         name.extend_from_slice(format!(".{}.", self.encoded_name).as_bytes());
         name
     }

@@ -11,7 +11,8 @@ pub enum SnapshotKind {
     Flush,
     /// The files as they are: what is in memory is not in it.
     SkipFlush,
-    /// Of a disabled table, all of whose cells are in files. Every snapshot of a disabled table becomes one.
+    /// Of a disabled table, all of whose cells are in files: every snapshot of a disabled table becomes one. Of an enabled
+    /// one it is taken without a flush.
     Disabled,
 }
 

@@ -222,7 +222,7 @@ pub trait Admin: Send + Sync {
     /// Takes a snapshot of a table; the store says when, and whether the table was disabled.
     ///
     /// # Errors
-    /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest`, `TableEnabled` if it is to be of a disabled table.
+    /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest`.
     fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> Fut<'_, ()>;
     /// All snapshots of all tables, by name.
     fn list_snapshots(&self) -> Fut<'_, Vec<SnapshotDescriptor>>;

@@ -77,7 +77,7 @@ impl Candidates {
             return if first { self.namespaces() } else { Vec::new() };
         }
         if first {
-            return self.tables();
+            return if word.group == Group::Snapshots && !word.takes_table { self.snapshots() } else { self.tables() };
         }
         match (word.name, before.key.as_deref()) {
             ("alter" | "alter_async", Some("NAME" | "delete") | None) | ("compact" | "major_compact" | "flush", _) => self.families(before, ""),
@@ -97,6 +97,10 @@ impl Candidates {
 
     fn namespaces(&self) -> Vec<String> {
         block_on(self.cluster.admin().list_namespaces()).unwrap_or_default().into_iter().map(|(name, _)| name).collect()
+    }
+
+    fn snapshots(&self) -> Vec<String> {
+        block_on(self.cluster.admin().list_snapshots()).unwrap_or_default().into_iter().map(|snapshot| snapshot.name).collect()
     }
 
     /// The families of the table the statement names; of all tables if it names none.
@@ -169,7 +173,7 @@ fn look(line: &str) -> Before {
 
 #[cfg(test)]
 mod tests {
-    use halite_types::{FamilyDescriptor, TableDescriptor};
+    use halite_types::{FamilyDescriptor, SnapshotDescriptor, TableDescriptor};
 
     use super::super::scratch;
     use super::*;
@@ -178,6 +182,7 @@ mod tests {
         let cluster = scratch::cluster();
         let table = TableDescriptor::new("users".parse().unwrap()).family(FamilyDescriptor::new("info")).family(FamilyDescriptor::new("log"));
         block_on(cluster.admin().create_table(table, Vec::new())).unwrap();
+        block_on(cluster.admin().create_snapshot(SnapshotDescriptor::new("daily", "users".parse().unwrap()))).unwrap();
         Candidates::new(cluster).find(line).1
     }
 
@@ -194,6 +199,8 @@ mod tests {
         assert_eq!(find("alter 'users', NAME => 'i"), ["info"]);
         assert_eq!(find("create_namespace 'de"), ["default"]);
         assert_eq!(find("help 'maj"), ["major_compact"]);
+        assert_eq!(find("snapshot 'us"), ["users"]);
+        assert_eq!(find("clone_snapshot 'da"), ["daily"]);
         assert_eq!(find("t.coun"), ["count"]);
     }
 }

@@ -92,6 +92,14 @@ pub(crate) fn time(session: &Session<'_>, milliseconds: i64) -> String {
     }
 }
 
+/// A time as Ruby's `Time#to_s` prints it, to the second with the zone: `2024-03-15 00:00:00 +0000`.
+pub(crate) fn zoned_time(session: &Session<'_>, milliseconds: i64) -> String {
+    match jiff::Timestamp::from_second(milliseconds.div_euclid(1000)) {
+        Ok(instant) => instant.to_zoned(session.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %z").to_string(),
+        Err(_) => milliseconds.to_string(),
+    }
+}
+
 /// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar without end.
 fn civil(days: i128) -> (i128, i128, i128) {
     let days = days + 719_468;
@@ -125,8 +133,10 @@ mod tests {
         ] {
             assert_eq!(time(&session, milliseconds), text);
         }
+        assert_eq!(zoned_time(&session, 1_710_460_800_999), "2024-03-15 00:00:00 +0000");
         session.zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
         assert_eq!(time(&session, 0), "1970-01-01T08:00");
+        assert_eq!(zoned_time(&session, -1), "1970-01-01 07:59:59 +0800");
     }
 
     #[test]

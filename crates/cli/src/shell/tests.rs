@@ -121,6 +121,7 @@ fn mask(text: &str) -> String {
     let rules = [
         (r"Took \d+\.\d{4} seconds", "Took T seconds"),
         (r"timestamp=20\d\d-\d\d-\d\dT[0-9:.]+", "timestamp=NOW"),
+        (r"\(20\d\d-\d\d-\d\d [0-9:]+ [-+]\d{4}\)", "(NOW)"),
         (r",\d+\.[0-9a-f]{32}\.", ",ID.HASH."),
         (r"ENCODED => [0-9a-f]{32}", "ENCODED => HASH"),
         (r"(?m)^.* \(auth:SIMPLE\)$", "USER (auth:SIMPLE)"),
@@ -161,7 +162,7 @@ macro_rules! transcripts {
         }
     };
 }
-transcripts!(tutorials, create, data, scan, ddl, namespace, language, tools, status, beyond);
+transcripts!(tutorials, create, data, scan, ddl, namespace, language, tools, snapshots, status, beyond);
 
 /// Runs lines as a pipe would and gives what the shell printed and how it ended.
 fn pipe(lines: &[&str], stop_at_error: bool) -> (String, super::End) {

@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
+use arc_swap::ArcSwap;
 use halite_types::{Error, ErrorKind, Result};
 
 use super::Catalog;
@@ -17,7 +18,9 @@ use crate::env::Env;
 /// The manifest file and what it says.
 pub(crate) struct Manifest {
     env: Env,
-    catalog: Mutex<Arc<Catalog>>,
+    catalog: ArcSwap<Catalog>,
+    /// Held by whoever writes the next one; who wants to know what is live does not wait for the disk.
+    changing: Mutex<()>,
     fate: Fate,
 }
 
@@ -49,12 +52,12 @@ impl Manifest {
         let mut bytes = vec![0; length];
         file.read_exact_at(&mut bytes, 0).map_err(failed)?;
         let catalog = decode(&bytes).map_err(|error| error.at(format!("manifest {name}")))?;
-        Ok(Some(Self { env: env.clone(), catalog: Mutex::new(Arc::new(catalog)), fate: Fate::default() }))
+        Ok(Some(Self { env: env.clone(), catalog: ArcSwap::from_pointee(catalog), changing: Mutex::new(()), fate: Fate::default() }))
     }
 
     /// Writes the first manifest of a new store.
     pub(crate) fn create(env: &Env, catalog: Catalog) -> Result<Self> {
-        let manifest = Self { env: env.clone(), catalog: Mutex::new(Arc::new(catalog)), fate: Fate::default() };
+        let manifest = Self { env: env.clone(), catalog: ArcSwap::from_pointee(catalog), changing: Mutex::new(()), fate: Fate::default() };
         let first = manifest.current();
         manifest.write(&first)?;
         Ok(manifest)
@@ -62,7 +65,7 @@ impl Manifest {
 
     /// The catalog as it is now.
     pub(crate) fn current(&self) -> Arc<Catalog> {
-        Arc::clone(&self.catalog.lock().expect("nothing panics while it holds the catalog"))
+        self.catalog.load_full()
     }
 
     /// Whether the manifest on the disk is known.
@@ -73,12 +76,12 @@ impl Manifest {
     /// Changes the catalog: when this returns, the change is durable; when it fails, nothing has changed, or [`Fate`] is
     /// unknown and everything stops.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
-        let mut current = self.catalog.lock().expect("nothing panics while it holds the catalog");
+        let _changing = self.changing.lock().expect("nothing panics while it changes the catalog");
         self.fate.check()?;
-        let mut next = Catalog::clone(&current);
+        let mut next = Catalog::clone(&self.catalog.load());
         let answer = change(&mut next)?;
         self.write(&next)?;
-        *current = Arc::new(next);
+        self.catalog.store(Arc::new(next));
         Ok(answer)
     }
 

@@ -151,18 +151,23 @@ impl TableSchema {
     }
 }
 
+impl From<&RegionInfo> for RegionInfoMessage {
+    fn from(region: &RegionInfo) -> Self {
+        Self {
+            region_id: region.region_id,
+            table_name: (&region.table).into(),
+            start_key: Some(region.start.to_vec()),
+            end_key: Some(region.end.to_vec()),
+            offline: Some(false),
+            split: Some(false),
+            replica_id: Some(0),
+        }
+    }
+}
+
 /// The content of `.regioninfo`.
 pub(crate) fn region_info_file(region: &RegionInfo) -> Vec<u8> {
-    let message = RegionInfoMessage {
-        region_id: region.region_id,
-        table_name: (&region.table).into(),
-        start_key: Some(region.start.to_vec()),
-        end_key: Some(region.end.to_vec()),
-        offline: Some(false),
-        split: Some(false),
-        replica_id: Some(0),
-    };
-    [PBUF.as_slice(), &message.encode_length_delimited_to_vec()].concat()
+    [PBUF.as_slice(), &RegionInfoMessage::from(region).encode_length_delimited_to_vec()].concat()
 }
 
 /// The content of `.tableinfo`, a reference file and other files that hold a bare message behind the magic.

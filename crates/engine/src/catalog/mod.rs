@@ -5,6 +5,7 @@ mod entries;
 pub(crate) mod layout;
 mod manifest;
 pub(crate) mod messages;
+pub(crate) mod meta;
 
 pub(crate) use entries::{Catalog, FamilyFiles, FileEntry, Home, NamespaceEntry, Need, RegionEntry, SnapshotEntry, TableEntry, Target, no_table};
 pub(crate) use manifest::Manifest;

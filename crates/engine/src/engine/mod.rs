@@ -4,6 +4,7 @@
 
 mod copy;
 mod ddl;
+mod meta;
 mod open;
 mod region_index;
 mod snapshot;
@@ -23,6 +24,7 @@ use crate::env::JoinHandle;
 use crate::region::Region;
 use crate::shared::Shared;
 
+pub use meta::MetaView;
 pub use open::OpenReport;
 use region_index::RegionIndex;
 pub use table::{Table, TableScanner};
@@ -35,6 +37,7 @@ pub struct Engine {
     tables: ArcSwap<BTreeMap<TableName, Arc<Table>>>,
     /// The open regions of all tables by encoded name.
     regions: Arc<RegionIndex>,
+    meta: meta::Meta,
     /// Held by whoever changes what tables or regions there are.
     ddl: Mutex<()>,
     threads: Mutex<Vec<Box<dyn JoinHandle>>>,

@@ -15,7 +15,7 @@ use crate::catalog::messages::{OneString, pbuf};
 use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
 use crate::env::Env;
 use crate::options::{Options, WalSync};
-use crate::region::Region;
+use crate::region::{RecentDeletes, Region};
 use crate::shared::Shared;
 use crate::store::StoreFiles;
 use crate::wal::{self, Wal, WalOptions};
@@ -58,6 +58,7 @@ impl Engine {
             files: StoreFiles::new(env.clone()),
             cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
             background: Background::default(),
+            deletes: RecentDeletes::default(),
             placing: Mutex::default(),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
@@ -71,8 +72,15 @@ impl Engine {
         let tables = open_tables(&shared, &regions, &catalog)?;
         report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
         replay(&shared, &tables, &mut report)?;
-        let engine =
-            Arc::new(Self { shared, tables: ArcSwap::from_pointee(tables), regions, ddl: Mutex::new(()), threads: Mutex::new(Vec::new()), report });
+        let engine = Arc::new(Self {
+            shared,
+            tables: ArcSwap::from_pointee(tables),
+            regions,
+            meta: super::meta::Meta::default(),
+            ddl: Mutex::new(()),
+            threads: Mutex::new(Vec::new()),
+            report,
+        });
         engine.start_threads()?;
         Ok(engine)
     }

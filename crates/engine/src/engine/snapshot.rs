@@ -15,24 +15,17 @@ use crate::catalog::{Catalog, RegionEntry, SnapshotEntry};
 impl Engine {
     /// Takes a snapshot of a table: every write acknowledged before the call is in it, unless it skips the flush. One of
     /// an enabled table holds each region as of some moment of the call, as in HBase. Its time of creation is now, and
-    /// the kind that of a disabled table if the table is disabled.
+    /// the kind that of a disabled table if the table is disabled. Asked for of an enabled table, that kind skips the
+    /// flush, as in HBase 2.6.
     ///
     /// # Errors
-    /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest` (name, HBase's own table), `TableEnabled` if a snapshot of a
-    /// disabled table is asked for and it is not, a full disk or failed write.
+    /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest` (name, HBase's own table), a full disk or failed write.
     pub fn take_snapshot(&self, snapshot: &SnapshotDescriptor) -> Result<()> {
         snapshot.check()?;
         let _ddl = self.lock_ddl()?;
         check_is_new(&self.shared.manifest.current(), &snapshot.name)?;
         let table = self.find_table(&snapshot.table)?;
-        let kind = match snapshot.kind {
-            _ if !table.is_enabled() => SnapshotKind::Disabled,
-            SnapshotKind::Disabled => {
-                let text = format!("table {} is enabled; disable it first, or take the snapshot with a flush", snapshot.table);
-                return Err(Error::new(ErrorKind::TableEnabled, text));
-            }
-            kind => kind,
-        };
+        let kind = if table.is_enabled() { snapshot.kind } else { SnapshotKind::Disabled };
         if kind == SnapshotKind::Flush {
             table.regions().iter().try_for_each(|region| region.flush().map(|_| ()))?;
         }

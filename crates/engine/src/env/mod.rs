@@ -137,6 +137,11 @@ pub trait Clock: Send + Sync {
     fn now_ms(&self) -> i64;
     /// Nanoseconds since some moment; it never goes back.
     fn monotonic_ns(&self) -> u64;
+    /// Waits until [`Clock::now_ms`] is past `ms`, which it has just told: a millisecond at most. False if it is not then,
+    /// because somebody sets the clock, as in a simulation, or it was set back.
+    fn wait_past(&self, _ms: i64) -> bool {
+        false
+    }
 }
 
 /// Chance.

@@ -207,6 +207,19 @@ impl Clock for OsClock {
         }
     }
 
+    fn wait_past(&self, ms: i64) -> bool {
+        // A sleep may end a little early by the other clock; three are more than enough.
+        for _ in 0..3 {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            match self.now_ms() {
+                later if later > ms => return true,
+                earlier if earlier < ms => return false,
+                _ => std::thread::sleep(std::time::Duration::from_nanos(1_000_000 - u64::from(now.subsec_nanos()) % 1_000_000)),
+            }
+        }
+        self.now_ms() > ms
+    }
+
     fn monotonic_ns(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }

@@ -3,6 +3,8 @@
 //! The region's commit lock makes this the only writer of its memstores and keeps the order of sequence ids the order
 //! of the log. Nothing here waits for the disk: that is what the returned ticket is for.
 
+use std::collections::HashMap;
+
 use halite_types::{CellRef, CellsBuilder, Durability, Error, ErrorKind, Result};
 
 use super::Region;
@@ -52,8 +54,15 @@ impl Region {
             return Err(self.gone());
         }
         let snapshot = self.state.load();
+        let mut has_tags = false;
         for cell in writes.clone().flatten() {
             snapshot.family_index(cell.family())?;
+            has_tags |= !cell.tags().is_empty();
+        }
+        // Only a time to live of its own makes an overwritten cell show again.
+        if has_tags && let Some(rest) = without_overwritten(&writes) {
+            drop(commit);
+            return self.commit(std::iter::once(&rest), requests, level);
         }
         let wal = &self.shared.wal;
         wal.check()?;
@@ -113,6 +122,18 @@ impl Region {
         self.mvcc.recover(sequence);
         Ok(())
     }
+}
+
+/// The cells but those that a later one of the same key replaces, as in HBase's memstore; `None` if there is none such.
+fn without_overwritten<'a>(writes: &(impl Iterator<Item = &'a CellsBuilder> + Clone)) -> Option<CellsBuilder> {
+    let cells = || writes.clone().flatten().enumerate();
+    let last: HashMap<&[u8], usize> = cells().map(|(at, cell)| (cell.key(), at)).collect();
+    if last.len() == cells().count() {
+        return None;
+    }
+    let mut rest = CellsBuilder::default();
+    cells().filter(|(at, cell)| last.get(cell.key()) == Some(at)).for_each(|(_, cell)| rest.push(cell));
+    Some(rest)
 }
 
 /// Puts cells into the memstores of their families; returns the bytes they take encoded. The caller holds the commit lock.

@@ -3,7 +3,9 @@
 //! ```text
 //! write.rs      puts, deletes and what reads before it writes          row_lock.rs  who may change a row
 //! commit.rs     sequence id, log, memstore: one short step under a lock
+//! recent_deletes.rs  rows deleted in this millisecond
 //! read.rs       gets and scans as of a snapshot                        snapshot.rs  what a reader holds
+//! selection.rs  what a read asks of the stores
 //! flush.rs      memstores to store files                               counters.rs  what it counts
 //! maintain.rs   what the region wants done                             figures.rs   what it tells about itself
 //! ```
@@ -18,7 +20,9 @@ mod figures;
 mod flush;
 mod maintain;
 mod read;
+mod recent_deletes;
 mod row_lock;
+mod selection;
 mod snapshot;
 mod write;
 
@@ -37,7 +41,9 @@ use crate::store::{StoreFile, StoreSnapshot};
 use commit::CommitState;
 use counters::Counters;
 pub use read::explain_empty;
+pub(crate) use recent_deletes::RecentDeletes;
 use row_lock::RowLocks;
+pub(crate) use selection::{UserRead, check_scan, filter_state, wanted_stores};
 pub(crate) use snapshot::{Family, RegionSnapshot};
 pub use write::Applied;
 

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_types::cell::{first_on_row, key_row};
 use halite_types::key::print_bytes;
-use halite_types::{CellsBuilder, Error, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
+use halite_types::{CellsBuilder, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
 
 use super::Region;
+use super::selection::{UserRead, check_scan, check_selection, filter_state, wanted_stores};
 use super::snapshot::{Family, RegionSnapshot};
 use crate::cache::ReadBlocks;
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
-use crate::scan::{CellCount, CellSink, Matcher, Merge, ReadAt, ReadTrace, RegionScanner, RowStop, ScanPlan, Source, StoredRows};
-use crate::scan::{StoreLimits, StoreScanner, UserQuery, filter_finished_row};
+use crate::scan::{CellCount, CellSink, ReadAt, ReadTrace, RegionScanner, RowStop, ScanPlan, Source, StoreScanner, StoredRows, filter_finished_row};
 use crate::store::{StoreFile, StoreSnapshot};
 
 /// What the read of one store needs to know.
@@ -109,7 +109,7 @@ impl Region {
     fn read_row_of(&self, snapshot: &Arc<RegionSnapshot>, get: &Get, read_point: u64, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
         let selection = &get.selection;
         check_selection(selection)?;
-        let mut filter = self.filter_state(selection)?;
+        let mut filter = filter_state(&*self.shared.env.rng, selection, false)?;
         trace.add_rows_examined(1);
         if let Some(filter) = &mut filter {
             filter.reset();
@@ -177,10 +177,7 @@ impl Region {
     /// As [`Region::scan`].
     pub fn scan_at(self: &Arc<Self>, scan: &Scan, tier: Tier, at: ReadAt) -> Result<RegionScanner> {
         self.check_open()?;
-        check_selection(&scan.selection)?;
-        if scan.raw && scan.selection.columns.values().any(|columns| columns.as_ref().is_some_and(|columns| !columns.is_empty())) {
-            return Err(Error::invalid("a raw scan returns every cell of its families; name families instead of columns"));
-        }
+        check_scan(scan)?;
         // The snapshot first: whatever is applied and visible by the time of the read point is in it or newer than it.
         let snapshot = self.snapshot();
         let (read_point, file_read_point) = match at {
@@ -190,10 +187,7 @@ impl Region {
         };
         let now = self.shared.env.clock.now_ms();
         let trace = Arc::new(ReadTrace::default());
-        let mut filter = self.filter_state(&scan.selection)?;
-        if let Some(filter) = &mut filter {
-            filter.set_reversed(scan.reverse);
-        }
+        let filter = filter_state(&*self.shared.env.rng, &scan.selection, scan.reverse)?;
         let range = self.clip(&scan.range);
         let mut stores = Vec::new();
         for (index, columns) in wanted_stores(&snapshot, &scan.selection)? {
@@ -227,13 +221,6 @@ impl Region {
         })
     }
 
-    fn filter_state(&self, selection: &Selection) -> Result<Option<FilterState>> {
-        let Some(filter) = &selection.filter else { return Ok(None) };
-        let mut state = FilterState::new(filter)?;
-        state.set_seed(self.shared.env.rng.next_u64());
-        Ok(Some(state))
-    }
-
     /// The part of a range that lies in this region.
     fn clip(&self, range: &RowRange) -> RowRange {
         let mut range = range.clone();
@@ -256,7 +243,6 @@ impl Region {
     }
 
     fn store_scanner(&self, store: &StoreSnapshot, read: StoreRead<'_>) -> Result<StoreScanner> {
-        let retention = read.family.retention(read.now);
         let time_range = read.selection.time_range_of(&read.family.name);
         let mut sources = Vec::with_capacity(store.files.len() + 1);
         for memstore in store.memstores().filter(|memstore| memstore_overlaps(memstore, time_range)) {
@@ -278,39 +264,10 @@ impl Region {
                 sources.push(Source::file(file, blocks, read.file_read_point));
             }
         }
-        let query = UserQuery {
-            columns: read.columns,
-            time_range,
-            max_versions: read.selection.max_versions,
-            raw: read.raw,
-            has_filter: read.selection.filter.is_some(),
-        };
-        let limits = StoreLimits { limit: read.selection.family_limit, offset: read.selection.family_offset };
-        Ok(StoreScanner::new(Merge::new(sources), Matcher::for_read(query, retention), limits, read.row.is_some()))
+        let single_row = read.row.is_some();
+        let user = UserRead { selection: read.selection, family: read.family, columns: read.columns, raw: read.raw, single_row, now: read.now };
+        Ok(user.scanner(sources))
     }
-}
-
-fn check_selection(selection: &Selection) -> Result<()> {
-    if selection.max_versions == 0 {
-        return Err(Error::invalid("0 versions are asked for; ask for at least 1"));
-    }
-    Ok(())
-}
-
-/// The stores a selection reads, in family order, with the columns it wants of each.
-fn wanted_stores(snapshot: &RegionSnapshot, selection: &Selection) -> Result<Vec<(usize, Option<Vec<Bytes>>)>> {
-    for family in selection.family_time_ranges.keys() {
-        snapshot.family_index(family)?;
-    }
-    if selection.columns.is_empty() {
-        return Ok((0..snapshot.families.len()).map(|index| (index, None)).collect());
-    }
-    let mut stores = Vec::with_capacity(selection.columns.len());
-    for (family, columns) in &selection.columns {
-        let columns = columns.as_ref().filter(|columns| !columns.is_empty()).map(|columns| columns.iter().cloned().collect());
-        stores.push((snapshot.family_index(family)?, columns));
-    }
-    Ok(stores)
 }
 
 fn memstore_overlaps(memstore: &MemTable, range: TimeRange) -> bool {

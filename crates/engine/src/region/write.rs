@@ -14,6 +14,7 @@ use halite_types::{
 use halite_types::{CheckAndMutate, Delete, RowMutations};
 
 use super::Region;
+use super::recent_deletes::{GroupDeletes, is_stamped_put};
 use super::snapshot::RegionSnapshot;
 use crate::commit::CommitTicket;
 use crate::scan::ReadTrace;
@@ -78,10 +79,16 @@ impl Region {
     /// gone the error is the place of the first operation that was not applied.
     fn apply_all(&self, snapshot: &RegionSnapshot, ops: &mut [RowOp], applied: &mut Applied) -> Result<(), usize> {
         let (mut first, mut bytes) = (0, 0);
+        let mut deletes = GroupDeletes::default();
         for at in 0..ops.len() {
             match self.prepare(snapshot, &mut ops[at]) {
                 Err(error) => applied.results[at] = Err(error),
                 Ok(Some(cell_bytes)) => {
+                    // In one group the put would have the timestamp of the delete before it, and be hidden by it.
+                    if deletes.hide_last(first, &ops[first..=at]) {
+                        self.commit_group(snapshot, ops, first..at, applied)?;
+                        (first, bytes) = (at, 0);
+                    }
                     bytes += cell_bytes;
                     if bytes >= COMMIT_BYTES_MAX {
                         self.commit_group(snapshot, ops, first..at + 1, applied)?;
@@ -192,7 +199,7 @@ impl Region {
         let first = range.start;
         let results = &mut applied.results[range.clone()];
         let group = &mut ops[range];
-        let now = self.shared.env.clock.now_ms();
+        let now = self.time_behind_deletes(|| group.iter().filter(|op| is_stamped_put(op)).map(RowOp::row));
         for mutation in group.iter_mut().zip(&*results).filter_map(accepted).filter_map(plain_mut) {
             mutation.cells_mut().map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
         }
@@ -204,6 +211,7 @@ impl Region {
         // Whoever asked for most decides for the group: it is one record of the log.
         let level = mutations().map(|mutation| self.level(snapshot, mutation.durability)).max().flatten();
         let locks = self.row_locks.shared(mutations().map(|mutation| &mutation.row()[..]));
+        self.note_deletes(group.iter().filter(|op| matches!(op, RowOp::Delete(_))).filter_map(plain).map(Mutation::cells), now);
         let result = self.commit(mutations().map(Mutation::cells), requests, level);
         drop(locks);
         match result {
@@ -218,6 +226,8 @@ impl Region {
     /// not: the log keeps the order, so when its own write is durable then so is what it read.
     fn read_modify_write(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
         self.check_whole(op)?;
+        // Most likely before the row is held, so that nobody waits for the clock with it.
+        self.time_behind_deletes(|| std::iter::once(op.row()));
         let _row = self.row_locks.exclusive(op.row());
         self.modify_locked(op)
     }
@@ -241,6 +251,7 @@ impl Region {
         self.gather(op, &mut pending)?;
         pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
         check_operation_size(&pending.cells)?;
+        self.note_deletes(std::iter::once(&pending.cells), now);
         let row = sorted_row(&pending.result);
         let ticket = if pending.cells.is_empty() {
             self.ticket_for_applied()

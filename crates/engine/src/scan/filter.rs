@@ -243,6 +243,7 @@ fn evaluator(filter: &Filter, depth: usize) -> Result<Box<dyn Evaluate>> {
         Filter::Page(rows) => Box::new(row::Page::new(*rows)),
         Filter::InclusiveStop(stop) => Box::new(row::InclusiveStop::new(stop)),
         Filter::RandomRow(chance) => Box::new(row::RandomRow::new(*chance)),
+        Filter::FilterAll => Box::new(row::FilterAll),
         Filter::FuzzyRow(keys) => Box::new(fuzzy::FuzzyRow::new(keys)?),
         Filter::MultiRowRange(ranges) => Box::new(range::MultiRowRange::new(ranges)?),
         Filter::ColumnPrefix(prefix) => Box::new(column::ColumnPrefix::new(prefix)),

@@ -25,7 +25,7 @@ pub(crate) use matcher::{Matcher, Retention, UserQuery};
 pub(crate) use merge::Merge;
 pub use region_scanner::RegionScanner;
 pub(crate) use region_scanner::{ScanPlan, filter_finished_row};
-pub(crate) use rows::StoredRows;
+pub(crate) use rows::{Rows, StoredRows};
 pub(crate) use source::Source;
 pub(crate) use store_scanner::{CellCount, CellSink, RowStop, StoreLimits, StoreScanner};
 pub use trace::ReadTrace;

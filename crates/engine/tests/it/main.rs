@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod hfile;
+mod meta;
 mod regions;
 mod scanning;
 mod support;
+mod timestamps;

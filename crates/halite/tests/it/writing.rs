@@ -46,6 +46,16 @@ fn a_condition_decides_and_a_row_changes_as_a_whole() {
 }
 
 #[test]
+fn mutations_of_nothing_succeed_under_a_condition_and_without() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    assert!(table.mutate_row(RowMutations::new("r")).unwrap().is_empty());
+    assert!(table.get(Get::new("r")).unwrap().is_empty());
+    assert!(table.check_and_mutate(CheckAndMutate::if_absent("r", "f", "q", RowMutations::new("r"))).unwrap());
+    assert!(!table.check_and_mutate(CheckAndMutate::if_equals("r", "f", "q", "x", RowMutations::new("r"))).unwrap());
+}
+
+#[test]
 fn many_threads_count_exactly_and_never_see_half_a_row() {
     let directory = tempfile::tempdir().unwrap();
     let store = halite::Builder::new().options(crate::small()).open(directory.path()).unwrap();

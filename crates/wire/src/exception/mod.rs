@@ -148,6 +148,12 @@ impl From<&Error> for Exception {
     }
 }
 
+impl From<Error> for Exception {
+    fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
 impl From<&Exception> for Error {
     /// The failure as the seam tells it, for a client that has done what [`Exception::action`] says and given up.
     fn from(exception: &Exception) -> Self {

@@ -12,6 +12,7 @@ mod options;
 mod read;
 mod regions;
 mod scan;
+mod snapshots;
 mod splits;
 mod state;
 mod tools;
@@ -29,10 +30,11 @@ pub(crate) enum Group {
     Namespace,
     Dml,
     Tools,
+    Snapshots,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 5] = [Self::General, Self::Ddl, Self::Namespace, Self::Dml, Self::Tools];
+    pub(crate) const ALL: [Self; 6] = [Self::General, Self::Ddl, Self::Namespace, Self::Dml, Self::Tools, Self::Snapshots];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -41,6 +43,7 @@ impl Group {
             Self::Namespace => "namespace",
             Self::Dml => "dml",
             Self::Tools => "tools",
+            Self::Snapshots => "snapshots",
         }
     }
 }
@@ -86,7 +89,7 @@ impl Word {
     }
 }
 
-const LISTS: [&[Word]; 12] = [
+const LISTS: [&[Word]; 13] = [
     general::WORDS,
     create::WORDS,
     alter::WORDS,
@@ -99,6 +102,7 @@ const LISTS: [&[Word]; 12] = [
     delete::WORDS,
     regions::WORDS,
     tools::WORDS,
+    snapshots::WORDS,
 ];
 
 /// Every command.

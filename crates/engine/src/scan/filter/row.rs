@@ -68,6 +68,23 @@ impl Evaluate for Prefix {
     }
 }
 
+/// `FilterAllFilter`.
+pub(super) struct FilterAll;
+
+impl Evaluate for FilterAll {
+    fn filter_cell(&mut self, _cell: CellRef<'_>) -> ReturnCode {
+        ReturnCode::Skip
+    }
+
+    fn has_filter_row(&self) -> bool {
+        true
+    }
+
+    fn filter_row(&mut self) -> bool {
+        true
+    }
+}
+
 /// `PageFilter`: rows that came to their end, counted in one region.
 pub(super) struct Page {
     rows: u64,

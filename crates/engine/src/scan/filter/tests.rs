@@ -284,6 +284,22 @@ fn a_random_filter_keeps_its_share_and_follows_its_seed() {
 }
 
 #[test]
+fn a_filter_of_all_leaves_out_every_row_and_lets_others_pass_beside_it() {
+    use halite_types::Filter;
+    let key = cell::make_key(b"r", b"f", b"q", 1, 4);
+    let cell = CellRef::new(&key, b"v", b"", 0);
+    let run = |filter: &Filter| {
+        let mut state = FilterState::new(filter).unwrap();
+        state.reset();
+        assert!(state.has_filter_row() && !state.filter_all_remaining());
+        let _ = state.filter_row_key(b"r");
+        (state.filter_cell(cell).includes(), state.filter_row())
+    };
+    assert_eq!(run(&Filter::FilterAll), (false, true));
+    assert_eq!(run(&Filter::One(vec![Filter::FilterAll, Filter::FirstKeyOnly])), (true, false));
+}
+
+#[test]
 fn filters_that_cannot_be_evaluated_are_refused_with_the_mend() {
     let refusal = |text: &str| FilterState::new(&Parser::new(text).filter()).err().map(|error| (error.kind(), error.to_string())).unwrap();
     for (question, mend) in [

@@ -1,0 +1,252 @@
+//! The rows of `hbase:meta`, computed from the catalog: in which order they stand, and what is in them.
+//!
+//! ```text
+//! t             table:state
+//! t,start,id.encoded.   info:regioninfo, seqnumDuringOpen, server, serverstartcode, sn, state
+//! ```
+//! They are in the order of the meta comparator: a table's own row, then its regions by start key, and tables by name.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use halite_types::schema::{META_ENCODED_NAME, SYSTEM_NAMESPACE};
+use halite_types::{Bytes, FamilyDescriptor, RegionInfo, TableDescriptor, TableName};
+use prost::Message;
+
+use super::messages::{RegionInfoMessage, pbuf};
+use super::{Catalog, RegionEntry, TableEntry};
+use crate::hfile::Comparator;
+
+/// The family of regions, and that of table states.
+pub(crate) const INFO: &[u8] = b"info";
+pub(crate) const TABLE: &[u8] = b"table";
+
+/// Who serves the regions: what HBase calls a server name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ServerIdentity {
+    /// The host as clients are to call it.
+    pub host: String,
+    /// The port of the region server.
+    pub port: u16,
+    /// When the process began, in milliseconds: tells it from the one before on the same port.
+    pub start_code: u64,
+}
+
+impl std::fmt::Display for ServerIdentity {
+    /// `host,port,startcode`, as HBase writes a server name.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{},{},{}", self.host, self.port, self.start_code)
+    }
+}
+
+/// The region of `hbase:meta` itself.
+pub(crate) fn own_region() -> RegionInfo {
+    RegionInfo { table: table_name(), start: Bytes::new(), end: Bytes::new(), region_id: 1, encoded_name: META_ENCODED_NAME.to_owned() }
+}
+
+fn table_name() -> TableName {
+    TableName::new(SYSTEM_NAMESPACE, "meta").expect("a legal name")
+}
+
+/// The descriptor of `hbase:meta`, with the attributes HBase 2.6 gives it and the family of HBase 3.
+pub(crate) fn descriptor() -> TableDescriptor {
+    let family = |name: &'static [u8], versions: u32| {
+        let family = FamilyDescriptor::new(name).versions(versions).set("IN_MEMORY", "true").set("BLOCKSIZE", 8192);
+        family.set("BLOOMFILTER", "ROWCOL").set("DATA_BLOCK_ENCODING", "ROW_INDEX_V1").set("REPLICATION_SCOPE", 0)
+    };
+    let table = TableDescriptor::new(table_name()).set("IS_META", "true");
+    table.family(family(INFO, 3)).family(family(b"ns", 3)).family(family(b"rep_barrier", i32::MAX as u32)).family(family(TABLE, 3))
+}
+
+/// The order of the rows for one state of the catalog. Rows themselves are made when they are read.
+pub(crate) struct MetaIndex {
+    catalog: Arc<Catalog>,
+    /// The tables as their rows are called, in byte order: no table has a comma in its name.
+    tables: Vec<(String, TableName)>,
+}
+
+/// A place in the order: the table, and in it 0 for its own row, behind that its regions. Also the place behind a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    table: usize,
+    row: usize,
+}
+
+/// What stands at a place.
+pub(crate) enum MetaRow<'a> {
+    Table(&'a TableEntry),
+    Region(&'a TableEntry, &'a RegionEntry),
+}
+
+impl MetaIndex {
+    pub(crate) fn new(catalog: Arc<Catalog>) -> Self {
+        let mut tables: Vec<_> = catalog.tables.keys().map(|name| (name.to_string(), name.clone())).collect();
+        tables.sort();
+        Self { catalog, tables }
+    }
+
+    /// Whether it is of this state of the catalog.
+    pub(crate) fn is_of(&self, catalog: &Arc<Catalog>) -> bool {
+        Arc::ptr_eq(&self.catalog, catalog)
+    }
+
+    fn table(&self, at: usize) -> Option<&TableEntry> {
+        self.tables.get(at).and_then(|(_, name)| self.catalog.tables.get(name))
+    }
+
+    /// The place of the first row that is not before `row`, or behind it: found by halving, twice.
+    fn place_of(&self, row: &[u8], behind: bool) -> Place {
+        let is_before = |key: &[u8]| match Comparator::Meta.compare_rows(key, row) {
+            Ordering::Less => true,
+            Ordering::Equal => behind,
+            Ordering::Greater => false,
+        };
+        let tables = self.tables.partition_point(|(name, _)| is_before(name.as_bytes()));
+        let Some(last) = tables.checked_sub(1) else { return Place { table: 0, row: 0 } };
+        let regions = self.table(last).map_or(&[][..], |table| &table.regions);
+        let before = regions.partition_point(|region| is_before(&region.info.full_name()));
+        if before < regions.len() { Place { table: last, row: before + 1 } } else { Place { table: tables, row: 0 } }
+    }
+
+    /// The places of a range of rows: the first, and that behind the last. Inverted ranges give inverted places.
+    pub(crate) fn places(&self, start: &Bound<Bytes>, end: &Bound<Bytes>) -> (Place, Place) {
+        let first = match start {
+            Bound::Unbounded => Place { table: 0, row: 0 },
+            Bound::Included(row) => self.place_of(row, false),
+            Bound::Excluded(row) => self.place_of(row, true),
+        };
+        let end = match end {
+            Bound::Unbounded => Place { table: self.tables.len(), row: 0 },
+            Bound::Included(row) => self.place_of(row, true),
+            Bound::Excluded(row) => self.place_of(row, false),
+        };
+        (first, end)
+    }
+
+    /// The place behind this one, which is not behind the last row.
+    pub(crate) fn after(&self, place: Place) -> Place {
+        let rows = self.table(place.table).map_or(1, |table| 1 + table.regions.len());
+        if place.row + 1 < rows { Place { row: place.row + 1, ..place } } else { Place { table: place.table + 1, row: 0 } }
+    }
+
+    /// The place before this one, which is not that of the first row.
+    pub(crate) fn before(&self, place: Place) -> Place {
+        if let Some(row) = place.row.checked_sub(1) {
+            return Place { row, ..place };
+        }
+        let table = place.table.saturating_sub(1);
+        Place { table, row: self.table(table).map_or(0, |table| table.regions.len()) }
+    }
+
+    /// The row at a place.
+    pub(crate) fn row(&self, place: Place) -> Option<MetaRow<'_>> {
+        let table = self.table(place.table)?;
+        match place.row.checked_sub(1) {
+            None => Some(MetaRow::Table(table)),
+            Some(region) => Some(MetaRow::Region(table, table.regions.get(region)?)),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct TableStateMessage {
+    #[prost(int32, required, tag = "1")]
+    state: i32,
+}
+
+const ENABLED: i32 = 0;
+const DISABLED: i32 = 1;
+
+/// A column of a row with its value, and the timestamp of the cell.
+pub(crate) type MetaCell = (&'static [u8], Vec<u8>, i64);
+
+impl MetaRow<'_> {
+    /// The row key.
+    pub(crate) fn key(&self) -> Vec<u8> {
+        match self {
+            Self::Table(table) => table.descriptor.name().to_string().into_bytes(),
+            Self::Region(_, region) => region.info.full_name(),
+        }
+    }
+
+    /// The one family the row has cells of.
+    pub(crate) fn family(&self) -> &'static [u8] {
+        match self {
+            Self::Table(_) => TABLE,
+            Self::Region(..) => INFO,
+        }
+    }
+
+    /// The cells of that family, by qualifier. `open_sequence` is that of the region, if it is open.
+    pub(crate) fn cells(&self, server: &ServerIdentity, open_sequence: Option<u64>) -> Vec<MetaCell> {
+        match self {
+            Self::Table(table) => {
+                let state = TableStateMessage { state: if table.enabled { ENABLED } else { DISABLED } };
+                // No change of it is kept with its time; it is as old as the table's regions.
+                let oldest = table.regions.iter().map(|region| region.info.region_id).min().unwrap_or(1);
+                vec![(b"state", state.encode_to_vec(), timestamp(oldest))]
+            }
+            Self::Region(table, region) => {
+                let created = region.info.region_id;
+                // Since it began the process has all regions, but for those that were made later.
+                let assigned = timestamp(created.max(server.start_code));
+                let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
+                let state: &[u8] = if table.enabled { b"OPEN" } else { b"CLOSED" };
+                vec![
+                    (b"regioninfo", pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created)),
+                    (b"seqnumDuringOpen", sequence.to_be_bytes().to_vec(), assigned),
+                    (b"server", format!("{}:{}", server.host, server.port).into_bytes(), assigned),
+                    (b"serverstartcode", server.start_code.to_be_bytes().to_vec(), assigned),
+                    (b"sn", server.to_string().into_bytes(), assigned),
+                    (b"state", state.to_vec(), assigned),
+                ]
+            }
+        }
+    }
+}
+
+fn timestamp(milliseconds: u64) -> i64 {
+    i64::try_from(milliseconds).unwrap_or(i64::MAX - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::Result;
+
+    use super::*;
+
+    #[test]
+    fn the_order_is_that_of_hbases_own_comparator() {
+        let sorted = ["hbase:namespace,,1", "t", "t1", "t1,,1", "t1,,:", "t1,a,1", "t1,a!,1", "t1,a,b,1", "t1 ,,", "t1-x,,1", "t10,,1"];
+        for (i, a) in sorted.iter().enumerate() {
+            for (j, b) in sorted.iter().enumerate() {
+                assert_eq!(Comparator::Meta.compare_rows(a.as_bytes(), b.as_bytes()), i.cmp(&j), "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_region_is_written_as_hbase_writes_it() {
+        let info = RegionInfo {
+            table: "t1".parse().unwrap(),
+            start: "b".into(),
+            end: "c".into(),
+            region_id: 1_795_224_443_858,
+            encoded_name: "33b36c58f0da118f6c22fc0c24d60bf4".into(),
+        };
+        let hex = super::super::layout::hex(&pbuf(&RegionInfoMessage::from(&info)));
+        assert_eq!(hex, "5042554608d2b7dcdd9f34120d0a0764656661756c74120274311a016222016328003000380 0".replace(' ', ""));
+        let named = super::super::layout::new_region(&info.table, info.start.clone(), info.end.clone(), info.region_id);
+        assert_eq!(named.full_name(), b"t1,b,1795224443858.33b36c58f0da118f6c22fc0c24d60bf4.");
+        assert_eq!(TableStateMessage { state: DISABLED }.encode_to_vec(), [8, 1]);
+        assert_eq!(TableStateMessage { state: ENABLED }.encode_to_vec(), [8, 0]);
+    }
+
+    #[test]
+    fn the_meta_region_has_the_name_clients_know() -> Result<()> {
+        descriptor().check()?;
+        assert_eq!((own_region().full_name(), own_region().encoded_name), (b"hbase:meta,,1".to_vec(), "1588230740".to_owned()));
+        Ok(())
+    }
+}

@@ -1,0 +1,207 @@
+//! `hbase:meta` as the clients of HBase ask it: the requests are those that were captured from them.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::hfile::Comparator;
+use halite_engine::scan::{ScanBudget, StopReason};
+use halite_engine::{Engine, MetaView, Options, ServerIdentity};
+use halite_types::{Bytes, CompareOp, ErrorKind, FamilyDescriptor, Filter, Get, Put, RegionInfo, Row, RowRange, Scan, TableDescriptor, TimeRange};
+
+/// Three tables whose names make the order of meta differ from that of bytes.
+fn engine() -> Arc<Engine> {
+    let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+    engine.create_namespace("ns", halite_types::Attributes::new()).unwrap();
+    create(&engine, "t1", &["b", "k,m"]);
+    create(&engine, "t10", &[]);
+    create(&engine, "t1-x", &["b"]);
+    create(&engine, "ns:t", &[]);
+    engine
+}
+
+fn create(engine: &Engine, name: &str, splits: &[&'static str]) {
+    let table = TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
+    engine.create_table(table, splits.iter().map(|&split| Bytes::from(split)).collect()).unwrap();
+}
+
+fn view(engine: &Engine) -> MetaView {
+    engine.meta(&Arc::new(ServerIdentity { host: "example.org".into(), port: 16020, start_code: 1_700_000_000_000 }))
+}
+
+/// The row's name without the id of its region: `t1,b`.
+fn short(row: &Row) -> String {
+    let text = String::from_utf8_lossy(row.key()).into_owned();
+    text.rsplit_once(',').map_or(text.clone(), |(start, _)| start.to_owned())
+}
+
+fn rows(engine: &Engine, scan: &Scan) -> Vec<Row> {
+    view(engine).scan(scan).unwrap().next_rows(ScanBudget::default()).unwrap().rows
+}
+
+fn shorts(engine: &Engine, scan: &Scan) -> Vec<String> {
+    rows(engine, scan).iter().map(short).collect()
+}
+
+fn scan(start: Bound<&'static str>, end: Bound<&'static str>, reverse: bool) -> Scan {
+    let bytes = |text: &'static str| Bytes::from(text);
+    Scan { range: RowRange { start: start.map(bytes), end: end.map(bytes) }, ..Scan::all().family("info").reverse(reverse) }
+}
+
+fn text(row: &Row, qualifier: &str) -> String {
+    String::from_utf8_lossy(row.value("info", qualifier).unwrap()).into_owned()
+}
+
+#[test]
+fn a_region_row_has_what_hbase_writes_there() {
+    let engine = engine();
+    let [row] = &rows(&engine, &scan(Bound::Included("t1,b,"), Bound::Excluded("t1,c,"), false))[..] else { panic!("one region begins at b") };
+    let qualifiers: Vec<_> = row.iter().map(|cell| String::from_utf8_lossy(cell.qualifier()).into_owned()).collect();
+    assert_eq!(qualifiers, ["regioninfo", "seqnumDuringOpen", "server", "serverstartcode", "sn", "state"]);
+    assert_eq!(
+        (text(row, "server"), text(row, "sn"), text(row, "state")),
+        ("example.org:16020".into(), "example.org,16020,1700000000000".into(), "OPEN".into())
+    );
+    assert_eq!(row.value("info", "serverstartcode").unwrap(), 1_700_000_000_000_i64.to_be_bytes());
+    assert_eq!(row.value("info", "seqnumDuringOpen").unwrap(), 1_i64.to_be_bytes());
+    assert!(row.value("info", "regioninfo").unwrap().starts_with(b"PBUF\x08"));
+    let region = RegionInfo::encoded_name_in(row.key()).unwrap();
+    assert_eq!(&engine.region(region).unwrap().info().full_name(), row.key());
+}
+
+#[test]
+fn the_java_client_finds_the_region_of_a_row_by_a_reverse_scan() {
+    let engine = engine();
+    let find = |end: &'static str| {
+        let mut scanner = view(&engine).scan(&scan(Bound::Included("t1,,"), Bound::Included(end), true)).unwrap();
+        let batch = scanner.next_rows(ScanBudget { results: 1, ..ScanBudget::default() }).unwrap();
+        assert_eq!(scanner.trace().rows_examined(), 1, "no more rows are made than asked for");
+        (batch.rows.iter().map(short).collect::<Vec<_>>(), batch.stopped)
+    };
+    assert_eq!(find("t1,a,99999999999999"), (vec!["t1,".into()], StopReason::RegionEnd));
+    assert_eq!(find("t1,b,99999999999999"), (vec!["t1,b".into()], StopReason::Results));
+    assert_eq!(find("t1,k,zz,99999999999999").0, ["t1,k,m"]);
+    assert_eq!(find("t1,k,99999999999999").0, ["t1,b"]);
+    assert_eq!(find("t1,,99999999999999").0, ["t1,"]);
+    let missing = scan(Bound::Included("t2,,"), Bound::Included("t2,row,99999999999999"), true);
+    assert_eq!(shorts(&engine, &missing), [""; 0]);
+    // The asynchronous client takes the regions before it along.
+    assert_eq!(shorts(&engine, &scan(Bound::Included("t1,,"), Bound::Included("t1,zz,99999999999999"), true)), ["t1,k,m", "t1,b", "t1,"]);
+}
+
+#[test]
+fn gohbase_and_asynchbase_find_it_with_a_colon_behind_the_row() {
+    let engine = engine();
+    let first = |scan: &Scan| shorts(&engine, scan).into_iter().next();
+    assert_eq!(first(&scan(Bound::Excluded("t1"), Bound::Included("t1,c,:"), true)).as_deref(), Some("t1,b"));
+    assert_eq!(first(&scan(Bound::Unbounded, Bound::Included("t1,c,:"), true)).as_deref(), Some("t1,b"));
+    // Without a stop row a table that is missing gives the last region of the one before it.
+    assert_eq!(first(&scan(Bound::Unbounded, Bound::Included("t1-a,row,:"), true)).as_deref(), Some("t1,k,m"));
+    assert_eq!(first(&scan(Bound::Unbounded, Bound::Included("a,row,:"), true)), None);
+    assert!(view(&engine).get(&Get::new(vec![0; 17])).unwrap().is_empty());
+}
+
+#[test]
+fn admin_lists_the_regions_of_a_table_between_commas() {
+    let engine = engine();
+    assert_eq!(shorts(&engine, &scan(Bound::Included("t1,,"), Bound::Excluded("t1 ,,"), false)), ["t1,", "t1,b", "t1,k,m"]);
+    assert_eq!(shorts(&engine, &scan(Bound::Included("t1-x,,"), Bound::Excluded("t1-x ,,"), false)), ["t1-x,", "t1-x,b"]);
+    let all = ["ns:t", "ns:t,", "t1", "t1,", "t1,b", "t1,k,m", "t1-x", "t1-x,", "t1-x,b", "t10", "t10,"];
+    assert_eq!(shorts(&engine, &Scan::all()), all);
+    assert_eq!(shorts(&engine, &Scan::all().reverse(true)), all.into_iter().rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn whether_a_table_exists_and_is_enabled_is_told_by_its_own_row() {
+    let engine = engine();
+    let state =
+        |table: &'static str| view(&engine).get(&Get::new(table).column("table", "state")).unwrap().value("table", "state").map(<[u8]>::to_vec);
+    assert_eq!((state("t1"), state("ns:t"), state("t"), state("t1,")), (Some(vec![8, 0]), Some(vec![8, 0]), None, None));
+    engine.disable_table(&"t1".parse().unwrap()).unwrap();
+    assert_eq!(state("t1"), Some(vec![8, 1]));
+    // The regions stay there, closed, with the server that had them.
+    let rows = rows(&engine, &scan(Bound::Included("t1,,"), Bound::Excluded("t1 ,,"), false));
+    assert_eq!(
+        rows.iter().map(|row| (text(row, "state"), text(row, "server"))).collect::<Vec<_>>(),
+        vec![("CLOSED".into(), "example.org:16020".into()); 3]
+    );
+}
+
+#[test]
+fn selections_filters_and_limits_hold_as_in_any_table() {
+    let engine = engine();
+    let count = |scan: Scan| rows(&engine, &scan).iter().map(Row::len).sum::<usize>();
+    assert_eq!(count(Scan::all()), 7 * 6 + 4);
+    assert_eq!(
+        (count(Scan::all().family("table")), count(Scan::all().family("rep_barrier")), count(Scan::all().column("info", "server"))),
+        (4, 0, 7)
+    );
+    assert_eq!(count(Scan::all().family("info").family_limit(2).family_offset(1)), 14);
+    assert_eq!(count(Scan::all().filter(Filter::FirstKeyOnly)), 11);
+    assert_eq!(count(Scan::all().filter(Filter::Qualifier(CompareOp::Equal, halite_types::Comparator::Binary("sn".into())))), 7);
+    assert_eq!(shorts(&engine, &Scan::all().filter(Filter::Prefix("t1-".into()))), ["t1-x", "t1-x,", "t1-x,b"]);
+    assert_eq!(count(Scan::all().time_range(TimeRange::new(0, 1).unwrap())), 0);
+    assert_eq!(view(&engine).scan(&Scan::all().family("no")).err().unwrap().kind(), ErrorKind::NoSuchFamily);
+    assert_eq!(view(&engine).scan(&Scan::all().batch(2).filter(Filter::Page(1))).err().unwrap().kind(), ErrorKind::IncompatibleFilter);
+
+    let mut pieces = view(&engine).scan(&scan(Bound::Included("t10,,"), Bound::Unbounded, false).batch(4)).unwrap();
+    let mut next = || pieces.next_rows(ScanBudget { results: 1, ..ScanBudget::default() }).unwrap();
+    let (first, second) = (next(), next());
+    assert_eq!((first.rows[0].len(), first.rows[0].is_partial(), first.stopped), (4, true, StopReason::Results));
+    assert_eq!((second.rows[0].len(), second.rows[0].is_partial(), second.stopped), (2, false, StopReason::RegionEnd));
+}
+
+#[test]
+fn a_view_follows_splits_merges_and_writes() {
+    let engine = engine();
+    let table = "t10".parse().unwrap();
+    let regions = |engine: &Engine| rows(engine, &scan(Bound::Included("t10,,"), Bound::Excluded("t10 ,,"), false));
+    engine.table(&table).unwrap().apply(vec![Put::new("a").add("f", "q", "v").into()]).unwrap();
+    let before = view(&engine);
+    engine.split_region(&engine.regions(&table).unwrap()[0].encoded_name, Some("m".into())).unwrap();
+    let after = regions(&engine);
+    assert_eq!(after.iter().map(short).collect::<Vec<_>>(), ["t10,", "t10,m"]);
+    assert!(after.iter().all(|row| row.value("info", "seqnumDuringOpen").unwrap() == 2_i64.to_be_bytes()));
+    let held = before.scan(&scan(Bound::Included("t10,,"), Bound::Unbounded, false)).unwrap().next_rows(ScanBudget::default()).unwrap();
+    assert_eq!(held.rows.iter().map(short).collect::<Vec<_>>(), ["t10,"], "a view is of one moment");
+    let names: Vec<_> = engine.regions(&table).unwrap().into_iter().map(|region| region.encoded_name).collect();
+    engine.merge_regions(&names[0], &names[1], false).unwrap();
+    assert_eq!(regions(&engine).iter().map(short).collect::<Vec<_>>(), ["t10,"]);
+}
+
+#[test]
+fn every_range_gives_the_rows_that_the_comparator_says() {
+    let engine = engine();
+    let all: Vec<Vec<u8>> = rows(&engine, &Scan::all()).iter().map(|row| row.key().to_vec()).collect();
+    let order = |a: &[u8], b: &[u8]| Comparator::Meta.compare_rows(a, b);
+    assert!(all.windows(2).all(|pair| order(&pair[0], &pair[1]).is_lt()));
+    let others =
+        ["", "a", "t", "t1 ,,", "t1,", "t1,,", "t1,b", "t1,b,", "t1,b,:", "t1,b,9", "t1,k,m,:", "t1,k,zz,99999999999999", "t1-x", "t1-x,b,:", "u"];
+    let keys: Vec<Vec<u8>> = all.iter().cloned().chain(others.map(|key| key.as_bytes().to_vec())).collect();
+    let bounds: Vec<Bound<Bytes>> =
+        keys.iter().flat_map(|key| [Bound::Included(key.clone().into()), Bound::Excluded(key.clone().into())]).chain([Bound::Unbounded]).collect();
+    for start in &bounds {
+        for end in &bounds {
+            let is_in = |row: &&Vec<u8>| {
+                let starts = match start {
+                    Bound::Unbounded => true,
+                    Bound::Included(start) => order(row, start).is_ge(),
+                    Bound::Excluded(start) => order(row, start).is_gt(),
+                };
+                let ends = match end {
+                    Bound::Unbounded => true,
+                    Bound::Included(end) => order(row, end).is_le(),
+                    Bound::Excluded(end) => order(row, end).is_lt(),
+                };
+                starts && ends
+            };
+            let mut expected: Vec<Vec<u8>> = all.iter().filter(is_in).cloned().collect();
+            for reverse in [false, true] {
+                let scan = Scan { range: RowRange { start: start.clone(), end: end.clone() }, ..Scan::all().reverse(reverse) };
+                let found: Vec<Vec<u8>> = rows(&engine, &scan).iter().map(|row| row.key().to_vec()).collect();
+                assert_eq!(found, expected, "{start:?} {end:?} {reverse}");
+                expected.reverse();
+            }
+        }
+    }
+}

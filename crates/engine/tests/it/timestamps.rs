@@ -1,0 +1,150 @@
+//! The timestamps the clock gives: what follows a delete of its row in the same millisecond is not hidden by it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::env::{Clock, Env};
+use halite_engine::{Engine, Options};
+use halite_types::{Append, CheckAndMutate, Delete, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
+
+use crate::support::{apply, name};
+
+/// A clock that moves only for those who wait for it, and counts them.
+#[derive(Default)]
+struct Waiting {
+    now_ms: AtomicI64,
+    waits: AtomicU64,
+}
+
+impl Clock for Waiting {
+    fn now_ms(&self) -> i64 {
+        self.now_ms.load(Ordering::Relaxed)
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        0
+    }
+
+    fn wait_past(&self, ms: i64) -> bool {
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        self.now_ms.store(ms + 1, Ordering::Relaxed);
+        true
+    }
+}
+
+struct World {
+    clock: Arc<Waiting>,
+    engine: Arc<Engine>,
+}
+
+impl World {
+    fn new() -> Self {
+        let clock = Arc::new(Waiting { now_ms: AtomicI64::new(1000), ..Waiting::default() });
+        let engine = Engine::open(Env { clock: Arc::clone(&clock) as _, ..SimEnv::new(1).env() }, Options::default()).unwrap();
+        let families = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(5));
+        engine.create_table(families, Vec::new()).unwrap();
+        Self { clock, engine }
+    }
+
+    fn apply(&self, op: impl Into<RowOp>) {
+        apply(&self.engine, op.into());
+    }
+
+    /// The values of a row with their timestamps.
+    fn row(&self, row: &'static str) -> Vec<String> {
+        let row = self.engine.table(&name()).unwrap().get(&Get::new(row), Tier::Disk).unwrap();
+        row.iter().map(|cell| format!("{}@{}", String::from_utf8_lossy(cell.value()), cell.timestamp())).collect()
+    }
+
+    fn waits(&self) -> u64 {
+        self.clock.waits.load(Ordering::Relaxed)
+    }
+}
+
+fn put(row: &'static str, value: &'static str) -> Put {
+    Put::new(row).add("f", "q", value)
+}
+
+#[test]
+fn a_put_that_follows_a_delete_of_its_row_gets_a_later_timestamp() {
+    for delete in [Delete::new("r"), Delete::new("r").family("f"), Delete::new("r").column("f", "q"), Delete::new("r").newest("f", "q")] {
+        let world = World::new();
+        world.apply(put("r", "old"));
+        world.apply(delete);
+        assert_eq!((world.row("r"), world.waits()), (vec![], 0));
+        world.apply(put("s", "other row"));
+        assert_eq!(world.waits(), 0);
+        world.apply(put("r", "new"));
+        assert_eq!((world.row("r"), world.waits()), (vec!["new@1001".into()], 1));
+        // The next ones are in a millisecond without deletes, and a delete that follows a put hides it.
+        world.apply(put("r", "newer"));
+        assert_eq!((world.row("r"), world.waits()), (vec!["newer@1001".into()], 1));
+        world.apply(Delete::new("r"));
+        assert_eq!(world.row("r"), [""; 0]);
+    }
+}
+
+#[test]
+fn what_the_clock_does_not_stamp_does_not_wait_for_it() {
+    let world = World::new();
+    world.apply(Delete::new("r").column_up_to("f", "q", 990));
+    world.apply(put("r", "after an older delete"));
+    world.apply(Delete::new("r"));
+    world.apply(Put::new("r").add_at("f", "q", 2000, "in the future"));
+    world.apply(Put::new("r").add_at("f", "q", 900, "hidden"));
+    assert_eq!((world.row("r"), world.waits()), (vec!["in the future@2000".into()], 0));
+}
+
+#[test]
+fn operations_of_one_batch_follow_one_another() {
+    let world = World::new();
+    let table = world.engine.table(&name()).unwrap();
+    let batch: Vec<RowOp> = vec![
+        put("a", "1").into(),
+        Delete::new("a").into(),
+        put("b", "1").into(),
+        put("a", "2").into(),
+        Delete::new("b").into(),
+        put("c", "1").into(),
+        Delete::new("a").into(),
+        put("a", "3").into(),
+    ];
+    assert!(table.apply(batch).unwrap().iter().all(Result::is_ok));
+    assert_eq!((world.row("a"), world.row("b"), world.row("c"), world.waits()), (vec!["3@1002".into()], vec![], vec!["1@1001".into()], 2));
+}
+
+#[test]
+fn increments_appends_and_checked_puts_follow_deletes_too() {
+    let world = World::new();
+    for round in 1..=3 {
+        world.apply(Delete::new("r"));
+        match round {
+            1 => world.apply(Increment::new("r").add("f", "q", 1)),
+            2 => world.apply(Append::new("r").add("f", "q", "a")),
+            _ => world.apply(CheckAndMutate::if_absent("r", "f", "q", put("r", "checked"))),
+        }
+        assert_eq!((world.row("r").len(), world.waits()), (1, round));
+    }
+    // And puts follow a delete that was made on a condition.
+    world.apply(CheckAndMutate::if_equals("r", "f", "q", "checked", Delete::new("r")));
+    assert_eq!(world.row("r"), [""; 0]);
+    world.apply(put("r", "new"));
+    assert_eq!(world.row("r"), ["new@1004"]);
+}
+
+#[test]
+fn the_clock_of_the_system_is_never_run_ahead_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let env = Env::os(directory.path()).unwrap();
+    let clock = Arc::clone(&env.clock);
+    let engine = Engine::open(env, Options::default()).unwrap();
+    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    let table = engine.table(&name()).unwrap();
+    for _ in 0..50 {
+        apply(&engine, Delete::new("r").into());
+        apply(&engine, put("r", "v").into());
+        let row = table.get(&Get::new("r"), Tier::Disk).unwrap();
+        assert!(row.cells().first().is_some_and(|cell| cell.timestamp() <= clock.now_ms()), "{row:?}");
+    }
+}

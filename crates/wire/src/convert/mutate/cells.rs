@@ -1,0 +1,165 @@
+//! The cells of a mutation, gathered from its message or from the cell block.
+
+use bytes::Bytes;
+use halite_types::cell::{CELL_HEADER, CellParts, KEY_OVERHEAD, MAX_FAMILY_BYTES, MAX_TAGS_BYTES, TAG_TTL, tags, write_tag};
+use halite_types::{CellRef, CellType, Cells, CellsBuilder, LATEST_TIMESTAMP};
+
+use super::timestamp_of;
+use crate::convert::{Result, refused, shown};
+use crate::exception::{Exception, ExceptionKind};
+use crate::proto as pb;
+use pb::mutation_proto::column_value::QualifierValue;
+use pb::mutation_proto::{ColumnValue, DeleteType, MutationType};
+
+/// Bytes of cells that a message may hold inside: what the largest frame could bring in its cell block.
+const INSIDE_BYTES_MAX: usize = 256 << 20;
+
+/// Gathers the cells of one mutation.
+pub(super) struct Gathered<'a> {
+    row: &'a [u8],
+    ttl: Option<[u8; 8]>,
+    /// Whether the families came in order.
+    sorted: bool,
+    cells: CellsBuilder,
+}
+
+impl<'a> Gathered<'a> {
+    /// No cells of `row` yet; those that come get `ttl`, milliseconds as HBase writes them, in place of their own.
+    pub(super) fn new(row: &'a [u8], ttl: Option<[u8; 8]>) -> Self {
+        Self { row, ttl, sorted: true, cells: CellsBuilder::default() }
+    }
+
+    pub(super) fn push_run(&mut self, run: &Cells) -> Result<()> {
+        let mut family: &[u8] = &[];
+        for cell in run {
+            self.check(cell)?;
+            self.sorted &= family <= cell.family();
+            family = cell.family();
+        }
+        if self.ttl.is_none() {
+            self.cells.push_run(run);
+        } else {
+            run.iter().try_for_each(|cell| self.push(cell))?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, cell: CellRef<'_>) -> Result<()> {
+        if cell.row() != self.row {
+            let (own, others) = (shown(self.row), shown(cell.row()));
+            return Err(Exception::new(ExceptionKind::WrongRow, format!("The row in {others} doesn't match the original one {own}")));
+        }
+        check_family(cell.family())?;
+        timestamp_of(Some(cell.timestamp().cast_unsigned())).map(drop)
+    }
+
+    /// Adds a cell that is checked, with the time to live in place of one it may have.
+    fn push(&mut self, cell: CellRef<'_>) -> Result<()> {
+        let tags = self.tags(cell.tags())?;
+        self.cells.push(CellRef::new(cell.key(), cell.value(), &tags, 0));
+        Ok(())
+    }
+
+    fn tags(&self, own: &[u8]) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        match self.ttl {
+            None => out.extend_from_slice(own),
+            Some(ttl) => {
+                tags(own).filter(|(kind, _)| *kind != TAG_TTL).for_each(|(kind, data)| write_tag(&mut out, kind, data));
+                write_tag(&mut out, TAG_TTL, &ttl);
+            }
+        }
+        if out.len() > MAX_TAGS_BYTES {
+            return Err(refused(format!("a cell of row {} has {} bytes of tags, more than {MAX_TAGS_BYTES}", shown(self.row), out.len())));
+        }
+        Ok(out)
+    }
+
+    pub(super) fn push_columns(&mut self, proto: &pb::MutationProto, kind: MutationType) -> Result<()> {
+        // What a put's cells have in common stands before them; the others say it in each cell or not at all.
+        let default = if kind == MutationType::Put { timestamp_of(proto.timestamp)? } else { LATEST_TIMESTAMP };
+        let bytes = self.bytes_of(&proto.column_value);
+        if bytes > INSIDE_BYTES_MAX {
+            let row = shown(self.row);
+            return Err(refused(format!(
+                "row {row}: the cells of the mutation take {bytes} bytes, more than {INSIDE_BYTES_MAX}; write fewer at once"
+            )));
+        }
+        self.cells = CellsBuilder::with_capacity(bytes);
+        let mut before: &[u8] = &[];
+        for column in &proto.column_value {
+            check_family(&column.family)?;
+            self.sorted &= before <= &column.family[..];
+            before = &column.family;
+            for value in &column.qualifier_value {
+                self.push_value(&column.family, value, kind, default)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the cells take, but for a time to live. Each has the row in it, so it can be far more than the message takes.
+    fn bytes_of(&self, columns: &[ColumnValue]) -> usize {
+        let fixed = |family: &Bytes| self.row.len().saturating_add(family.len()).saturating_add(KEY_OVERHEAD + CELL_HEADER);
+        let value = |value: &QualifierValue| value.qualifier().len().saturating_add(value.value().len()).saturating_add(value.tags().len());
+        let column = |column: &ColumnValue| {
+            let fixed = fixed(&column.family);
+            column.qualifier_value.iter().fold(0usize, |sum, each| sum.saturating_add(fixed).saturating_add(value(each)))
+        };
+        columns.iter().map(column).fold(0, usize::saturating_add)
+    }
+
+    fn push_value(&mut self, family: &[u8], value: &QualifierValue, kind: MutationType, default: i64) -> Result<()> {
+        let cell_type = cell_type(value, kind);
+        if kind != MutationType::Delete && value.value.is_none() {
+            return Err(refused(format!("Missing required field: qualifier value: row {}, family {}", shown(self.row), shown(family))));
+        }
+        let of_family = matches!(cell_type, CellType::DeleteFamily | CellType::DeleteFamilyVersion);
+        let qualifier = if of_family { &[] } else { value.qualifier() };
+        let timestamp = if value.timestamp.is_some() { timestamp_of(value.timestamp)? } else { default };
+        let tags = self.tags(value.tags())?;
+        let value = if cell_type == CellType::Put { value.value() } else { &[] };
+        self.cells.push_parts(CellParts { row: self.row, family, qualifier, timestamp, cell_type, value, tags: &tags });
+        Ok(())
+    }
+
+    /// The cells by family, those of a family in the order they came, as HBase keeps them.
+    pub(super) fn finish(self) -> CellsBuilder {
+        if self.sorted {
+            return self.cells;
+        }
+        let mut cells: Vec<CellRef<'_>> = self.cells.iter().collect();
+        cells.sort_by_key(CellRef::family);
+        let mut sorted = CellsBuilder::with_capacity(self.cells.bytes().len());
+        cells.into_iter().for_each(|cell| sorted.push(cell));
+        sorted
+    }
+}
+
+fn check_family(family: &[u8]) -> Result<()> {
+    if family.is_empty() {
+        return Err(refused("Family cannot be null; name the family of each cell"));
+    }
+    if family.len() > MAX_FAMILY_BYTES {
+        return Err(refused(format!("a family name has {} bytes; at most {MAX_FAMILY_BYTES} are allowed", family.len())));
+    }
+    Ok(())
+}
+
+/// A put may carry delete markers, and a delete that does not say which kind deletes one version.
+fn cell_type(value: &QualifierValue, kind: MutationType) -> CellType {
+    match kind {
+        MutationType::Delete => delete_marker(value.delete_type()),
+        MutationType::Put if value.delete_type.is_some() => delete_marker(value.delete_type()),
+        _ => CellType::Put,
+    }
+}
+
+fn delete_marker(kind: DeleteType) -> CellType {
+    match kind {
+        DeleteType::DeleteOneVersion => CellType::Delete,
+        DeleteType::DeleteMultipleVersions => CellType::DeleteColumn,
+        DeleteType::DeleteFamily => CellType::DeleteFamily,
+        DeleteType::DeleteFamilyVersion => CellType::DeleteFamilyVersion,
+    }
+}

@@ -1,0 +1,100 @@
+//! `SnapshotDescription`: what a snapshot is called and how it was taken.
+
+use halite_types::{Error, Result, SnapshotDescriptor, SnapshotKind};
+
+use crate::proto as pb;
+use pb::snapshot_description::Type;
+
+/// The layout of snapshots that HBase has had since 0.99, which clients see as the version of each.
+const LAYOUT_VERSION: i32 = 2;
+
+/// The message of a snapshot.
+pub fn to_proto(snapshot: &SnapshotDescriptor) -> pb::SnapshotDescription {
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    pb::SnapshotDescription {
+        name: snapshot.name.clone(),
+        table: Some(snapshot.table.to_string()),
+        creation_time: Some(snapshot.created_ms),
+        r#type: Some(type_of(snapshot.kind).into()),
+        version: Some(LAYOUT_VERSION),
+        owner: Some(snapshot.owner.clone()).filter(|owner| !owner.is_empty()),
+        ttl: Some(signed(snapshot.ttl_seconds)),
+        max_file_size: Some(signed(snapshot.max_file_bytes)).filter(|bytes| *bytes > 0),
+        ..pb::SnapshotDescription::default()
+    }
+}
+
+/// The snapshot of a message that names a table. Messages that only name the snapshot, to delete it or to ask for it, do
+/// not.
+///
+/// A time to live or size below 0 is none, as in HBase. Whether the name can be one is for [`SnapshotDescriptor::check`].
+///
+/// # Errors
+/// `InvalidRequest` for what cannot be a table's name, or a type that is none.
+pub fn from_proto(proto: &pb::SnapshotDescription) -> Result<SnapshotDescriptor> {
+    let positive = |number: i64| u64::try_from(number).unwrap_or(0);
+    let table = proto.table().parse().map_err(|error: Error| error.at(format!("snapshot {:?}", proto.name)))?;
+    Ok(SnapshotDescriptor {
+        created_ms: proto.creation_time(),
+        kind: kind_of(proto)?,
+        ttl_seconds: positive(proto.ttl()),
+        max_file_bytes: positive(proto.max_file_size()),
+        owner: proto.owner().to_string(),
+        ..SnapshotDescriptor::new(proto.name.clone(), table)
+    })
+}
+
+fn type_of(kind: SnapshotKind) -> Type {
+    match kind {
+        SnapshotKind::Flush => Type::Flush,
+        SnapshotKind::SkipFlush => Type::Skipflush,
+        SnapshotKind::Disabled => Type::Disabled,
+    }
+}
+
+fn kind_of(proto: &pb::SnapshotDescription) -> Result<SnapshotKind> {
+    let number = proto.r#type.unwrap_or(Type::Flush.into());
+    Ok(match Type::try_from(number) {
+        Ok(Type::Flush) => SnapshotKind::Flush,
+        Ok(Type::Skipflush) => SnapshotKind::SkipFlush,
+        Ok(Type::Disabled) => SnapshotKind::Disabled,
+        Err(_) => {
+            let text = format!("snapshot {:?}: {number} is no type; give 0 (DISABLED), 1 (FLUSH) or 2 (SKIPFLUSH)", proto.name);
+            return Err(Error::invalid(text));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_request_says_little_and_the_rest_is_the_default() {
+        let asked = pb::SnapshotDescription { name: "s".into(), table: Some("ns:t".into()), ttl: Some(-1), ..pb::SnapshotDescription::default() };
+        assert_eq!(from_proto(&asked).unwrap(), SnapshotDescriptor::new("s", "ns:t".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_snapshot_of_no_table_or_type_is_refused_by_name() {
+        let asked = pb::SnapshotDescription { name: "s".into(), table: Some("t".into()), ..pb::SnapshotDescription::default() };
+        for wrong in [pb::SnapshotDescription { table: None, ..asked.clone() }, pb::SnapshotDescription { r#type: Some(3), ..asked }] {
+            assert!(from_proto(&wrong).unwrap_err().message().starts_with("snapshot \"s\": "), "{wrong:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_snapshot_survives_its_message(
+            name in "[a-z]{1,8}", created_ms in any::<i64>(), numbers in any::<[u32; 2]>(), owner in "[a-z]{0,5}", kind in 0..3usize
+        ) {
+            let kind = [SnapshotKind::Flush, SnapshotKind::SkipFlush, SnapshotKind::Disabled][kind];
+            let [ttl, size] = numbers.map(u64::from);
+            let snapshot = SnapshotDescriptor { created_ms, ..SnapshotDescriptor::new(name, "ns:t".parse().unwrap()) };
+            let snapshot = snapshot.kind(kind).ttl_seconds(ttl).max_file_bytes(size).owner(owner);
+            prop_assert_eq!(from_proto(&to_proto(&snapshot)).unwrap(), snapshot);
+        }
+    }
+}
