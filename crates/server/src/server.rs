@@ -72,6 +72,12 @@ impl Handle {
         &self.context.cluster_id
     }
 
+    /// Waits until a client asks the server to end (`stop_master` and the like), and gives the reason for the log. The
+    /// caller then calls [`Handle::shutdown`] and closes the engine.
+    pub async fn stop_requested(&self) -> String {
+        self.context.master.stop_requested().await
+    }
+
     /// Takes no more connections or calls, answers those at hand, and returns when all have ended.
     pub async fn shutdown(self) {
         self.shutdown.request();

@@ -2,6 +2,7 @@
 //! `split.rs` splits and merges regions, `snapshot.rs` takes snapshots and `copy.rs` makes tables of them, `table.rs` reads
 //! and writes across the regions of a table.
 
+mod control;
 mod copy;
 mod ddl;
 mod meta;
@@ -279,7 +280,7 @@ fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
 
 /// Compacts a region that is still there, and asks for what it wants then.
 fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-    if region.check_open().is_err() {
+    if region.check_open().is_err() || !shared.background.permits.compactions() {
         return Ok(());
     }
     region.compact(family, kind)?;
