@@ -27,7 +27,7 @@ pub(super) fn cluster_status(asked: &Asked<'_>, request: &pb::GetClusterStatusRe
         status.hbase_version = Some(pb::HBaseVersionFileContent { version: VERSION.to_owned() });
     }
     if wants(Part::ClusterId) {
-        status.cluster_id = Some(pb::ClusterId { cluster_id: context.config.cluster_id.clone() });
+        status.cluster_id = Some(pb::ClusterId { cluster_id: context.cluster_id.clone() });
     }
     if wants(Part::LiveServers) {
         status.live_servers = vec![pb::LiveServerInfo { server: server.clone(), server_load: server_load(context) }];

@@ -27,7 +27,7 @@ fn the_whole_status_is_told_when_no_part_is_asked_for() {
     rig.context.engine.flush(&super::rig::name("t")).unwrap();
     let status = status(&rig, &[]);
     assert!(status.hbase_version.unwrap().version.starts_with("2.6.4-halite-"));
-    assert_eq!(status.cluster_id.unwrap().cluster_id, rig.context.config.cluster_id);
+    assert_eq!(status.cluster_id.unwrap().cluster_id, rig.context.cluster_id);
     assert_eq!((status.balancer_on, status.master_info_port), (Some(true), Some(16_010)));
     assert_eq!((status.master.unwrap().port(), status.servers_name[0].port()), (16_000, 16_020));
     let [server] = &status.live_servers[..] else { panic!("one server") };
