@@ -22,9 +22,35 @@ pub(crate) enum Job {
     CompactAsAsked(Requested),
 }
 
+/// What may be done without anybody having asked for it. Everything may, until somebody says otherwise.
+#[derive(Default)]
+pub(crate) struct Permits {
+    no_splits: AtomicBool,
+    no_compactions: AtomicBool,
+}
+
+impl Permits {
+    pub(crate) fn splits(&self) -> bool {
+        !self.no_splits.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn compactions(&self) -> bool {
+        !self.no_compactions.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn allow_splits(&self, allowed: bool) -> bool {
+        !self.no_splits.swap(!allowed, Ordering::AcqRel)
+    }
+
+    pub(crate) fn allow_compactions(&self, allowed: bool) -> bool {
+        !self.no_compactions.swap(!allowed, Ordering::AcqRel)
+    }
+}
+
 /// The list, and who waits for it.
 #[derive(Default)]
 pub(crate) struct Background {
+    pub(crate) permits: Permits,
     list: Mutex<List>,
     /// Something was added, or the engine closes.
     added: Condvar,

@@ -1,5 +1,6 @@
 //! The block cache: verified, decompressed blocks by file and offset, shared by all regions.
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +18,15 @@ const ENTRY_BYTES: u64 = 128;
 
 /// Which block: file id and offset.
 type Key = (u64, u64);
+
+/// What was taken out of the block cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evicted {
+    /// Blocks.
+    pub blocks: u64,
+    /// Their memory in bytes.
+    pub bytes: u64,
+}
 
 /// A cache of blocks with a limit in bytes.
 pub(crate) struct BlockCache {
@@ -81,6 +91,14 @@ impl BlockCache {
     /// Bytes of the blocks in it.
     pub(crate) fn bytes(&self) -> u64 {
         self.blocks.weight()
+    }
+
+    /// Takes the blocks of these files out.
+    pub(crate) fn forget(&self, files: &HashSet<u64>) -> Evicted {
+        let (blocks, bytes) = (self.blocks.len(), self.blocks.weight());
+        self.blocks.retain(|(file, _), _| !files.contains(file));
+        let less = |before: u64, now: u64| before.saturating_sub(now);
+        Evicted { blocks: less(blocks as u64, self.blocks.len() as u64), bytes: less(bytes, self.blocks.weight()) }
     }
 
     pub(crate) fn hits(&self) -> u64 {

@@ -19,6 +19,7 @@ mod shared;
 mod store;
 mod wal;
 
+pub use cache::Evicted;
 pub use catalog::meta::ServerIdentity;
 pub use commit::CommitTicket;
 pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};

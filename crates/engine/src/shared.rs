@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use halite_types::Result;
+use halite_types::{Error, ErrorKind, Result};
 
 use crate::background::Background;
 use crate::cache::BlockCache;
@@ -57,6 +57,26 @@ impl Shared {
             return Ok(());
         }
         self.background.wait_for_room(region, is_region_full, is_all_full)
+    }
+
+    /// Whether a write would be let in without waiting; if not, a flush is asked for.
+    ///
+    /// # Errors
+    /// `Busy`: try again later.
+    pub(crate) fn try_admit(&self, region: &Region) -> Result<()> {
+        let snapshot = region.snapshot_ref();
+        let most = self.flush_bytes(&snapshot).saturating_mul(self.options.memstore_block_multiplier);
+        let (bytes, all) = (snapshot.memstore_bytes() as u64, self.background.total_memstore_bytes());
+        if bytes >= most {
+            self.background.request_flush(region);
+            return Err(Error::new(ErrorKind::Busy, format!("its memstores hold {bytes} bytes, and {most} are the most; a flush is under way")));
+        }
+        let all_most = self.options.memstore_total_bytes / 2 * 3;
+        if all >= all_most {
+            self.background.request_largest_flush();
+            return Err(Error::new(ErrorKind::Busy, format!("all memstores hold {all} bytes, and {all_most} are the most; a flush is under way")));
+        }
+        Ok(())
     }
 
     /// Asks for a flush of the region if its memstores have grown enough.

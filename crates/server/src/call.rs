@@ -2,13 +2,15 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
+use halite_engine::ServerIdentity;
 use halite_types::{Cells, Error, Result as StoreResult};
-use halite_wire::cellblock::{self, Block, Format};
+use halite_wire::cellblock::{Block, Format};
 use halite_wire::exception::{Exception, ExceptionKind};
-use halite_wire::service::{Method, Service};
+use halite_wire::rpc::{Connection, Fault as PeerFault, Limits, Request};
+use halite_wire::service::Method;
 use prost::Message;
 
 use crate::identity::Identity;
@@ -20,18 +22,18 @@ pub(crate) struct Peer {
     pub(crate) connection: u64,
     /// The client's address.
     pub(crate) address: SocketAddr,
-    /// The address the client has connected to.
-    pub(crate) local: SocketAddr,
-    /// The service of all calls of this connection.
-    pub(crate) service: Service,
     /// The user the calls are made for; empty if the client did not say.
     pub(crate) user: String,
     /// What cell blocks look like; `None` if the client wants cells inside messages.
     pub(crate) format: Option<Format>,
     /// Major and minor version of the client; only the Java client says it.
     pub(crate) version: Option<(u32, u32)>,
+    /// Everything the header of the connection said.
+    pub(crate) header: Connection,
     /// Who this server is to the client.
     pub(crate) identity: Identity,
+    /// The same as `hbase:meta` tells it.
+    pub(crate) server: Arc<ServerIdentity>,
 }
 
 /// One call.
@@ -40,43 +42,33 @@ pub(crate) struct Call {
     /// The id to answer under.
     pub(crate) id: u32,
     pub(crate) method: Method,
-    /// The encoded message.
-    pub(crate) param: Bytes,
-    /// The cells behind the message, as they came.
-    pub(crate) cell_block: Option<Bytes>,
-    /// How urgent the client says it is; 0 for ordinary calls.
-    pub(crate) priority: u32,
+    /// The request as it came.
+    pub(crate) request: Request,
+    /// Bytes that the call holds while it is not answered.
+    pub(crate) bytes: usize,
     /// When the call was read from the socket.
     pub(crate) received: Instant,
     /// How long the client waits for the answer, in milliseconds; `None` for ever.
     pub(crate) timeout_ms: Option<u32>,
     pub(crate) peer: Arc<Peer>,
-    /// Bytes a compressed cell block may unfold to.
-    pub(crate) cell_block_bytes_max: usize,
+    /// What a cell block may unfold to.
+    pub(crate) limits: Limits,
 }
 
 impl Call {
     /// The message, decoded; its byte fields share the frame.
     pub(crate) fn message<M: Message + Default>(&self) -> Result<M, Fault> {
-        M::decode(self.param.clone()).map_err(|error| Fault::new(ExceptionKind::InvalidProtocolBuffer, format!("the request is damaged: {error}")))
+        self.request.message().map_err(Fault::from)
     }
 
     /// The cells behind the message; none if there is no cell block.
     pub(crate) fn cells(&self) -> Result<Cells, Fault> {
-        let Some(block) = &self.cell_block else { return Ok(Cells::default()) };
-        let refuse = |text: &str| Fault::new(ExceptionKind::DoNotRetry, text);
-        let format = self.peer.format.ok_or_else(|| refuse("cells came behind the message, but the connection header names no codec"))?;
-        cellblock::decode(block, format, self.cell_block_bytes_max).map_err(|error| refuse(error.message()))
-    }
-
-    /// Bytes that the call holds while it is not answered.
-    pub(crate) fn bytes(&self) -> usize {
-        self.param.len() + self.cell_block.as_ref().map_or(0, Bytes::len)
+        self.request.cells(self.peer.format, &self.limits).map_err(Fault::from)
     }
 
     /// When the client stops waiting.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.timeout_ms.map(|timeout| self.received + std::time::Duration::from_millis(timeout.into()))
+        self.timeout_ms.and_then(|timeout| self.received.checked_add(Duration::from_millis(timeout.into())))
     }
 }
 
@@ -152,6 +144,15 @@ impl Fault {
 impl From<Exception> for Fault {
     fn from(exception: Exception) -> Self {
         Self(Box::new(exception))
+    }
+}
+
+impl From<PeerFault> for Fault {
+    fn from(fault: PeerFault) -> Self {
+        match fault {
+            PeerFault::Close(why) => Self::do_not_retry(why),
+            PeerFault::Fatal(exception) | PeerFault::Call(_, exception) | PeerFault::LastCall(_, exception) => Self::from(exception),
+        }
     }
 }
 

@@ -32,8 +32,6 @@ pub struct Config {
     pub znode_parent: String,
     /// The host that clients are told.
     pub advertise: Advertise,
-    /// The cluster's id, which should stay with the data: [`cluster_id_of`](crate::cluster_id_of) keeps one there.
-    pub cluster_id: String,
     /// What clients may have.
     pub limits: Limits,
     /// Whether the quotas that `set_quota` stored are enforced (`hbase.quota.enabled`); false.
@@ -90,7 +88,6 @@ impl Default for Config {
             zookeeper_port: Some(2181),
             znode_parent: "/hbase".to_string(),
             advertise: Advertise::Auto,
-            cluster_id: crate::new_cluster_id(),
             limits: Limits::default(),
             quotas_enabled: false,
         }
@@ -143,9 +140,6 @@ impl Config {
                 "znode_parent {:?} is no place for a cluster; give a path from the root, as in /hbase",
                 self.znode_parent
             )));
-        }
-        if self.cluster_id.is_empty() {
-            return Err(Error::invalid("cluster_id is empty; give the cluster an id, a UUID by custom"));
         }
         self.limits.check()
     }

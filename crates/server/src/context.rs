@@ -2,13 +2,20 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use halite_engine::Engine;
+use halite_engine::{Engine, MetaView};
+use halite_types::Result;
 
+use crate::call::Peer;
 use crate::config::Config;
+use crate::dispatch;
 use crate::identity::{Identity, host_for};
+use crate::lanes::Pool;
 use crate::master_service::Master;
 use crate::metrics::Metrics;
+use crate::nonces::Nonces;
+use crate::scanners::Scanners;
 use crate::server::Addresses;
 
 pub(crate) struct Context {
@@ -18,12 +25,44 @@ pub(crate) struct Context {
     pub(crate) addresses: Addresses,
     /// When the server started, in milliseconds since 1970.
     pub(crate) start_code: u64,
+    /// The id that clients may ask for; it stays with the data.
+    pub(crate) cluster_id: String,
     pub(crate) metrics: Metrics,
+    pub(crate) scanners: Scanners,
+    pub(crate) nonces: Nonces,
+    pub(crate) reader_pool: Pool,
+    pub(crate) admin_pool: Pool,
     /// What the master keeps: procedures, switches.
     pub(crate) master: Master,
 }
 
 impl Context {
+    /// A server of this engine at these addresses, without sockets.
+    ///
+    /// # Errors
+    /// `Io` if the operating system gives no threads, or what the master read from the engine met.
+    pub(crate) fn new(engine: Arc<Engine>, config: Config, addresses: Addresses) -> Result<Self> {
+        let (reader_pool, admin_pool) = dispatch::start_pools(&config.limits)?;
+        Ok(Self {
+            cluster_id: engine.id(),
+            master: Master::new(&engine, &config)?,
+            addresses,
+            start_code: now_ms(),
+            metrics: Metrics::default(),
+            scanners: Scanners::new(&config.limits),
+            nonces: Nonces::new(config.limits.nonce_ms),
+            reader_pool,
+            admin_pool,
+            engine,
+            config,
+        })
+    }
+
+    /// `hbase:meta` as this client is told it.
+    pub(crate) fn meta(&self, peer: &Peer) -> MetaView {
+        self.engine.meta(&peer.server)
+    }
+
     /// Who this server is to a client that has connected to `local`.
     pub(crate) fn identity(&self, local: SocketAddr) -> Identity {
         Identity {
@@ -33,4 +72,9 @@ impl Context {
             start_code: self.start_code,
         }
     }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use halite_engine::ServerIdentity;
 use halite_wire::proto as pb;
 
 use crate::config::Advertise;
@@ -29,6 +30,11 @@ impl Identity {
 
     fn name(&self, port: u16) -> pb::ServerName {
         pb::ServerName { host_name: self.host.clone(), port: Some(u32::from(port)), start_code: Some(self.start_code) }
+    }
+
+    /// The region server as `hbase:meta` tells it.
+    pub(crate) fn region_server_identity(&self) -> ServerIdentity {
+        ServerIdentity { host: self.host.clone(), port: self.region_port, start_code: self.start_code }
     }
 
     /// The region server as `host,port,startcode`, as HBase prints it.

@@ -4,7 +4,8 @@
 //! [`Handle::shutdown`]. The rooms, along the way of a call:
 //!
 //! ```text
-//! listener.rs    sockets, the limit on connections             connection.rs    preamble, frames in, answers out
+//! listener.rs    sockets, the limit on connections             connection.rs    frames in, answers out
+//! handshake.rs   preamble and connection header                lanes.rs         the threads calls may wait on
 //! dispatch.rs    which lane a call takes, and its answer       call.rs          a call, its peer, a reply, a fault
 //! client_service/ master_service/ admin_service/ registry.rs   what is called
 //! zookeeper/     where clients look the cluster up             http.rs          figures for people and dashboards
@@ -16,18 +17,27 @@
 
 mod admin_service;
 mod call;
-mod cluster_id;
+mod client_service;
 mod config;
+mod connection;
 mod context;
+mod dispatch;
+mod handshake;
 mod http;
 mod identity;
+mod lanes;
 mod listener;
 mod master_service;
 mod metrics;
+mod nonces;
+mod output;
+mod registry;
+mod scanners;
 mod server;
 mod shutdown;
+#[cfg(test)]
+mod testing;
 mod zookeeper;
 
-pub use cluster_id::{cluster_id_of, new_cluster_id};
 pub use config::{Advertise, Config, Limits};
 pub use server::{Addresses, Handle, Server};

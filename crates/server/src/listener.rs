@@ -1,9 +1,13 @@
 //! The two RPC ports: accepting connections, within the limit.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
+use crate::connection;
 use crate::context::Context;
 use crate::shutdown::Shutdown;
 
@@ -14,9 +18,51 @@ pub(crate) enum Port {
     Region,
 }
 
-/// Serves clients until everything is to end.
+/// How long to wait when the operating system gives no more sockets.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves clients until everything is to end, and then until every connection has ended.
 pub(crate) async fn serve(listener: TcpListener, port: Port, context: Arc<Context>, mut shutdown: Shutdown) {
-    let _ = (port, context);
-    shutdown.requested().await;
+    let permits = Arc::new(Semaphore::new(context.config.limits.connections_max));
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+            () = shutdown.requested() => break,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(?port, %error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        context.metrics.connections_accepted.add(1);
+        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
+            context.metrics.connections_refused.add(1);
+            tracing::warn!(?port, limit = context.config.limits.connections_max, "a connection is refused: connections_max are open");
+            continue;
+        };
+        prepare(&stream);
+        let (context, shutdown) = (Arc::clone(&context), shutdown.clone());
+        connections.spawn(async move {
+            context.metrics.connections.add(1);
+            connection::serve(stream, port, &context, shutdown).await;
+            context.metrics.connections.subtract(1);
+            drop(permit);
+        });
+    }
     drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Small answers go out at once, and a peer that has vanished is noticed.
+fn prepare(stream: &TcpStream) {
+    let kept_alive = rustix::net::sockopt::set_socket_keepalive(stream, true);
+    if let (Err(error), _) | (_, Err(error)) = (stream.set_nodelay(true), kept_alive.map_err(std::io::Error::from)) {
+        // The connection works all the same.
+        tracing::debug!(%error, "a socket option could not be set");
+    }
 }

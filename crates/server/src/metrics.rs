@@ -38,16 +38,12 @@ pub(crate) struct Metrics {
     /// Bytes of requests and of answers.
     pub(crate) bytes_received: Gauge,
     pub(crate) bytes_sent: Gauge,
-    /// Calls that wait for a thread, by lane, and their bytes in all.
-    pub(crate) reader_queue: Gauge,
-    pub(crate) admin_queue: Gauge,
+    /// Bytes of the calls that wait for a thread.
     pub(crate) queue_bytes: Gauge,
     /// Calls refused because a queue was full.
     pub(crate) calls_refused: Gauge,
     /// Calls dropped because their client had stopped waiting.
     pub(crate) calls_expired: Gauge,
-    /// Scanners that are open.
-    pub(crate) scanners: Gauge,
     /// The ZooKeeper endpoint's figures.
     pub(crate) zookeeper: ZooKeeperMetrics,
     methods: OnceLock<Box<[OnceLock<Box<MethodMetrics>>]>>,

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use halite_engine::Engine;
 use halite_types::{Error, Result};
@@ -12,8 +11,6 @@ use tokio::task::JoinHandle;
 use crate::config::Config;
 use crate::context::Context;
 use crate::listener;
-use crate::master_service::Master;
-use crate::metrics::Metrics;
 use crate::shutdown::{self, Shutdown, ShutdownSender};
 use crate::{http, zookeeper};
 
@@ -57,8 +54,7 @@ impl Server {
         config.check()?;
         let listeners = Listeners::bind(&config).await?;
         let addresses = listeners.addresses()?;
-        let master = Master::new(&engine, &config)?;
-        let context = Arc::new(Context { engine, config, addresses, start_code: now_ms(), metrics: Metrics::default(), master });
+        let context = Arc::new(Context::new(engine, config, addresses)?);
         let (sender, shutdown) = shutdown::channel();
         let tasks = listeners.serve(&context, &shutdown);
         Ok(Handle { context, shutdown: sender, tasks })
@@ -73,7 +69,13 @@ impl Handle {
 
     /// The cluster's id.
     pub fn cluster_id(&self) -> &str {
-        &self.context.config.cluster_id
+        &self.context.cluster_id
+    }
+
+    /// Waits until a client asks the server to end (`stop_master` and the like), and gives the reason for the log. The
+    /// caller then calls [`Handle::shutdown`] and closes the engine.
+    pub async fn stop_requested(&self) -> String {
+        self.context.master.stop_requested().await
     }
 
     /// Takes no more connections or calls, answers those at hand, and returns when all have ended.
@@ -84,8 +86,14 @@ impl Handle {
             let _ = task.await;
         }
         let context = self.context;
-        // A procedure that runs is waited for; the engine may be closed afterwards.
-        let _ = tokio::task::spawn_blocking(move || context.master.close()).await;
+        // Calls and procedures that run are waited for; the engine may be closed afterwards.
+        let closing = tokio::task::spawn_blocking(move || {
+            context.reader_pool.close();
+            context.admin_pool.close();
+            context.master.close();
+            context.scanners.close();
+        });
+        let _ = closing.await;
     }
 }
 
@@ -127,6 +135,8 @@ impl Listeners {
             let (context, shutdown) = parts();
             tasks.push(tokio::spawn(listener::serve(listener, port, context, shutdown)));
         }
+        let (context_of_leases, mut ending) = parts();
+        tasks.push(tokio::spawn(async move { context_of_leases.scanners.expire_until(&mut ending).await }));
         if let Some(listener) = self.web {
             let (context, shutdown) = parts();
             tasks.push(tokio::spawn(http::serve(listener, context, shutdown)));
@@ -137,9 +147,4 @@ impl Listeners {
         }
         tasks
     }
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -37,7 +37,7 @@ impl CommitTicket {
     }
 
     /// Whichever of the two is fulfilled later.
-    pub(crate) fn later(self, other: Self) -> Self {
+    pub fn later(self, other: Self) -> Self {
         match (self.pending, other.pending) {
             (Some(a), Some(b)) => {
                 let (position, fsync) = (a.position.max(b.position), a.fsync || b.fsync);

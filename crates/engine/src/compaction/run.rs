@@ -38,7 +38,7 @@ impl Region {
             Some(family) => wanted(snapshot.family_index(family)?),
             None => (0..snapshot.stores.len()).any(wanted),
         };
-        if is_wanted {
+        if is_wanted && self.shared.background.permits.compactions() {
             self.shared.background.request(Requested::new(self, family, kind));
         }
         Ok(())

@@ -2,6 +2,7 @@
 //! `split.rs` splits and merges regions, `snapshot.rs` takes snapshots and `copy.rs` makes tables of them, `table.rs` reads
 //! and writes across the regions of a table.
 
+mod control;
 mod copy;
 mod ddl;
 mod meta;
@@ -54,6 +55,11 @@ impl Engine {
     /// What opening found and did.
     pub fn report(&self) -> &OpenReport {
         &self.report
+    }
+
+    /// The id of the store, a UUID made when the directory was (HBase: the cluster's id).
+    pub fn id(&self) -> String {
+        crate::catalog::layout::uuid_text(&self.shared.manifest.current().store_id)
     }
 
     /// A table to read and write.
@@ -274,7 +280,7 @@ fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
 
 /// Compacts a region that is still there, and asks for what it wants then.
 fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-    if region.check_open().is_err() {
+    if region.check_open().is_err() || !shared.background.permits.compactions() {
         return Ok(());
     }
     region.compact(family, kind)?;

@@ -23,6 +23,13 @@ pub(super) const TOP: i32 = 0;
 /// The cells before the split key.
 pub(super) const BOTTOM: i32 = 1;
 
+/// What becomes of the rows of regions that others replace.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Rows,
+    Nothing,
+}
+
 impl Engine {
     /// The open region of that encoded or whole name.
     fn find_region(&self, name: &str) -> Result<(Arc<Table>, Arc<Region>)> {
@@ -61,7 +68,20 @@ impl Engine {
         let id = self.new_region_id(&info.table);
         let daughters =
             [layout::new_region(&info.table, info.start.clone(), at.clone(), id), layout::new_region(&info.table, at, info.end.clone(), id)];
-        self.replace_regions(&table, std::slice::from_ref(&region), &daughters)
+        self.replace_regions(&table, std::slice::from_ref(&region), &daughters, Keep::Rows)
+    }
+
+    /// Takes all rows of a region away: an empty region of the same range, with a name of its own, stands in its place.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`, a full disk or failed write.
+    pub fn truncate_region(&self, name: &str) -> Result<()> {
+        let _ddl = self.lock_ddl()?;
+        let (table, region) = self.find_region(name)?;
+        let _compaction = region.lock_compaction();
+        let info = region.info();
+        let empty = layout::new_region(&info.table, info.start.clone(), info.end.clone(), self.new_region_id(&info.table));
+        self.replace_regions(&table, std::slice::from_ref(&region), &[empty], Keep::Nothing)
     }
 
     /// Merges two regions of a table; they must be neighbours unless `forcible`, which takes those between them along.
@@ -99,13 +119,13 @@ impl Engine {
         }
         let id = self.new_region_id(&low.info().table);
         let merged = layout::new_region(&low.info().table, low.info().start.clone(), high.info().end.clone(), id);
-        let result = self.replace_regions(&table, &between, &[merged]);
+        let result = self.replace_regions(&table, &between, &[merged], Keep::Rows);
         drop(locks);
         result
     }
 
     /// Puts `new` regions in the place of `old` ones, whose compaction locks the caller holds.
-    fn replace_regions(&self, table: &Arc<Table>, old: &[Arc<Region>], new: &[RegionInfo]) -> Result<()> {
+    fn replace_regions(&self, table: &Arc<Table>, old: &[Arc<Region>], new: &[RegionInfo], keep: Keep) -> Result<()> {
         let descriptor = table.descriptor();
         let name = descriptor.name().clone();
         let maintenance: Vec<_> = old.iter().map(|region| region.lock_maintenance()).collect();
@@ -117,7 +137,7 @@ impl Engine {
         for region in old {
             region.close();
         }
-        let replaced = self.write_replacement(&descriptor, old, new);
+        let replaced = self.write_replacement(&descriptor, old, new, keep);
         let entries = match replaced {
             Ok(entries) => entries,
             Err(error) => {
@@ -161,7 +181,7 @@ impl Engine {
     }
 
     /// Flushes what is left of the old regions and writes the references of the new ones.
-    fn write_replacement(&self, descriptor: &Arc<TableDescriptor>, old: &[Arc<Region>], new: &[RegionInfo]) -> Result<Vec<RegionEntry>> {
+    fn write_replacement(&self, descriptor: &TableDescriptor, old: &[Arc<Region>], new: &[RegionInfo], keep: Keep) -> Result<Vec<RegionEntry>> {
         for region in old {
             region.flush_maintained()?;
         }
@@ -172,7 +192,9 @@ impl Engine {
             let mut entry = RegionEntry { info: Arc::new(info.clone()), number, flushed_sequence: 0, families: std::collections::BTreeMap::new() };
             for region in old {
                 entry.flushed_sequence = entry.flushed_sequence.max(region.flushed_sequence());
-                self.write_references(region, info, old.len() == 1, &mut entry)?;
+                if keep == Keep::Rows {
+                    self.write_references(region, info, old.len() == 1, &mut entry)?;
+                }
             }
             for family in descriptor.families() {
                 let directory = layout::family_directory(&info.table, &info.encoded_name, family.name());

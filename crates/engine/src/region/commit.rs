@@ -97,7 +97,7 @@ impl Region {
 
     /// A ticket for everything applied to the region so far: an answer that rests on what was read at the newest
     /// applied state must not be given before that state is durable.
-    pub(super) fn ticket_for_applied(&self) -> CommitTicket {
+    pub fn applied_ticket(&self) -> CommitTicket {
         if self.mvcc.is_settled() {
             return CommitTicket::ready();
         }

@@ -21,7 +21,8 @@ impl Region {
         let snapshot = self.snapshot_ref();
         let most = snapshot.descriptor.max_file_size_bytes().unwrap_or(self.shared.options.region_file_bytes_max);
         let largest = snapshot.stores.iter().map(|store| store.files.iter().map(|file| file.bytes()).sum::<u64>()).max().unwrap_or(0);
-        snapshot.descriptor.split_enabled() && largest > most && !self.has_references() && self.middle_row().is_ok_and(|row| row.is_some())
+        let may = self.shared.background.permits.splits() && snapshot.descriptor.split_enabled();
+        may && largest > most && !self.has_references() && self.middle_row().is_ok_and(|row| row.is_some())
     }
 
     /// Whether the region can be split or merged now: it is open and none of its files is a part of another region's,

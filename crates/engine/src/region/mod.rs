@@ -25,6 +25,7 @@ mod row_lock;
 mod selection;
 mod snapshot;
 mod write;
+mod write_rows;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -3,6 +3,7 @@
 //! Rows share a fixed number of locks by hash. A plain write holds its lock for microseconds and in common with others,
 //! so a false meeting of two rows costs nothing but a short wait of a read-modify-write.
 
+use std::collections::BTreeSet;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const SHARDS: usize = 256;
@@ -44,6 +45,13 @@ impl RowLocks {
             .filter(|shard| wanted[shard / WORD_BITS] >> (shard % WORD_BITS) & 1 == 1)
             .map(|shard| self.shards[shard].read().expect("nothing panics while it holds a row"));
         SharedRows { _first: guards.next(), _rest: guards.collect() }
+    }
+
+    /// For operations that read these rows and then write them as one.
+    pub(crate) fn exclusive_rows<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> Vec<RwLockWriteGuard<'_, ()>> {
+        // In one order for everybody, each lock once: nobody waits for somebody who waits for him.
+        let wanted: BTreeSet<usize> = rows.map(Self::shard).collect();
+        wanted.into_iter().map(|shard| self.shards[shard].write().expect("nothing panics while it holds a row")).collect()
     }
 
     /// For one operation that reads `row` and then writes it.

@@ -42,14 +42,27 @@ const COMMIT_BYTES_MAX: usize = 16 << 20;
 const OPERATION_BYTES_MAX: usize = 512 << 20;
 
 /// What a read-modify-write gathers before it commits.
-struct Pending {
-    cells: CellsBuilder,
-    durability: Durability,
+pub(super) struct Pending {
+    pub(super) cells: CellsBuilder,
+    pub(super) durability: Durability,
     /// New values to give back.
     result: CellsBuilder,
     now: i64,
     /// The timestamp of the cell a condition compared: what is put because of it must not be hidden by it.
     checked: Option<i64>,
+}
+
+impl Pending {
+    pub(super) fn new(now: i64, checked: Option<i64>) -> Self {
+        Self { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now, checked }
+    }
+
+    /// Stamps what has no time yet, and looks whether it is too much.
+    pub(super) fn stamp(&mut self) -> Result<()> {
+        let now = self.now;
+        self.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
+        check_operation_size(&self.cells)
+    }
 }
 
 impl Region {
@@ -239,22 +252,20 @@ impl Region {
             RowOp::CheckAndMutate(check) => {
                 let Checked { holds, newest } = self.check_locked(check)?;
                 if !holds {
-                    return Ok((OpResult { row: Row::default(), processed: false }, self.ticket_for_applied()));
+                    return Ok((OpResult { row: Row::default(), processed: false }, self.applied_ticket()));
                 }
                 checked = newest;
                 &check.then
             }
             op => op,
         };
-        let mut pending =
-            Pending { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now, checked };
+        let mut pending = Pending::new(now, checked);
         self.gather(op, &mut pending)?;
-        pending.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
-        check_operation_size(&pending.cells)?;
+        pending.stamp()?;
         self.note_deletes(std::iter::once(&pending.cells), now);
         let row = sorted_row(&pending.result);
         let ticket = if pending.cells.is_empty() {
-            self.ticket_for_applied()
+            self.applied_ticket()
         } else {
             self.commit(std::iter::once(&pending.cells), 1, self.level(&self.snapshot_ref(), pending.durability))?
         };
@@ -262,7 +273,7 @@ impl Region {
     }
 
     /// Everything that can be checked without the row's lock.
-    fn check_whole(&self, op: &RowOp) -> Result<()> {
+    pub(super) fn check_whole(&self, op: &RowOp) -> Result<()> {
         let mutation = match op {
             RowOp::Put(op) => op.mutation(),
             RowOp::Delete(op) => op.mutation(),
@@ -302,14 +313,19 @@ impl Region {
         if matches!(*op.then, RowOp::CheckAndMutate(_)) {
             return Err(Error::invalid(format!("row {}: a check-and-mutate cannot stand inside another one", print_bytes(op.row()))));
         }
-        if let Condition::Column { family, .. } = &op.condition {
-            self.snapshot_ref().family_index(family)?;
-        }
+        self.check_condition_itself(&op.condition)?;
         self.check_whole(&op.then)
     }
 
+    pub(super) fn check_condition_itself(&self, condition: &Condition) -> Result<()> {
+        match condition {
+            Condition::Column { family, .. } => self.snapshot_ref().family_index(family).map(drop),
+            Condition::Filter(_) => Ok(()),
+        }
+    }
+
     /// Looks at the condition. The row is locked.
-    fn check_locked(&self, check: &CheckAndMutate) -> Result<Checked> {
+    pub(super) fn check_locked(&self, check: &CheckAndMutate) -> Result<Checked> {
         match &check.condition {
             Condition::Filter(filter) => {
                 let get = Get::new(check.row().clone()).time_range(check.time_range).filter(filter.clone());
@@ -334,7 +350,7 @@ impl Region {
     }
 
     /// Turns operations on one row into cells. The row is locked.
-    fn gather(&self, op: &RowOp, pending: &mut Pending) -> Result<()> {
+    pub(super) fn gather(&self, op: &RowOp, pending: &mut Pending) -> Result<()> {
         match op {
             RowOp::Put(put) => {
                 pending.durability = pending.durability.max(put.mutation().durability);
@@ -407,10 +423,10 @@ impl Region {
 }
 
 /// What a condition came to.
-struct Checked {
-    holds: bool,
+pub(super) struct Checked {
+    pub(super) holds: bool,
     /// The timestamp of the cell that was compared.
-    newest: Option<i64>,
+    pub(super) newest: Option<i64>,
 }
 
 fn check_operation_size(cells: &CellsBuilder) -> Result<()> {

@@ -396,6 +396,15 @@ impl Wal {
         Ok(())
     }
 
+    /// Closes the current segment; the next write begins another.
+    ///
+    /// # Errors
+    /// A failed write, after which the log takes nothing any more.
+    pub(crate) fn roll(&self) -> Result<()> {
+        self.sync_all()?;
+        self.close_segment(&mut self.io()).inspect_err(|error| drop(self.failure.set(error.clone())))
+    }
+
     fn begin_segment(&self, io: &mut Io) -> Result<()> {
         let number = io.next_number;
         let path = segment_path(number);

@@ -7,3 +7,4 @@ mod regions;
 mod scanning;
 mod support;
 mod timestamps;
+mod writing;

@@ -43,6 +43,59 @@ fn a_disabled_table_refuses_and_an_enabled_one_has_everything_again() {
 }
 
 #[test]
+fn a_region_is_truncated_without_its_neighbours_and_stays_so() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    fill(&store, 50);
+    let region = |store: &Store, at: usize| store.engine().regions(&name()).unwrap()[at].clone();
+    store.engine().split_region(&region(&store, 0).encoded_name, Some("k025".into())).unwrap();
+    fill(&store, 50);
+    let before = region(&store, 1);
+    store.engine().truncate_region(&before.encoded_name).unwrap();
+    let after = region(&store, 1);
+    assert_eq!((&after.start, &after.end), (&before.start, &before.end));
+    assert_ne!(after.encoded_name, before.encoded_name);
+    assert_eq!(store.engine().truncate_region(&before.encoded_name).unwrap_err().kind(), ErrorKind::NoSuchRegion);
+    drop(store);
+    sim.fs.kill();
+    let store = reopen(&sim);
+    assert_eq!(keys(&store.table("t").unwrap(), Scan::all()), (0..25).map(|i| format!("k{i:03}")).collect::<Vec<_>>());
+    store.table("t").unwrap().put(Put::new("k040").add("f", "q", "new")).unwrap();
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 26);
+}
+
+#[test]
+fn an_operator_forbids_splits_and_compactions_rolls_the_log_and_forgets_blocks() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let engine = store.engine();
+    assert!(engine.allow_splits(false) && !engine.allow_splits(true));
+    assert!(engine.allow_compactions(false) && !engine.allow_compactions(false));
+    for _ in 0..4 {
+        fill(&store, 10);
+        store.flush(&name()).unwrap();
+    }
+    while engine.step().unwrap() {}
+    let files = |engine: &halite_engine::Engine| engine.status().regions[0].store_files;
+    let region = engine.regions(&name()).unwrap()[0].encoded_name.clone();
+    assert_eq!((files(engine), engine.store_files(&region, &["f".into()]).unwrap().len()), (8, 4));
+    assert_eq!(engine.store_files(&region, &["x".into()]).unwrap_err().kind(), ErrorKind::NoSuchFamily);
+    assert!(!engine.allow_compactions(true));
+    engine.region(&region).unwrap().request_compaction(None, CompactionKind::Major).unwrap();
+    while engine.step().unwrap() {}
+    assert_eq!(files(engine), 2);
+    fill(&store, 5);
+    engine.roll_log().unwrap();
+    fill(&store, 5);
+    let segments = sim.fs.files().into_keys().filter(|path| path.contains("wal")).count();
+    assert!(segments > 1, "{segments}");
+    store.table("t").unwrap().get(Get::new("k001")).unwrap();
+    let evicted = engine.forget_blocks(&name()).unwrap();
+    assert!(evicted.blocks > 0 && evicted.bytes > 0, "{evicted:?}");
+    assert_eq!(engine.forget_blocks(&name()).unwrap().blocks, 0);
+}
+
+#[test]
 fn drop_and_truncate_leave_nothing_on_the_disk() {
     let sim = SimEnv::new(1);
     let store = store(&sim);

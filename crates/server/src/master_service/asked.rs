@@ -51,6 +51,12 @@ impl<'a> Asked<'a> {
         Ok(Reply::new(handler(&self, &call.message()?)?))
     }
 
+    /// The procedure that the same request has started before. What it asked for may be done by now, so that it would be
+    /// refused if it were looked at again.
+    pub(crate) fn repeated(&self, nonce: Nonce) -> Option<u64> {
+        self.context.master.procedures.started_by(nonce)
+    }
+
     /// Starts a procedure on a table, or on none, and gives its id.
     ///
     /// # Errors

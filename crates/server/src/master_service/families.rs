@@ -126,8 +126,23 @@ fn replace(
     })
 }
 
+/// Puts a tracker in the place of those a table and its families name.
+///
+/// # Errors
+/// What changing the table meets.
+pub(super) fn set_tracker(engine: &halite_engine::Engine, name: &halite_types::TableName, tracker: &str) -> Result<(), Fault> {
+    let mut table = TableDescriptor::clone(&*engine.descriptor(name)?);
+    table.attributes.insert(TRACKER.to_owned(), tracker.to_owned());
+    let named: Vec<_> = table.families().filter(|family| family.configuration.contains_key(TRACKER)).cloned().collect();
+    for mut family in named {
+        family.configuration.insert(TRACKER.to_owned(), tracker.to_owned());
+        table.set_family(family);
+    }
+    Ok(engine.alter_table(table)?)
+}
+
 /// A tracker that a table may be moved to.
-fn check_target(tracker: &str) -> Result<String, Fault> {
+pub(super) fn check_target(tracker: &str) -> Result<String, Fault> {
     let name = tracker_name(tracker)?;
     if name == MIGRATION {
         return Err(Fault::do_not_retry(format!("Do not need to transfer to {tracker}")));

@@ -17,13 +17,20 @@ mod asked;
 mod describe;
 mod families;
 pub(crate) mod faults;
+mod flush;
+pub(crate) mod load;
 pub(crate) mod names;
 mod namespaces;
 mod procedures;
+mod regions;
 mod results;
 mod routes;
 mod sanity;
 mod schema;
+mod servers;
+mod snapshots;
+mod status;
+mod switches;
 mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -32,6 +39,7 @@ use std::sync::Arc;
 
 use halite_engine::Engine;
 use halite_types::Result as StoreResult;
+use tokio::sync::watch;
 
 use crate::call::{Call, Fault, Reply};
 use crate::config::Config;
@@ -41,6 +49,15 @@ use procedures::{MOMENT, Procedures, now_ms};
 /// What the master keeps between calls.
 pub(crate) struct Master {
     procedures: Procedures,
+    /// Those that clients ask about by a signature.
+    signed: flush::Signed,
+    switches: switches::Switches,
+    servers: servers::Servers,
+    /// Regions that were unassigned and not assigned again, by encoded name.
+    unassigned: regions::Unassigned,
+    pub(crate) request_rate: load::RequestRate,
+    /// Why the process shall end, once somebody has asked for it.
+    stop: watch::Sender<Option<String>>,
 }
 
 impl Master {
@@ -50,7 +67,28 @@ impl Master {
     /// What reading it from the engine met.
     pub(crate) fn new(_: &Arc<Engine>, _: &Config) -> StoreResult<Self> {
         // A process that starts later has later ids.
-        Ok(Self { procedures: Procedures::new(now_ms(), MOMENT) })
+        Ok(Self {
+            procedures: Procedures::new(now_ms(), MOMENT),
+            signed: flush::Signed::default(),
+            switches: switches::Switches::default(),
+            servers: servers::Servers::default(),
+            unassigned: regions::Unassigned::default(),
+            request_rate: load::RequestRate::default(),
+            stop: watch::Sender::new(None),
+        })
+    }
+
+    /// Asks for the end of the process. The first to ask gives the reason.
+    pub(crate) fn request_stop(&self, why: &str) {
+        self.stop.send_if_modified(|reason| reason.is_none() && reason.replace(why.to_owned()).is_none());
+    }
+
+    /// Waits until a client asks for the end of the process, and gives the reason.
+    pub(crate) async fn stop_requested(&self) -> String {
+        let mut stop = self.stop.subscribe();
+        let reason = stop.wait_for(Option::is_some).await.map(|reason| reason.clone());
+        // The sender lives as long as this does.
+        reason.ok().flatten().unwrap_or_default()
     }
 
     /// Ends what the master is at. Waits for the procedures that run; those that wait are not done.

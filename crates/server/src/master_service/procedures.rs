@@ -133,6 +133,11 @@ impl Procedures {
         Ok(id)
     }
 
+    /// The procedure that a request with this nonce has started before.
+    pub(crate) fn started_by(&self, nonce: Nonce) -> Option<u64> {
+        self.0.lock().nonces.get(&nonce).copied()
+    }
+
     /// Where a procedure stands; `None` if there never was one of this id or it is too long ago.
     pub(crate) fn find(&self, id: u64) -> Option<Procedure> {
         self.0.lock().procedures.get(&id).cloned()

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use halite_wire::service::{self, Method};
 
 use super::asked::Asked;
-use super::{describe, families, namespaces, results, tables};
+use super::faults::not_offered;
+use super::{describe, families, flush, namespaces, regions, results, servers, snapshots, status, switches, tables};
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 
@@ -14,7 +15,7 @@ macro_rules! routes {
     ($asked:expr, $call:expr; $($method:ident => $handler:path,)*) => {
         match $call.method {
             $(Method::$method => $asked.serve::<service::$method>($call, $handler),)*
-            other => Err(Fault::unknown_method(other)),
+            other => Err(not_offered(other.name())),
         }
     };
 }
@@ -56,5 +57,58 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterGetProcedures => results::list,
         MasterAbortProcedure => results::abort,
         MasterGetLocks => results::locks,
+        MasterFlushTable => flush::table,
+        MasterExecProcedure => flush::exec,
+        MasterExecProcedureWithRet => flush::exec_with_answer,
+        MasterIsProcedureDone => flush::is_done,
+
+        // Regions.
+        MasterSplitRegion => regions::split,
+        MasterMergeTableRegions => regions::merge,
+        MasterTruncateRegion => regions::truncate,
+        MasterMoveRegion => regions::move_region,
+        MasterAssignRegion => regions::assign,
+        MasterUnassignRegion => regions::unassign,
+        MasterOfflineRegion => regions::offline,
+        MasterGetLastMajorCompactionTimestamp => regions::table_compacted,
+        MasterGetLastMajorCompactionTimestampForRegion => regions::region_compacted,
+
+        // Snapshots.
+        MasterSnapshot => snapshots::take,
+        MasterIsSnapshotDone => snapshots::is_done,
+        MasterGetCompletedSnapshots => snapshots::list,
+        MasterDeleteSnapshot => snapshots::delete,
+        MasterRestoreSnapshot => snapshots::restore,
+
+        // The cluster and its switches.
+        MasterGetClusterStatus => status::cluster_status,
+        MasterIsMasterRunning => servers::is_running,
+        MasterIsMasterInMaintenanceMode => servers::is_in_maintenance,
+        MasterGetSecurityCapabilities => servers::capabilities,
+        MasterShutdown => servers::shutdown,
+        MasterStopMaster => servers::stop,
+        MasterListDecommissionedRegionServers => servers::decommissioned,
+        MasterDecommissionRegionServers => servers::decommission,
+        MasterRecommissionRegionServer => servers::recommission,
+        MasterClearDeadServers => servers::clear_dead,
+        MasterFlushMasterStore => servers::flush_store,
+        MasterExecMasterService => servers::endpoint,
+        MasterGetLogEntries => servers::log_entries,
+        MasterBalance => switches::balance,
+        MasterSetBalancerRunning => switches::set_balancer,
+        MasterIsBalancerEnabled => switches::is_balancer_on,
+        MasterSetSplitOrMergeEnabled => switches::set_split_or_merge,
+        MasterIsSplitOrMergeEnabled => switches::is_split_or_merge_on,
+        MasterNormalize => switches::normalize,
+        MasterSetNormalizerRunning => switches::set_normalizer,
+        MasterIsNormalizerEnabled => switches::is_normalizer_on,
+        MasterRunCatalogScan => switches::run_catalog_scan,
+        MasterEnableCatalogJanitor => switches::set_catalog_janitor,
+        MasterIsCatalogJanitorEnabled => switches::is_catalog_janitor_on,
+        MasterRunCleanerChore => switches::run_cleaner,
+        MasterSetCleanerChoreRunning => switches::set_cleaner,
+        MasterIsCleanerChoreEnabled => switches::is_cleaner_on,
+        MasterSwitchSnapshotCleanup => switches::set_snapshot_cleanup,
+        MasterIsSnapshotCleanupEnabled => switches::is_snapshot_cleanup_on,
     }
 }

@@ -19,11 +19,10 @@ use super::connection::Connection;
 use super::{LARGE_PACKETS, Shared};
 use crate::config::Config;
 use crate::context::Context;
-use crate::master_service::Master;
-use crate::metrics::Metrics;
 use crate::server::Addresses;
 
 const START_CODE: u64 = 1_795_289_608_650;
+const CLUSTER_ID: &str = "0e94ce3b-2b9f-45cb-a8bf-50331a5496ac";
 
 struct Server {
     shared: Arc<Shared>,
@@ -32,7 +31,7 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
-        Self::with(Config { cluster_id: "0e94ce3b-2b9f-45cb-a8bf-50331a5496ac".to_string(), ..Config::default() })
+        Self::with(Config::default())
     }
 
     fn with(config: Config) -> Self {
@@ -40,8 +39,8 @@ impl Server {
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
         let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let addresses = Addresses { master: at(16_000), region: at(16_020), web: Some(at(16_010)), zookeeper: Some(at(2181)) };
-        let master = Master::new(&engine, &config).unwrap();
-        let context = Context { engine, config, addresses, start_code: START_CODE, metrics: Metrics::default(), master };
+        let mut context = Context::new(engine, config, addresses).unwrap();
+        (context.start_code, context.cluster_id) = (START_CODE, CLUSTER_ID.to_string());
         Self { shared: Arc::new(Shared::new(Arc::new(context))), _directory: directory }
     }
 
@@ -139,7 +138,7 @@ async fn a_client_finds_the_servers_under_the_address_it_connected_to() {
         assert_eq!((master.master, master.info_port), (name(16_000), Some(16_010)));
         assert_eq!(client.children("/hbase/rs").await, [format!("{host},16020,{START_CODE}")]);
         let text: pb::ClusterId = znode::decode(client.data("/hbase/hbaseid").await).unwrap();
-        assert_eq!(text.cluster_id, "0e94ce3b-2b9f-45cb-a8bf-50331a5496ac");
+        assert_eq!(text.cluster_id, CLUSTER_ID);
     }
 }
 

@@ -88,7 +88,7 @@ impl Tree<'_> {
     fn below_parent(&self, names: &[&str]) -> Option<Node> {
         match names {
             [] => Some(folder(NODES)),
-            ["hbaseid"] => Some(self.holds(&pb::ClusterId { cluster_id: self.context.config.cluster_id.clone() })),
+            ["hbaseid"] => Some(self.holds(&pb::ClusterId { cluster_id: self.context.cluster_id.clone() })),
             ["master"] => Some(Node { is_ephemeral: true, ..self.holds(&self.master()) }),
             ["meta-region-server"] => Some(self.holds(&self.meta_region_server())),
             ["running"] => Some(self.holds(&pb::ClusterUp { start_date: start_date(self.context.start_code) })),

@@ -119,6 +119,9 @@ exceptions! {
     NamespaceExist "org.apache.hadoop.hbase.NamespaceExistException" NEVER GiveUp;
     InvalidFamilyOperation "org.apache.hadoop.hbase.InvalidFamilyOperationException" NEVER GiveUp;
     ConcurrentTableModification "org.apache.hadoop.hbase.ConcurrentTableModificationException" NEVER GiveUp;
+    MergeRegion "org.apache.hadoop.hbase.exceptions.MergeRegionException" NEVER GiveUp;
+    DoNotRetryRegion "org.apache.hadoop.hbase.client.DoNotRetryRegionException" NEVER GiveUp;
+    ReplicationPeerNotFound "org.apache.hadoop.hbase.ReplicationPeerNotFoundException" NEVER GiveUp;
     UnknownRegion "org.apache.hadoop.hbase.UnknownRegionException" NEVER GiveUp;
     /// A class that only servers have; `do_not_retry` makes it final for clients that cannot load it.
     Constraint "org.apache.hadoop.hbase.constraint.ConstraintException" NEVER GiveUp;

@@ -2,7 +2,6 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use halite_engine::env::Env;
@@ -13,14 +12,12 @@ use halite_wire::proto as pb;
 use halite_wire::rpc::{Limits, Next, decode_response, next_frame};
 use halite_wire::service::{self, Service};
 use pb::get_procedure_result_response::State;
-use prost::Message;
 
-use crate::call::{Call, Peer};
+use crate::call::Peer;
 use crate::config::Config;
 use crate::context::Context;
-use crate::master_service::Master;
-use crate::metrics::Metrics;
 use crate::server::Addresses;
+use crate::testing;
 
 /// A server without sockets, and a client of it.
 pub(crate) struct Rig {
@@ -37,22 +34,12 @@ impl Rig {
 
     fn over(directory: tempfile::TempDir) -> Self {
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
-        let config = Config::default();
-        let master = Master::new(&engine, &config).unwrap();
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let addresses = Addresses { master: address(16_000), region: address(16_020), web: Some(address(16_010)), zookeeper: None };
-        let context = Arc::new(Context { engine, config, addresses, start_code: 1_700_000_000_000, metrics: Metrics::default(), master });
-        let peer = Peer {
-            connection: 1,
-            address: address(40_000),
-            local: addresses.master,
-            service: Service::Master,
-            user: "tester".to_owned(),
-            format: None,
-            version: Some((2, 6)),
-            identity: context.identity(addresses.master),
-        };
-        Self { context, peer: Arc::new(peer), directory: Some(directory) }
+        let mut context = Context::new(engine, Config::default(), addresses).unwrap();
+        context.start_code = 1_700_000_000_000;
+        let peer = testing::peer(&context, Service::Master, Some((2, 6)));
+        Self { context: Arc::new(context), peer: Arc::new(peer), directory: Some(directory) }
     }
 
     /// The same store after the process has ended and started again.
@@ -72,17 +59,7 @@ impl Rig {
 
     /// Calls a method of the master or the region server.
     pub(crate) fn ask<C: service::Call>(&self, request: &C::Request) -> Result<C::Response, Exception> {
-        let call = Call {
-            id: 1,
-            method: C::METHOD,
-            param: request.encode_to_vec().into(),
-            cell_block: None,
-            priority: 0,
-            received: Instant::now(),
-            timeout_ms: None,
-            peer: Arc::clone(&self.peer),
-            cell_block_bytes_max: 1 << 20,
-        };
+        let call = testing::call::<C>(&self.peer, request);
         let answer = match C::METHOD.service() {
             Service::Admin => crate::admin_service::call(&self.context, &call),
             _ => crate::master_service::call(&self.context, &call),

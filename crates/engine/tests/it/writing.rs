@@ -1,0 +1,66 @@
+//! Writes as a server hands them in: several rows as one, and without waiting for room.
+
+use std::sync::Arc;
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::{Engine, Options, Region};
+use halite_types::{CheckAndMutate, Delete, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
+
+use crate::support::{engine, name, put};
+
+fn region(engine: &Engine) -> Arc<Region> {
+    engine.table(&name()).unwrap().region_of(b"").unwrap()
+}
+
+fn value(engine: &Engine, row: &'static str) -> Option<String> {
+    let row = engine.table(&name()).unwrap().get(&Get::new(row), Tier::Disk).unwrap();
+    row.value("f", "q").map(|value| String::from_utf8_lossy(value).into_owned())
+}
+
+#[test]
+fn operations_on_several_rows_are_applied_all_or_none() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &["m"]);
+    put(&engine, "a", "old");
+    let ops = |last: RowOp| vec![Put::new("b").add("f", "q", "new").into(), Delete::new("a").newest("f", "q").into(), last];
+
+    let refused = region(&engine).apply_as_one(&ops(Put::new("z").add("f", "q", "elsewhere").into()), &[]);
+    assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::WrongRegion));
+    assert_eq!((value(&engine, "a"), value(&engine, "b")), (Some("old".into()), None));
+
+    let (done, ticket) = region(&engine).apply_as_one(&ops(Increment::new("c").add("f", "n", 2).into()), &[]).unwrap();
+    ticket.wait().unwrap();
+    assert!(done);
+    assert_eq!((value(&engine, "a"), value(&engine, "b")), (None, Some("new".into())));
+}
+
+#[test]
+fn every_condition_must_hold() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    put(&engine, "a", "1");
+    let is = |row: &'static str, given: &'static str| CheckAndMutate::if_equals(row, "f", "q", given, Put::new(row));
+    let ops: Vec<RowOp> = vec![Put::new("b").add("f", "q", "done").into()];
+    let (done, ticket) = region(&engine).apply_as_one(&ops, &[is("a", "1"), is("x", "1")]).unwrap();
+    ticket.wait().unwrap();
+    assert_eq!((done, value(&engine, "b")), (false, None));
+    let (done, ticket) = region(&engine).apply_as_one(&ops, &[is("a", "1")]).unwrap();
+    ticket.wait().unwrap();
+    assert_eq!((done, value(&engine, "b")), (true, Some("done".into())));
+}
+
+#[test]
+fn a_full_region_says_so_instead_of_waiting() {
+    let sim = SimEnv::new(1);
+    let mut options = Options::default();
+    (options.memstore_flush_bytes, options.memstore_block_multiplier, options.memstore_chunk_bytes) = (64 << 10, 1, 4096);
+    let engine = Engine::open(sim.env(), options).unwrap();
+    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    region(&engine).try_admit().unwrap();
+    put(&engine, "a", &"x".repeat(100 << 10));
+    assert_eq!(region(&engine).try_admit().err().map(|error| error.kind()), Some(ErrorKind::Busy));
+    // The refusal has asked for the flush that makes room.
+    while engine.step().unwrap() {}
+    region(&engine).try_admit().unwrap();
+    assert_eq!(engine.id().len(), 36);
+}

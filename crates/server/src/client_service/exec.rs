@@ -1,0 +1,113 @@
+//! `ExecService`: the endpoints that are built in, called for one region.
+
+use std::sync::Arc;
+
+use halite_types::RowMutations;
+use halite_wire::convert;
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+use halite_wire::service::{Method, Service};
+use prost::Message;
+
+use super::aggregate::Aggregate;
+use super::mutate;
+use super::region::{self, Target};
+use super::row_mutations;
+use crate::call::{Call, Fault, Peer, Reply};
+use crate::context::Context;
+use crate::dispatch::{Outcome, Step};
+
+/// Java's package for the classes of answers; clients look at the bytes only.
+const PACKAGE: &str = "org.apache.hadoop.hbase.protobuf.generated";
+
+/// Answers an `ExecService`.
+pub(super) fn exec(context: &Arc<Context>, call: &Arc<Call>) -> Result<Step, Fault> {
+    let request: pb::CoprocessorServiceRequest = call.message()?;
+    let target = region::find(context, &call.peer, &request.region)?;
+    match endpoint(&request.call, &request.region)? {
+        Method::MultiRowMutationMutateRows => {
+            let applied = mutate_rows(context, &call.peer, &target, &request.call.request)?;
+            let response = pb::MutateRowsResponse { processed: Some(applied.result.processed) };
+            let reply = Reply::new(answer(request.region, value("MutateRowsResponse", &response)));
+            Ok(Step::Done(Outcome::After(applied.ticket, reply)))
+        }
+        method => {
+            let aggregate = Aggregate::new(method, context, &call.peer, &target, &request.call.request)?;
+            Ok(run(aggregate, request.region))
+        }
+    }
+}
+
+/// Answers `ExecRegionServerService`: there is none of these here.
+pub(super) fn exec_region_server(call: &Call) -> Result<Step, Fault> {
+    let request: pb::CoprocessorServiceRequest = call.message()?;
+    let text = format!("No registered coprocessor executorService found for {}", request.call.service_name);
+    Err(Fault::new(ExceptionKind::UnknownProtocol, text))
+}
+
+/// Calls an endpoint as an action of a multi; waits for it.
+pub(super) fn serve(context: &Context, peer: &Peer, target: &Target, call: &pb::CoprocessorServiceCall) -> Result<pb::NameBytesPair, Fault> {
+    let specifier = match target {
+        Target::Region(region) => convert::region::specifier(region.info()),
+        Target::Meta => convert::region::specifier(&halite_engine::MetaView::region()),
+    };
+    match endpoint(call, &specifier)? {
+        Method::MultiRowMutationMutateRows => {
+            let applied = mutate_rows(context, peer, target, &call.request)?;
+            applied.ticket.wait()?;
+            Ok(value("MutateRowsResponse", &pb::MutateRowsResponse { processed: Some(applied.result.processed) }))
+        }
+        method => {
+            let mut aggregate = Aggregate::new(method, context, peer, target, &call.request)?;
+            while !aggregate.work()? {}
+            Ok(value("AggregateResponse", &aggregate.response()))
+        }
+    }
+}
+
+/// The endpoint's method, if it is one of those that are built in.
+fn endpoint(call: &pb::CoprocessorServiceCall, region: &pb::RegionSpecifier) -> Result<Method, Fault> {
+    // Newer clients may say the package too.
+    let name = call.service_name.rsplit('.').next().unwrap_or_default();
+    let service = Service::from_name(name).filter(|service| matches!(service, Service::Aggregate | Service::MultiRowMutation));
+    let Some(service) = service else {
+        let region = halite_types::key::print_bytes(&region.value);
+        let text = format!("No registered coprocessor service found for {} in region {region}", call.service_name);
+        return Err(Fault::new(ExceptionKind::UnknownProtocol, text));
+    };
+    service.method(&call.method_name).ok_or_else(|| {
+        let text = format!("Unknown method {} called on coprocessor service {}", call.method_name, call.service_name);
+        Fault::new(ExceptionKind::UnknownProtocol, text)
+    })
+}
+
+/// Works in slices, so that others get their turn on the reader threads.
+fn run(mut aggregate: Aggregate, region: pb::RegionSpecifier) -> Step {
+    match aggregate.work() {
+        Ok(false) => Step::Later(Box::new(move || run(aggregate, region))),
+        Ok(true) => Ok::<_, Fault>(Reply::new(answer(region, value("AggregateResponse", &aggregate.response())))).into(),
+        Err(fault) => Err::<Reply, _>(fault).into(),
+    }
+}
+
+fn mutate_rows(context: &Context, peer: &Peer, target: &Target, request: &bytes::Bytes) -> Result<mutate::AppliedOne, Fault> {
+    let request = pb::MutateRowsRequest::decode(request.clone()).map_err(|error| damaged(&error))?;
+    let region = region::to_write(target, peer)?;
+    let cells = &mut halite_types::Cells::default();
+    let ops = request.mutation_request.iter().map(|mutation| convert::mutate::from_proto(mutation, cells)).collect::<Result<Vec<_>, _>>()?;
+    let check = |condition: &pb::Condition| convert::condition::from_proto(condition, RowMutations::new(condition.row.clone()));
+    let conditions = request.condition.iter().map(check).collect::<Result<Vec<_>, _>>()?;
+    row_mutations::apply_rows(context, peer, &region, &ops, &conditions, (request.nonce_group(), request.nonce()))
+}
+
+pub(super) fn damaged(error: &prost::DecodeError) -> Fault {
+    Fault::new(ExceptionKind::InvalidProtocolBuffer, format!("the request of an endpoint is damaged: {error}"))
+}
+
+fn value(class: &str, message: &impl Message) -> pb::NameBytesPair {
+    pb::NameBytesPair { name: format!("{PACKAGE}.{class}"), value: Some(message.encode_to_vec().into()) }
+}
+
+fn answer(region: pb::RegionSpecifier, value: pb::NameBytesPair) -> pb::CoprocessorServiceResponse {
+    pb::CoprocessorServiceResponse { region, value }
+}

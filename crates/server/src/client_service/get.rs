@@ -1,0 +1,114 @@
+//! `Get`: one row, or whether it is there.
+
+use std::sync::Arc;
+
+use halite_engine::Region;
+use halite_engine::scan::ReadTrace;
+use halite_types::{ErrorKind, Get, Row, Tier};
+use halite_wire::convert;
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+
+use super::region::{self, Target};
+use crate::call::{Call, Fault, Peer, Reply};
+use crate::context::Context;
+use crate::dispatch::{Lane, Step};
+
+/// Since this version a Java client takes the cells of a get behind the message; HBase sends those of others inside.
+const CELL_BLOCK_SINCE: (u32, u32) = (1, 3);
+
+/// A get that is understood.
+pub(super) struct Query {
+    get: Get,
+    existence_only: bool,
+}
+
+/// What a get found.
+pub(super) enum Found {
+    Row(Row),
+    Exists(bool),
+}
+
+/// Answers a `Get`.
+pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
+    let request: pb::GetRequest = call.message()?;
+    let query = Query::new(&request.get)?;
+    let target = region::find(context, &call.peer, &request.region)?;
+    let tier = if lane == Lane::Inline { Tier::Memory } else { Tier::Disk };
+    if let Some(found) = query.run(context, &call.peer, &target, tier)? {
+        return Ok(reply(&call.peer, found));
+    }
+    let (context, call) = (Arc::clone(context), Arc::clone(call));
+    Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk) {
+        Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default()))),
+        Err(fault) => Err::<Reply, _>(fault).into(),
+    })))
+}
+
+impl Query {
+    pub(super) fn new(get: &pb::Get) -> Result<Self, Fault> {
+        if get.closest_row_before() {
+            let text = "Is this a pre-hbase-1.0.0 or asynchbase client? Client is invoking getClosestRowBefore removed in hbase-2.0.0 replaced by reverse Scan.";
+            return Err(Fault::new(ExceptionKind::UnknownProtocol, text));
+        }
+        Ok(Self { get: convert::get::from_proto(get)?, existence_only: get.existence_only() })
+    }
+
+    /// Reads; `None` if memory does not have it.
+    pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, tier: Tier) -> Result<Option<Found>, Fault> {
+        let result = match target {
+            Target::Region(region) => self.run_on(region, tier),
+            Target::Meta => {
+                context.meta(peer).get(&self.get).map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row) })
+            }
+        };
+        match (result, target) {
+            (Ok(found), _) => Ok(Some(found)),
+            (Err(error), _) if error.kind() == ErrorKind::NeedsIo => Ok(None),
+            (Err(error), Target::Region(region)) => Err(region::read_fault(peer, region, &error)),
+            (Err(error), Target::Meta) => Err(error.into()),
+        }
+    }
+
+    fn run_on(&self, region: &Region, tier: Tier) -> halite_types::Result<Found> {
+        let trace = Arc::new(ReadTrace::default());
+        if self.existence_only {
+            region.exists(&self.get, tier, &trace).map(Found::Exists)
+        } else {
+            region.get(&self.get, tier, &trace).map(Found::Row)
+        }
+    }
+}
+
+fn reply(peer: &Peer, found: Found) -> Step {
+    let in_cell_block = peer.format.is_some() && peer.header.is_at_least(CELL_BLOCK_SINCE.0, CELL_BLOCK_SINCE.1);
+    let mut cells = Vec::new();
+    let result = result_of(found, in_cell_block.then_some(&mut cells));
+    let response = pb::GetResponse { result: Some(result) };
+    let reply = if in_cell_block { Reply::with_cells(response, cells) } else { Reply::new(response) };
+    Ok::<_, Fault>(reply).into()
+}
+
+/// The message of what was found, with its cells behind it if there is a place for them.
+pub(super) fn result_of(found: Found, cells: Option<&mut Vec<halite_types::Cells>>) -> pb::Result {
+    match (found, cells) {
+        (Found::Exists(exists), _) => convert::result::existence(exists),
+        (Found::Row(row), cells) => row_result(&row, cells),
+    }
+}
+
+/// The message of a row, with its cells behind it if there is a place for them.
+pub(super) fn row_result(row: &Row, cells: Option<&mut Vec<halite_types::Cells>>) -> pb::Result {
+    // HBase says "stale" of rows, and of nothing nothing.
+    let stale = (!row.is_empty()).then_some(false);
+    match cells {
+        Some(cells) => {
+            if !row.is_empty() {
+                cells.push(row.cells().clone());
+            }
+            pb::Result { stale, ..convert::result::counted(row) }
+        }
+        None if row.is_empty() => convert::result::counted(row),
+        None => pb::Result { stale, ..convert::result::inline(row) },
+    }
+}

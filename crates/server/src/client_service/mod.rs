@@ -1,0 +1,42 @@
+//! What clients read and write with: gets, mutations, multis, scans, endpoints.
+//!
+//! | file | duty |
+//! |---|---|
+//! | `get.rs`, `mutate.rs`, `multi.rs`, `scan.rs`, `exec.rs` | the methods, one each |
+//! | `region.rs` | the region a request names, and how failures of it are told |
+//! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
+//!
+//! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk, or reads
+//! before it writes, goes on as [`Step::Later`](crate::dispatch::Step) on a reader thread.
+
+mod aggregate;
+mod exec;
+mod get;
+mod multi;
+mod mutate;
+mod region;
+mod row_mutations;
+pub(crate) mod scan;
+mod scan_metrics;
+
+use std::sync::Arc;
+
+use halite_wire::service::Method;
+
+use crate::call::{Call, Fault, Reply};
+use crate::context::Context;
+use crate::dispatch::{Lane, Step};
+
+/// Answers a call of `ClientService`; `lane` is where this is called.
+pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step {
+    let result = match call.method {
+        Method::ClientGet => get::get(context, call, lane),
+        Method::ClientMutate => mutate::mutate(context, call, lane),
+        Method::ClientMulti => multi::multi(context, call, lane),
+        Method::ClientScan => scan::scan(context, call),
+        Method::ClientExecService => exec::exec(context, call),
+        Method::ClientExecRegionServerService => exec::exec_region_server(call),
+        method => Err(Fault::unknown_method(method)),
+    };
+    result.unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)))
+}

@@ -1,0 +1,394 @@
+//! `Multi`: actions on many regions in one call, answered region by region and action by action.
+//!
+//! As in HBase the reads, increments and appends of a region are done as they come, and its puts and deletes are gathered
+//! and written together behind them; results come in that order and are known by their index. A call that is tried in
+//! memory stops at the first action that may have to wait and goes on from there on a reader thread.
+
+use std::sync::Arc;
+
+use halite_engine::{CommitTicket, Region};
+use halite_types::{Cells, OpResult, RowOp, Tier};
+use halite_wire::convert;
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+
+use super::get::{Query, result_of, row_result};
+use super::mutate::{apply_once, reads_first};
+use super::region::{self, Target};
+use super::row_mutations;
+use crate::call::{Call, Fault, Reply};
+use crate::context::Context;
+use crate::dispatch::{Lane, Outcome, Step};
+
+/// A multi under way.
+struct Run {
+    context: Arc<Context>,
+    call: Arc<Call>,
+    request: pb::MultiRequest,
+    /// Cells of the actions that have not been looked at.
+    cells: Cells,
+    response: pb::MultiResponse,
+    /// The region being worked on, its result so far.
+    at: usize,
+    current: Option<Current>,
+    out: Out,
+    ticket: CommitTicket,
+}
+
+/// What goes behind the message.
+struct Out {
+    cells: Option<Vec<Cells>>,
+    bytes: usize,
+}
+
+/// A region being worked on.
+struct Current {
+    target: Target,
+    /// The actions that are left.
+    actions: std::vec::IntoIter<pb::Action>,
+    /// The one that had to wait.
+    again: Option<pb::Action>,
+    /// An operation that has been read from the request but not applied.
+    pending: Option<RowOp>,
+    /// Puts and deletes that are gathered, with the indexes of their actions.
+    writes: Vec<RowOp>,
+    indexes: Vec<u32>,
+    result: pb::RegionActionResult,
+}
+
+/// Work that would have to wait.
+struct MustWait;
+
+/// Answers a `Multi`.
+pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
+    let request: pb::MultiRequest = call.message()?;
+    let mut run = Run {
+        cells: call.cells()?,
+        response: pb::MultiResponse { region_statistics: Some(pb::MultiRegionLoadStats::default()), ..pb::MultiResponse::default() },
+        context: Arc::clone(context),
+        call: Arc::clone(call),
+        request,
+        at: 0,
+        current: None,
+        out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0 },
+        ticket: CommitTicket::ready(),
+    };
+    if lane == Lane::Inline && run.run(Tier::Memory).is_err() {
+        return Ok(Step::Later(Box::new(move || run.end())));
+    }
+    Ok(run.end())
+}
+
+impl Run {
+    /// Does what is left, waiting where it must, and answers.
+    fn end(mut self) -> Step {
+        // With the disk allowed nothing must wait elsewhere.
+        let _ = self.run(Tier::Disk);
+        let reply = match self.out.cells {
+            Some(cells) => Reply::with_cells(self.response, cells),
+            None => Reply::new(self.response),
+        };
+        Step::Done(Outcome::After(self.ticket, reply))
+    }
+
+    fn run(&mut self, tier: Tier) -> Result<(), MustWait> {
+        while self.at < self.request.region_action.len() {
+            let result = if self.is_atomic() { self.atomic(tier)? } else { self.actions(tier)? };
+            self.response.region_action_result.push(result);
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn region_action(&self) -> &pb::RegionAction {
+        &self.request.region_action[self.at]
+    }
+
+    /// The condition of the region's actions. Older clients put the one there is into the request.
+    fn condition(&self) -> Option<&pb::Condition> {
+        self.region_action().condition.as_ref().or(self.request.condition.as_ref())
+    }
+
+    fn is_atomic(&self) -> bool {
+        self.region_action().atomic() || self.condition().is_some()
+    }
+
+    // Actions each for itself.
+
+    fn actions(&mut self, tier: Tier) -> Result<pb::RegionActionResult, MustWait> {
+        let mut current = match self.current.take() {
+            Some(current) => current,
+            None => match region::find(&self.context, &self.call.peer, &self.region_action().region) {
+                Ok(target) => Current::new(target, std::mem::take(&mut self.request.region_action[self.at].action)),
+                Err(fault) => return Ok(self.refuse_region(&fault)),
+            },
+        };
+        let done = self.work(&mut current, tier);
+        if done.is_err() {
+            self.current = Some(current);
+            return Err(MustWait);
+        }
+        Ok(current.result)
+    }
+
+    fn work(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
+        while let Some(action) = current.again.take().or_else(|| current.actions.next()) {
+            if self.is_full() {
+                self.skip(&action);
+                let text = format!("Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by itself", self.out.bytes);
+                current.refuse(action.index(), &Fault::new(ExceptionKind::MultiActionResultTooLarge, text));
+            } else if self.action(current, &action, tier).is_err() {
+                current.again = Some(action);
+                return Err(MustWait);
+            }
+        }
+        self.write(current, tier)
+    }
+
+    /// Whether the cells of the answers are as many as fit; only clients that know what to do about it are told.
+    fn is_full(&self) -> bool {
+        self.out.bytes > self.context.config.limits.result_bytes_max && self.call.peer.version.is_some()
+    }
+
+    fn action(&mut self, current: &mut Current, action: &pb::Action, tier: Tier) -> Result<(), MustWait> {
+        let index = action.index();
+        if let Some(get) = &action.get {
+            let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, tier));
+            match found {
+                Ok(None) => return Err(MustWait),
+                Ok(Some(found)) => {
+                    let result = self.out.add(|cells| result_of(found, cells));
+                    current.answer(index, result);
+                }
+                Err(fault) => current.refuse(index, &fault),
+            }
+        } else if let Some(mutation) = &action.mutation {
+            self.mutation(current, index, mutation, tier)?;
+        } else if let Some(call) = &action.service_call {
+            current.serve(&self.context, &self.call, index, call, tier)?;
+        }
+        Ok(())
+    }
+
+    fn mutation(&mut self, current: &mut Current, index: u32, mutation: &pb::MutationProto, tier: Tier) -> Result<(), MustWait> {
+        // The cells are taken once, whatever becomes of the operation and however often it is looked at.
+        let op = match current.pending.take() {
+            Some(op) => op,
+            None => match convert::mutate::from_proto(mutation, &mut self.cells) {
+                Ok(op) => op,
+                Err(exception) => {
+                    current.refuse(index, &Fault::from(exception));
+                    return Ok(());
+                }
+            },
+        };
+        if region::is_plain(&op) {
+            current.writes.push(op);
+            current.indexes.push(index);
+            return Ok(());
+        }
+        if tier == Tier::Memory {
+            current.pending = Some(op);
+            return Err(MustWait);
+        }
+        let applied = current.region_to_write(&self.call).and_then(|region| {
+            let nonce = (self.request.nonce_group(), mutation.nonce());
+            apply_once(&self.context, &self.call.peer, &region, op, nonce)
+        });
+        match applied {
+            Ok(applied) => {
+                self.wait_for(applied.ticket);
+                let has_result = is_result_wanted(mutation);
+                let result = if has_result { self.out.add(|cells| row_result(&applied.result.row, cells)) } else { pb::Result::default() };
+                current.answer(index, result);
+            }
+            Err(fault) => current.refuse(index, &fault),
+        }
+        Ok(())
+    }
+
+    /// Writes what was gathered.
+    fn write(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
+        if current.writes.is_empty() {
+            return Ok(());
+        }
+        if tier == Tier::Memory && current.writes.iter().any(reads_first) {
+            return Err(MustWait);
+        }
+        let (writes, indexes) = (std::mem::take(&mut current.writes), std::mem::take(&mut current.indexes));
+        let region = match current.region_to_write(&self.call) {
+            Ok(region) => region,
+            Err(fault) => {
+                indexes.into_iter().for_each(|index| current.refuse(index, &fault));
+                return Ok(());
+            }
+        };
+        let applied = region.apply(writes);
+        self.wait_for(applied.ticket);
+        let mut returned = vec![false; indexes.len()];
+        applied.returned.iter().for_each(|(at, _)| returned[*at] = true);
+        for ((index, result), returned) in indexes.into_iter().zip(applied.results).zip(returned) {
+            match result {
+                _ if returned => current.refuse(index, &region::not_serving(&self.call.peer, &region.info().full_name())),
+                Ok(_) => current.answer(index, pb::Result::default()),
+                Err(error) => current.refuse(index, &region::write_fault(&self.call.peer, &region, true, &error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for(&mut self, ticket: CommitTicket) {
+        let before = std::mem::replace(&mut self.ticket, CommitTicket::ready());
+        self.ticket = before.later(ticket);
+    }
+
+    // Actions all or none.
+
+    fn atomic(&mut self, tier: Tier) -> Result<pb::RegionActionResult, MustWait> {
+        // Read again from the request on a reader thread; nothing has been taken from the cells yet.
+        if tier == Tier::Memory && self.atomic_reads_first() {
+            return Err(MustWait);
+        }
+        let outcome = self.apply_atomic();
+        Ok(match outcome {
+            Ok(result) => {
+                // Where clients of old look for it.
+                if self.condition().is_none() || self.request.region_action.len() == 1 {
+                    self.response.processed = Some(result.processed);
+                }
+                self.atomic_result(&result)
+            }
+            Err(fault) => self.refuse_region(&fault),
+        })
+    }
+
+    /// Whether there is anything but puts and deletes that need not look for the newest version.
+    fn atomic_reads_first(&self) -> bool {
+        use pb::mutation_proto::MutationType;
+        let plain = |action: &pb::Action| action.mutation.as_ref().is_some_and(|mutation| mutation.mutate_type() == MutationType::Put);
+        self.condition().is_some() || !self.region_action().action.iter().all(plain)
+    }
+
+    fn apply_atomic(&mut self) -> Result<OpResult, Fault> {
+        let region = region::find_to_write(&self.context, &self.call.peer, &self.region_action().region)?;
+        let (mut ops, mut nonce) = (Vec::new(), 0);
+        let actions = &self.request.region_action[self.at].action;
+        let first_get = actions.iter().find_map(|action| action.get.as_ref());
+        if let Some(get) = first_get {
+            let row = halite_types::key::print_bytes(&get.row);
+            return Err(Fault::do_not_retry(format!("Atomic put and/or delete only, not a Get={row}")));
+        }
+        // All are read, so that the cells of the next region's actions are found.
+        let mut wrong = None;
+        let mut cells = self.cells.clone();
+        for mutation in actions.iter().filter_map(|action| action.mutation.as_ref()) {
+            nonce = if nonce == 0 { mutation.nonce() } else { nonce };
+            match convert::mutate::from_proto(mutation, &mut cells) {
+                Ok(op) => ops.push(op),
+                Err(exception) => wrong = wrong.or(Some(Fault::from(exception))),
+            }
+        }
+        if let Some(fault) = wrong {
+            return Err(fault);
+        }
+        let nonce = (self.request.nonce_group(), nonce);
+        let applied = row_mutations::apply(&self.context, &self.call.peer, &region, ops, self.condition(), nonce)?;
+        self.cells = cells;
+        self.wait_for(applied.ticket);
+        Ok(applied.result)
+    }
+
+    /// As HBase answers: an entry for each action, numbered from 0, the new values of all with the first.
+    fn atomic_result(&mut self, applied: &OpResult) -> pb::RegionActionResult {
+        let actions = &self.request.region_action[self.at].action;
+        let has_values = applied.processed && actions.iter().any(|action| action.mutation.as_ref().is_some_and(is_result_wanted));
+        let is_conditional = self.condition().is_some();
+        let count = u32::try_from(actions.len()).unwrap_or(u32::MAX);
+        let mut result = pb::RegionActionResult { processed: Some(applied.processed), ..pb::RegionActionResult::default() };
+        for index in 0..count {
+            let value = match index {
+                0 if has_values => Some(self.out.add(|cells| row_result(&applied.row, cells))),
+                _ => (!is_conditional).then(pb::Result::default),
+            };
+            result.result_or_exception.push(pb::ResultOrException { index: Some(index), result: value, ..pb::ResultOrException::default() });
+        }
+        self.request.region_action[self.at].action.clear();
+        result
+    }
+
+    /// None of the region's actions is done; their cells are passed over.
+    fn refuse_region(&mut self, fault: &Fault) -> pb::RegionActionResult {
+        let actions = std::mem::take(&mut self.request.region_action[self.at].action);
+        actions.iter().for_each(|action| self.skip(action));
+        pb::RegionActionResult { exception: Some(fault.exception().to_pair()), ..pb::RegionActionResult::default() }
+    }
+
+    fn skip(&mut self, action: &pb::Action) {
+        if let Some(mutation) = &action.mutation {
+            convert::mutate::skip_cells(mutation, &mut self.cells);
+        }
+    }
+}
+
+fn is_result_wanted(mutation: &pb::MutationProto) -> bool {
+    use pb::mutation_proto::MutationType;
+    matches!(mutation.mutate_type(), MutationType::Increment | MutationType::Append)
+}
+
+impl Out {
+    /// Adds a result, with its cells behind the message if the client takes them there.
+    fn add(&mut self, result: impl FnOnce(Option<&mut Vec<Cells>>) -> pb::Result) -> pb::Result {
+        let before = self.cells.as_ref().map_or(0, Vec::len);
+        let result = result(self.cells.as_mut());
+        let added = self.cells.iter().flat_map(|cells| &cells[before..]).map(|cells| cells.bytes().len());
+        self.bytes += added.sum::<usize>() + result.cell.iter().map(|cell| cell.value().len()).sum::<usize>();
+        result
+    }
+}
+
+impl Current {
+    fn new(target: Target, actions: Vec<pb::Action>) -> Self {
+        Self {
+            target,
+            actions: actions.into_iter(),
+            again: None,
+            pending: None,
+            writes: Vec::new(),
+            indexes: Vec::new(),
+            result: pb::RegionActionResult::default(),
+        }
+    }
+
+    fn region_to_write(&self, call: &Call) -> Result<Arc<Region>, Fault> {
+        region::to_write(&self.target, &call.peer)
+    }
+
+    fn answer(&mut self, index: u32, result: pb::Result) {
+        let entry = pb::ResultOrException { index: Some(index), result: Some(result), ..pb::ResultOrException::default() };
+        self.result.result_or_exception.push(entry);
+    }
+
+    fn refuse(&mut self, index: u32, fault: &Fault) {
+        let exception = Some(fault.exception().to_pair());
+        self.result.result_or_exception.push(pb::ResultOrException { index: Some(index), exception, ..pb::ResultOrException::default() });
+    }
+
+    /// An endpoint called as an action.
+    fn serve(&mut self, context: &Context, call: &Call, index: u32, service_call: &pb::CoprocessorServiceCall, tier: Tier) -> Result<(), MustWait> {
+        if tier == Tier::Memory {
+            return Err(MustWait);
+        }
+        match super::exec::serve(context, &call.peer, &self.target, service_call) {
+            Ok(value) => {
+                let service_result = Some(pb::CoprocessorServiceResult { value: Some(value) });
+                self.result.result_or_exception.push(pb::ResultOrException {
+                    index: Some(index),
+                    service_result,
+                    ..pb::ResultOrException::default()
+                });
+            }
+            Err(fault) => self.refuse(index, &fault),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! `Mutate`: one put, delete, increment or append, perhaps under a condition.
+
+use std::sync::Arc;
+
+use halite_engine::{CommitTicket, Region};
+use halite_types::cell::LATEST_TIMESTAMP;
+use halite_types::{CellType, Get, OpResult, Row, RowOp, Tier};
+use halite_wire::convert;
+use halite_wire::proto as pb;
+use pb::mutation_proto::MutationType;
+
+use super::get::row_result;
+use super::region;
+use crate::call::{Call, Fault, Peer, Reply};
+use crate::context::Context;
+use crate::dispatch::{Lane, Outcome, Step};
+use crate::nonces::Nonce;
+
+/// A mutation that is understood.
+struct Work {
+    region: Arc<Region>,
+    op: RowOp,
+    kind: MutationType,
+    is_conditional: bool,
+    nonce: (u64, u64),
+}
+
+/// Answers a `Mutate`.
+pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
+    let request: pb::MutateRequest = call.message()?;
+    let region = region::find_to_write(context, &call.peer, &request.region)?;
+    let op = convert::mutate::from_proto(&request.mutation, &mut call.cells()?)?;
+    let work = Work {
+        kind: request.mutation.mutate_type(),
+        nonce: (request.nonce_group(), request.mutation.nonce()),
+        is_conditional: request.condition.is_some(),
+        op: match &request.condition {
+            Some(condition) => convert::condition::from_proto(condition, op)?.into(),
+            None => op,
+        },
+        region,
+    };
+    if lane == Lane::Inline && reads_first(&work.op) {
+        let (context, call) = (Arc::clone(context), Arc::clone(call));
+        return Ok(Step::Later(Box::new(move || work.apply(&context, &call.peer))));
+    }
+    Ok(work.apply(context, &call.peer))
+}
+
+/// Whether applying an operation may have to wait for the disk.
+pub(super) fn reads_first(op: &RowOp) -> bool {
+    match op {
+        RowOp::Put(_) => false,
+        RowOp::Delete(delete) => {
+            let is_newest = |cell: halite_types::CellRef<'_>| cell.type_code() == CellType::Delete.code() && cell.timestamp() == LATEST_TIMESTAMP;
+            delete.mutation().cells().iter().any(is_newest)
+        }
+        _ => true,
+    }
+}
+
+impl Work {
+    fn apply(self, context: &Context, peer: &Peer) -> Step {
+        let Self { region, op, kind, is_conditional, nonce } = self;
+        let applied = match apply_once(context, peer, &region, op, nonce) {
+            Ok(applied) => applied,
+            Err(fault) => return Err::<Reply, _>(fault).into(),
+        };
+        let has_result = matches!(kind, MutationType::Increment | MutationType::Append) && applied.result.processed;
+        let mut cells = Vec::new();
+        let result = has_result.then(|| row_result(&applied.result.row, peer.format.is_some().then_some(&mut cells)));
+        let processed = (is_conditional || !has_result).then_some(applied.result.processed);
+        let response = pb::MutateResponse { result, processed, ..pb::MutateResponse::default() };
+        let reply = if peer.format.is_some() { Reply::with_cells(response, cells) } else { Reply::new(response) };
+        Step::Done(Outcome::After(applied.ticket, reply))
+    }
+}
+
+/// What came of one operation, for the time when its ticket is fulfilled.
+pub(super) struct AppliedOne {
+    pub(super) result: OpResult,
+    pub(super) ticket: CommitTicket,
+}
+
+/// Applies an operation, unless it has been applied before under this nonce (group, nonce): then its client is told what
+/// is in the columns now, as HBase does.
+pub(super) fn apply_once(context: &Context, peer: &Peer, region: &Region, op: RowOp, nonce: (u64, u64)) -> Result<AppliedOne, Fault> {
+    let first = match context.nonces.begin(nonce.0, nonce.1) {
+        Nonce::First(first) => first,
+        Nonce::Again => return current(peer, region, &op),
+    };
+    let is_plain = region::is_plain(&op);
+    let mut applied = region.apply(vec![op]);
+    if !applied.returned.is_empty() {
+        return Err(region::not_serving(peer, &region.info().full_name()));
+    }
+    match applied.results.pop() {
+        Some(Ok(result)) => {
+            first.applied();
+            Ok(AppliedOne { result, ticket: applied.ticket })
+        }
+        Some(Err(error)) => Err(region::write_fault(peer, region, is_plain, &error)),
+        None => Err(Fault::do_not_retry("an operation had no result")),
+    }
+}
+
+/// What an operation that was applied before has left in its columns.
+fn current(peer: &Peer, region: &Region, op: &RowOp) -> Result<AppliedOne, Fault> {
+    let ticket = region.applied_ticket();
+    // Rare enough to wait here: the read sees only what is durable.
+    ticket.wait()?;
+    let row = match op {
+        RowOp::Increment(op) => columns_of(region, op.row(), op.mutation().cells()),
+        RowOp::Append(op) => columns_of(region, op.row(), op.mutation().cells()),
+        _ => Ok(Row::default()),
+    };
+    let row = row.map_err(|error| region::read_fault(peer, region, &error))?;
+    Ok(AppliedOne { result: OpResult { row, processed: true }, ticket })
+}
+
+fn columns_of(region: &Region, row: &bytes::Bytes, cells: &halite_types::CellsBuilder) -> halite_types::Result<Row> {
+    let copy = bytes::Bytes::copy_from_slice;
+    let get = cells.iter().fold(Get::new(row.clone()), |get, cell| get.column(copy(cell.family()), copy(cell.qualifier())));
+    region.get(&get, Tier::Disk, &Arc::default())
+}

@@ -1,0 +1,90 @@
+//! The region a request names, and how failures of it are told.
+
+use std::sync::Arc;
+
+use halite_engine::Region;
+use halite_types::schema::META_ENCODED_NAME;
+use halite_types::{Error, ErrorKind, RowOp};
+use halite_wire::convert;
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+
+use crate::call::{Fault, Peer};
+use crate::context::Context;
+
+/// What a request is about.
+pub(super) enum Target {
+    Region(Arc<Region>),
+    /// `hbase:meta`, which is computed from the catalog.
+    Meta,
+}
+
+/// The region of a request.
+pub(super) fn find(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Target, Fault> {
+    let encoded = convert::region::encoded_name(specifier)?;
+    if encoded == META_ENCODED_NAME {
+        return Ok(Target::Meta);
+    }
+    match context.engine.region(encoded) {
+        Ok(region) => Ok(Target::Region(region)),
+        Err(error) if error.kind() == ErrorKind::NoSuchRegion => Err(not_serving(peer, &specifier.value)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The region of a request that writes.
+pub(super) fn find_to_write(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Arc<Region>, Fault> {
+    to_write(&find(context, peer, specifier)?, peer)
+}
+
+/// The region to write to, if it takes a write now.
+pub(super) fn to_write(target: &Target, peer: &Peer) -> Result<Arc<Region>, Fault> {
+    match target {
+        Target::Region(region) => admit(region, peer).map(|()| Arc::clone(region)),
+        Target::Meta => {
+            Err(Fault::do_not_retry("hbase:meta is computed from the tables there are and cannot be written; create, alter or drop tables"))
+        }
+    }
+}
+
+/// Whether the region takes a write now. HBase makes clients wait elsewhere than on its threads, and so does this.
+fn admit(region: &Region, peer: &Peer) -> Result<(), Fault> {
+    region.try_admit().map_err(|error| {
+        let server = peer.identity.region_server_text();
+        Fault::new(
+            ExceptionKind::RegionTooBusy,
+            format!("Over memstore limit, regionName={}, server={server}: {error}", region.info().display_name()),
+        )
+    })
+}
+
+/// What HBase says of a region it does not have.
+pub(super) fn not_serving(peer: &Peer, name: &[u8]) -> Fault {
+    let name = halite_types::key::print_bytes(name);
+    Fault::new(ExceptionKind::NotServingRegion, format!("{name} is not online on {}", peer.identity.region_server_text()))
+}
+
+/// How a failed read of a region is told.
+pub(super) fn read_fault(peer: &Peer, region: &Region, error: &Error) -> Fault {
+    match error.kind() {
+        ErrorKind::NoSuchRegion => not_serving(peer, &region.info().full_name()),
+        _ => error.into(),
+    }
+}
+
+/// How a failed write of a region is told: HBase checks puts and deletes otherwise than what reads first.
+pub(super) fn write_fault(peer: &Peer, region: &Region, is_plain: bool, error: &Error) -> Fault {
+    match error.kind() {
+        ErrorKind::WrongRegion if is_plain => Fault::new(ExceptionKind::FailedSanityCheck, error.message()),
+        ErrorKind::Busy => {
+            let server = peer.identity.region_server_text();
+            Fault::new(ExceptionKind::RegionTooBusy, format!("regionName={}, server={server}: {error}", region.info().display_name()))
+        }
+        _ => read_fault(peer, region, error),
+    }
+}
+
+/// Whether an operation is a put or a delete, which HBase applies without reading.
+pub(super) fn is_plain(op: &RowOp) -> bool {
+    matches!(op, RowOp::Put(_) | RowOp::Delete(_))
+}

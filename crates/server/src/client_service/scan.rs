@@ -1,0 +1,290 @@
+//! `Scan`: opening a scanner, asking it for rows, keeping it alive, closing it.
+//!
+//! One call is cut into slices of a few milliseconds, and between them others get their turn on the reader threads. An
+//! answer holds what fits its limits: rows, bytes, and half of the time that the client or the lease allows.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use halite_engine::Region;
+use halite_engine::scan::{ReadAt, RegionScanner, ScanBudget, StopReason};
+use halite_types::{Cells, Row, Tier};
+use halite_wire::convert;
+use halite_wire::convert::scan::ScanQuery;
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+
+use super::region::{self, Target};
+use super::scan_metrics::ScanFigures;
+use crate::call::{Call, Fault, Reply};
+use crate::context::Context;
+use crate::dispatch::Step;
+use crate::scanners::{Found, KeptReply};
+
+/// How long one scan keeps a reader thread before the next call in the queue gets it, in milliseconds.
+const SLICE_MS: u64 = 10;
+/// An answer is not given up for the time before this, as in HBase (`hbase.region.server.rpc.minimum.scan.time.limit.delta`).
+const TIME_MS_MIN: u64 = 10;
+
+/// A scanner between two calls.
+pub(crate) struct OpenScanner {
+    /// `None` for `hbase:meta`.
+    region: Option<Arc<Region>>,
+    scanner: RegionScanner,
+    /// Bytes of cells in one answer.
+    bytes_max: usize,
+    need_cursor: bool,
+}
+
+/// What is under way for one call.
+struct Run {
+    context: Arc<Context>,
+    call: Arc<Call>,
+    request: pb::ScanRequest,
+    id: u64,
+    /// Whether this call opens the scanner; if not, the table of scanners misses it until it is given back.
+    opens: bool,
+    missing: Option<Missing>,
+    scanner: Box<OpenScanner>,
+    /// Rows that may still be returned, and rows that may still end.
+    results_left: usize,
+    rows_left: usize,
+    bytes_left: usize,
+    /// When an answer without all of that has to go.
+    until: Option<Instant>,
+    began: Instant,
+    figures: ScanFigures,
+    rows: Vec<Row>,
+}
+
+/// A scanner that is away from the table. If the call comes to no end, for whatever reason, the scanner is closed.
+struct Missing {
+    context: Arc<Context>,
+    id: u64,
+    is_back: bool,
+}
+
+impl Drop for Missing {
+    fn drop(&mut self) {
+        if !self.is_back {
+            self.context.scanners.close_one(self.id);
+        }
+    }
+}
+
+/// Answers a `Scan`.
+pub(super) fn scan(context: &Arc<Context>, call: &Arc<Call>) -> Result<Step, Fault> {
+    let request: pb::ScanRequest = call.message()?;
+    match request.scanner_id {
+        Some(id) if request.renew() => renew(context, id),
+        Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(context, id),
+        Some(id) => next(context, call, request, id),
+        None => open(context, call, request),
+    }
+}
+
+fn renew(context: &Context, id: u64) -> Result<Step, Fault> {
+    if !context.scanners.renew(id) {
+        return Err(unknown(id));
+    }
+    Ok(Ok::<_, Fault>(Reply::new(pb::ScanResponse { scanner_id: Some(id), ..pb::ScanResponse::default() })).into())
+}
+
+/// To close a scanner that has come to its end by itself does no harm.
+fn close(context: &Context, id: u64) -> Result<Step, Fault> {
+    let mut response = pb::ScanResponse { scanner_id: Some(id), ..pb::ScanResponse::default() };
+    if context.scanners.close_one(id) {
+        response = pb::ScanResponse { more_results: Some(true), stale: Some(false), more_results_in_region: Some(true), ..response };
+    } else if !context.scanners.is_own(id) {
+        return Err(unknown(id));
+    }
+    Ok(Ok::<_, Fault>(Reply::new(response)).into())
+}
+
+fn unknown(id: u64) -> Fault {
+    let text = format!(
+        "Unknown scanner '{id}'. This can happen due to any of the following reasons: a) Scanner id given is wrong, b) Scanner lease expired because of \
+         long wait between consecutive client checkins, c) Server may be closing down, d) the region was closed or split meanwhile. If the issue is due to \
+         reason (b), a possible fix would be increasing the value of 'hbase.client.scanner.timeout.period' configuration."
+    );
+    Fault::new(ExceptionKind::UnknownScanner, text)
+}
+
+fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest) -> Result<Step, Fault> {
+    let (Some(specifier), Some(scan)) = (&request.region, &request.scan) else {
+        return Err(Fault::do_not_retry("Missing required input: scannerId or scan"));
+    };
+    if context.scanners.is_full(call.peer.connection) {
+        let text = format!(
+            "this connection has {} scanners open, as many as it may; close those that are done with",
+            context.config.limits.connection_scanners_max
+        );
+        return Err(Fault::do_not_retry(text));
+    }
+    let query = convert::scan::from_proto(scan)?;
+    let (region, scanner) = match region::find(context, &call.peer, specifier)? {
+        Target::Region(region) => {
+            let scanner =
+                region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
+            (Some(region), scanner)
+        }
+        Target::Meta => (None, context.meta(&call.peer).scan(&query.scan)?),
+    };
+    let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
+    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor: query.need_cursor_result });
+    let id = context.scanners.new_id();
+    Ok(Run::new(context, call, request, id, scanner, true).slice())
+}
+
+fn read_at(query: &ScanQuery) -> ReadAt {
+    match query.mvcc_read_point {
+        _ if query.read_uncommitted => ReadAt::Applied,
+        Some(point) => ReadAt::Point(point),
+        None => ReadAt::Committed,
+    }
+}
+
+fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64) -> Result<Step, Fault> {
+    match context.scanners.take(id, call.peer.connection, request.next_call_seq) {
+        Found::Scanner(scanner) => {
+            if let Some(region) = &scanner.region
+                && region.check_open().is_err()
+            {
+                let fault = region::not_serving(&call.peer, &region.info().full_name());
+                context.scanners.close_one(id);
+                return Err(fault);
+            }
+            Ok(Run::new(context, call, request, id, scanner, false).slice())
+        }
+        Found::Again(kept) => Ok(Ok::<_, Fault>(reply_of(*kept, call)).into()),
+        Found::OutOfOrder(expected) => {
+            let got = request.next_call_seq();
+            let text = format!("Expected nextCallSeq: {expected} But the nextCallSeq got from client: {got}; scanner {id}");
+            Err(Fault::new(ExceptionKind::OutOfOrderScannerNext, text))
+        }
+        Found::Busy => {
+            let text = format!("scanner {id} is still working for an earlier call; wait for that one's answer");
+            Err(Fault::new(ExceptionKind::OutOfOrderScannerNext, text))
+        }
+        Found::Unknown => Err(unknown(id)),
+    }
+}
+
+fn reply_of(kept: KeptReply, call: &Call) -> Reply {
+    if call.peer.format.is_some() { Reply::with_cells(kept.message, kept.cells) } else { Reply::new(kept.message) }
+}
+
+impl Run {
+    fn new(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64, scanner: Box<OpenScanner>, opens: bool) -> Self {
+        // HBase returns one row if nobody says how many, and none with a scanner that is to be closed at once.
+        let rows = request.number_of_rows.unwrap_or(u32::from(!request.close_scanner()));
+        let limit = request.limit_of_rows();
+        let began = Instant::now();
+        Self {
+            results_left: count(rows),
+            rows_left: if limit == 0 { usize::MAX } else { count(limit) },
+            bytes_left: scanner.bytes_max.max(1),
+            until: request.client_handles_heartbeats().then(|| began + time_limit(context, call)),
+            figures: ScanFigures::new(scanner.scanner.trace(), call),
+            missing: (!opens).then(|| Missing { context: Arc::clone(context), id, is_back: false }),
+            context: Arc::clone(context),
+            call: Arc::clone(call),
+            request,
+            id,
+            opens,
+            scanner,
+            began,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Works for a little while; the answer, or the rest of the work.
+    fn slice(mut self) -> Step {
+        if self.results_left == 0 {
+            return self.finish(None);
+        }
+        let slice = Duration::from_millis(SLICE_MS);
+        let time = self.until.map_or(slice, |until| until.saturating_duration_since(Instant::now()).min(slice));
+        let budget = ScanBudget {
+            results: self.results_left,
+            rows: self.rows_left,
+            bytes: self.bytes_left,
+            cells_examined: u64::MAX,
+            time_ms: Some(u64::try_from(time.as_millis()).unwrap_or(SLICE_MS).max(1)),
+            cut_rows: self.request.client_handles_partials(),
+        };
+        let batch = match self.scanner.scanner.next_rows(budget) {
+            Ok(batch) => batch,
+            Err(error) => {
+                let fault = match &self.scanner.region {
+                    Some(region) => region::read_fault(&self.call.peer, region, &error),
+                    None => Fault::from(&error),
+                };
+                return Err::<Reply, _>(fault).into();
+            }
+        };
+        let bytes: usize = batch.rows.iter().map(|row| row.cells().bytes().len()).sum();
+        self.results_left = self.results_left.saturating_sub(batch.rows.len());
+        self.rows_left = self.rows_left.saturating_sub(batch.rows_ended);
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.rows.extend(batch.rows);
+        let is_out_of_time = self.until.is_some_and(|until| until <= Instant::now());
+        let goes_on = batch.stopped == StopReason::Time && !is_out_of_time && self.results_left > 0 && self.rows_left > 0 && self.bytes_left > 0;
+        if goes_on { Step::Later(Box::new(move || self.slice())) } else { self.finish(Some(batch.stopped)) }
+    }
+
+    /// The answer, and what becomes of the scanner.
+    fn finish(mut self, stopped: Option<StopReason>) -> Step {
+        let at_end = stopped.is_some_and(StopReason::is_end);
+        // Only a filter that lets nothing pass any more ends a scan as a whole, and only without rows: with rows the client
+        // goes on to the next region, where the filter begins afresh.
+        let is_over = self.rows_left == 0 || stopped == Some(StopReason::FilterEnd) && self.rows.is_empty();
+        let closes = at_end || is_over || self.request.close_scanner();
+        let (message, cells) = self.response(stopped, at_end, is_over);
+        let reply = KeptReply { message, cells };
+        let scanners = &self.context.scanners;
+        if let Some(missing) = &mut self.missing {
+            // It goes back, or has come to its end.
+            missing.is_back = true;
+            let kept = self.request.next_call_seq.filter(|_| !self.request.close_scanner()).map(|call| (call, reply.clone()));
+            scanners.give_back(self.id, (!closes).then_some(self.scanner), kept);
+        } else if !closes {
+            scanners.open(self.id, self.call.peer.connection, self.scanner);
+        }
+        Ok::<_, Fault>(reply_of(reply, &self.call)).into()
+    }
+
+    fn response(&self, stopped: Option<StopReason>, at_end: bool, is_over: bool) -> (pb::ScanResponse, Vec<Cells>) {
+        let in_cell_block = self.call.peer.format.is_some();
+        let is_early = stopped == Some(StopReason::Time);
+        let has_cursor = self.scanner.need_cursor && (is_early || stopped == Some(StopReason::Bytes) && self.rows.is_empty());
+        let lease_ms = u32::try_from(self.context.config.limits.scanner_lease_ms).unwrap_or(u32::MAX);
+        let mut response = pb::ScanResponse {
+            scanner_id: Some(self.id),
+            more_results: Some(!is_over),
+            more_results_in_region: Some(!at_end),
+            stale: Some(false),
+            ttl: self.opens.then_some(lease_ms),
+            mvcc_read_point: self.opens.then(|| self.scanner.scanner.read_point()),
+            heartbeat_message: is_early.then_some(true),
+            cursor: has_cursor.then(|| pb::Cursor { row: self.scanner.scanner.last_row().map(|row| row.to_vec().into()) }),
+            scan_metrics: self.request.track_scan_metrics().then(|| self.figures.message(self.scanner.scanner.trace(), self.began)),
+            ..pb::ScanResponse::default()
+        };
+        convert::result::rows_to_response(&self.rows, in_cell_block, &mut response);
+        let cells = if in_cell_block { self.rows.iter().map(|row| row.cells().clone()).collect() } else { Vec::new() };
+        (response, cells)
+    }
+}
+
+/// A count of Java's, whose numbers from 2^31 on are negative.
+fn count(number: u32) -> usize {
+    usize::try_from(number.cast_signed()).unwrap_or(0)
+}
+
+/// Half of what the client or the lease allows, whichever is less.
+fn time_limit(context: &Context, call: &Call) -> Duration {
+    let lease = context.config.limits.scanner_lease_ms;
+    let allowed = call.timeout_ms.map_or(lease, |timeout| lease.min(timeout.into()));
+    Duration::from_millis((allowed / 2).max(TIME_MS_MIN))
+}

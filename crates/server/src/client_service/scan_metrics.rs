@@ -1,0 +1,49 @@
+//! What a scan tells about itself to a client that asks for it (Java's `ScanMetrics`).
+
+use std::time::Instant;
+
+use halite_engine::scan::ReadTrace;
+use halite_wire::proto as pb;
+
+use crate::call::Call;
+
+/// What the scanner had counted before this call.
+pub(super) struct ScanFigures {
+    before: Counts,
+    queued_ms: u128,
+}
+
+/// Counts by the names that Java looks for.
+type Counts = [(&'static str, u64); 7];
+
+impl ScanFigures {
+    pub(super) fn new(trace: &ReadTrace, call: &Call) -> Self {
+        Self { before: counts(trace), queued_ms: call.received.elapsed().as_millis() }
+    }
+
+    /// What this call adds, and how long it took.
+    pub(super) fn message(&self, trace: &ReadTrace, began: Instant) -> pb::ScanMetrics {
+        let pair = |name: &str, value: i64| pb::NameInt64Pair { name: Some(name.to_string()), value: Some(value) };
+        let added =
+            counts(trace).into_iter().zip(self.before).map(|((name, now), (_, before))| pair(name, signed(now.saturating_sub(before).into())));
+        let took = began.elapsed().as_millis();
+        let times = [("RPC_SCAN_PROCESSING_TIME", took), ("RPC_SCAN_QUEUE_WAIT_TIME", self.queued_ms)];
+        pb::ScanMetrics { metrics: added.chain(times.map(|(name, ms)| pair(name, signed(ms)))).collect() }
+    }
+}
+
+fn signed(number: u128) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn counts(trace: &ReadTrace) -> Counts {
+    [
+        ("ROWS_SCANNED", trace.rows_examined()),
+        ("ROWS_FILTERED", trace.rows_filtered()),
+        ("BLOCK_BYTES_SCANNED", trace.data_block_bytes()),
+        ("BLOCK_READ_OPS_COUNT", trace.blocks_read()),
+        ("BYTES_READ_FROM_FS", trace.block_bytes_read()),
+        ("BYTES_READ_FROM_BLOCK_CACHE", trace.block_bytes_cached()),
+        ("BYTES_READ_FROM_MEMSTORE", trace.memstore_bytes_read()),
+    ]
+}

@@ -1,0 +1,371 @@
+//! The life of a connection: frames in, calls to their lanes, answers out in the order in which they are ready.
+//!
+//! One task does all of it, so answers that are ready together leave in one write. Nothing is read while the client has
+//! too many calls in hand or does not read its answers, so what a connection holds is bounded whatever the client does.
+
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use halite_types::Result as StoreResult;
+use halite_wire::rpc::{self, Fault as PeerFault, Next};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::time::Instant;
+
+use crate::call::{Call, Fault, Peer};
+use crate::context::Context;
+use crate::dispatch::{self, Answer, Answers};
+use crate::handshake::{self, Begun, Refused};
+use crate::listener::Port;
+use crate::output::Output;
+use crate::shutdown::Shutdown;
+
+/// Bytes of answers the client has not read from which on nothing more is read from it.
+const OUTPUT_PAUSE_BYTES: usize = 4 << 20;
+/// Calls answered in a row before what they answered is sent.
+const BURST_CALLS: usize = 128;
+/// Room for the header of a frame that is too big.
+const TOO_BIG_READ_BYTES: usize = 1 << 10;
+/// How long, and for how many bytes, a client that was refused is listened to, so that it can read why.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 16 << 20;
+
+/// Serves one client until it goes, makes a mistake that ends a connection, or everything is to end.
+pub(crate) async fn serve(mut stream: TcpStream, port: Port, context: &Arc<Context>, mut shutdown: Shutdown) {
+    let limit = Duration::from_millis(context.config.limits.handshake_ms_max);
+    let begun = tokio::select! {
+        begun = tokio::time::timeout(limit, handshake::begin(&mut stream, port, context)) => begun,
+        () = shutdown.requested() => return,
+    };
+    match begun {
+        Ok(Ok(Begun::Calls(peer, input))) => Task::new(stream, context, peer, input).run(shutdown).await,
+        Ok(Ok(Begun::Answered)) => linger(stream).await,
+        Ok(Err(Refused::Fault(fault))) => {
+            context.metrics.connections_faulty.add(1);
+            let address = stream.peer_addr().ok();
+            tracing::warn!(?port, ?address, %fault, "a connection is closed before it has begun");
+            if let Some((call_id, exception)) = fault.answer() {
+                let mut out = BytesMut::new();
+                rpc::encode_exception(call_id, exception, &mut out);
+                if stream.write_all(&out).await.is_ok() {
+                    linger(stream).await;
+                }
+            }
+        }
+        Ok(Err(Refused::Broken(error))) => tracing::debug!(?port, %error, "a connection ended before it had begun"),
+        Err(_) => tracing::debug!(?port, "a connection did not say in time who it is"),
+    }
+}
+
+/// Ends a connection so that the client gets what was sent: a socket closed with something unread takes that back.
+async fn linger(mut stream: TcpStream) {
+    let mut rest = BytesMut::with_capacity(4 << 10);
+    let drain = async {
+        stream.shutdown().await?;
+        let mut read = 0;
+        while read < LINGER_BYTES {
+            rest.clear();
+            match stream.read_buf(&mut rest).await? {
+                0 => break,
+                bytes => read += bytes,
+            }
+        }
+        io::Result::Ok(())
+    };
+    // Whatever comes of it, the connection ends.
+    let _ = tokio::time::timeout(LINGER, drain).await;
+}
+
+/// What one connection holds.
+struct Task<'a> {
+    stream: TcpStream,
+    context: &'a Arc<Context>,
+    peer: Arc<Peer>,
+    limits: rpc::Limits,
+    input: BytesMut,
+    output: Output,
+    answers: Answers,
+    answered: UnboundedReceiver<Answer>,
+    /// Answers that wait for the log, in the order of their place in it.
+    undurable: VecDeque<Answer>,
+    /// Calls that are not answered, and their bytes.
+    calls: usize,
+    call_bytes: usize,
+    /// No more is read: the client has finished, made a mistake, or everything ends.
+    ending: bool,
+    /// When something was last read or sent.
+    active: Instant,
+}
+
+/// Why a connection's task woke up.
+enum Event {
+    Ready(io::Result<tokio::io::Ready>),
+    Answered(Answer),
+    Durable(StoreResult<()>),
+    Tick,
+    Shutdown,
+}
+
+impl<'a> Task<'a> {
+    fn new(stream: TcpStream, context: &'a Arc<Context>, peer: Arc<Peer>, input: BytesMut) -> Self {
+        let (answers, answered) = mpsc::unbounded_channel();
+        let frame_bytes_max = context.config.limits.frame_bytes_max;
+        Self {
+            stream,
+            context,
+            peer,
+            limits: rpc::Limits { frame_bytes_max, cell_block_bytes_max: frame_bytes_max },
+            input,
+            output: Output::default(),
+            answers,
+            answered,
+            undurable: VecDeque::new(),
+            calls: 0,
+            call_bytes: 0,
+            ending: false,
+            active: Instant::now(),
+        }
+    }
+
+    async fn run(mut self, mut shutdown: Shutdown) {
+        tracing::debug!(address = %self.peer.address, service = self.peer.header.service.name(), user = self.peer.user, "connected");
+        let mut stop = pin!(shutdown.requested());
+        let mut tick = pin!(tokio::time::sleep(self.tick_period()));
+        let mut stopping = false;
+        let result = loop {
+            self.take_calls();
+            if let Err(error) = self.send() {
+                break Err(error);
+            }
+            if self.ending && self.calls == 0 && self.output.is_empty() {
+                break Ok(());
+            }
+            if self.has_frames() {
+                // Others on this thread get their turn first.
+                tokio::task::yield_now().await;
+                continue;
+            }
+            let interest = self.interest();
+            let event = tokio::select! {
+                biased;
+                Some(answer) = self.answered.recv() => Event::Answered(answer),
+                result = durable(&mut self.undurable) => Event::Durable(result),
+                ready = ready(&self.stream, interest) => Event::Ready(ready),
+                () = &mut stop, if !stopping => Event::Shutdown,
+                () = &mut tick => Event::Tick,
+            };
+            match event {
+                Event::Answered(answer) => self.answered(answer),
+                Event::Durable(result) => self.durable(&result),
+                Event::Ready(ready) => {
+                    if let Err(error) = ready.and_then(|ready| if ready.is_readable() { self.read() } else { Ok(()) }) {
+                        break Err(error);
+                    }
+                }
+                Event::Shutdown => (stopping, self.ending) = (true, true),
+                Event::Tick => {
+                    if let Err(error) = self.check_time() {
+                        break Err(error);
+                    }
+                    tick.as_mut().reset(Instant::now() + self.tick_period());
+                }
+            }
+        };
+        self.end(result).await;
+    }
+
+    async fn end(self, result: io::Result<()>) {
+        let address = self.peer.address;
+        self.context.scanners.connection_ended(self.peer.connection);
+        match result {
+            Ok(()) => linger(self.stream).await,
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => tracing::info!(%address, %error, "a connection is closed"),
+            Err(error) => tracing::debug!(%address, %error, "a connection is broken"),
+        }
+    }
+
+    fn interest(&self) -> Option<Interest> {
+        let read = (!self.ending && self.has_room()).then_some(Interest::READABLE);
+        let write = (!self.output.is_empty()).then_some(Interest::WRITABLE);
+        match (read, write) {
+            (Some(read), Some(write)) => Some(read | write),
+            (read, write) => read.or(write),
+        }
+    }
+
+    /// Whether the client may have more calls in hand.
+    fn has_room(&self) -> bool {
+        let limits = &self.context.config.limits;
+        self.calls < limits.connection_calls_max
+            && self.call_bytes + self.output.len() < limits.connection_bytes_max
+            && self.output.len() < OUTPUT_PAUSE_BYTES
+    }
+
+    /// Whether the next frame is there and may be taken.
+    fn has_frames(&self) -> bool {
+        let is_whole = self.input.first_chunk::<4>().is_some_and(|length| match i32::from_be_bytes(*length) {
+            -1 => true,
+            length => usize::try_from(length).is_ok_and(|length| self.input.len() - 4 >= length),
+        });
+        is_whole && !self.ending && self.has_room()
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        match self.stream.try_read_buf(&mut self.input) {
+            Ok(0) => self.ending = true,
+            Ok(bytes) => {
+                self.context.metrics.bytes_received.add(bytes as u64);
+                self.active = Instant::now();
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Takes whole frames from the input, as many as may be in hand, and makes room for the rest of the next.
+    fn take_calls(&mut self) {
+        for _ in 0..BURST_CALLS {
+            if self.ending || !self.has_room() {
+                return;
+            }
+            match rpc::next_frame(&mut self.input, &self.limits) {
+                Ok(Next::Frame(frame)) => {
+                    if let Err(fault) = self.call(&frame) {
+                        self.refuse(&fault);
+                    }
+                }
+                Ok(Next::Ping) => {}
+                Ok(Next::Need(bytes)) => {
+                    self.input.reserve(bytes);
+                    return;
+                }
+                Ok(Next::TooBig(length)) => {
+                    let Some(fault) = rpc::refuse_too_big(&self.input, length, &self.limits, &self.peer.header) else {
+                        self.input.reserve(TOO_BIG_READ_BYTES);
+                        return;
+                    };
+                    self.refuse(&fault);
+                }
+                Err(fault) => self.refuse(&fault),
+            }
+        }
+    }
+
+    fn call(&mut self, frame: &bytes::Bytes) -> Result<(), PeerFault> {
+        let request = rpc::decode_request(frame)?;
+        let call = Arc::new(Call {
+            id: request.call_id,
+            method: request.method(self.peer.header.service)?,
+            timeout_ms: request.header.timeout.filter(|timeout| *timeout > 0),
+            bytes: frame.len(),
+            received: std::time::Instant::now(),
+            peer: Arc::clone(&self.peer),
+            limits: self.limits,
+            request,
+        });
+        self.calls += 1;
+        self.call_bytes += call.bytes;
+        if let Some(answer) = dispatch::dispatch(self.context, &call, &self.answers) {
+            self.answered(answer);
+        }
+        Ok(())
+    }
+
+    /// Tells the client what is wrong with what it sent, and ends the connection if nothing more can be read from it.
+    fn refuse(&mut self, fault: &PeerFault) {
+        if fault.ends_connection() {
+            self.context.metrics.connections_faulty.add(1);
+            tracing::warn!(address = %self.peer.address, user = self.peer.user, %fault, "a connection is closed for what it sent");
+            self.ending = true;
+        }
+        if let Some((call_id, exception)) = fault.answer() {
+            self.output.push(dispatch::exception_frame(call_id, &Fault::from(exception.clone())));
+        }
+    }
+
+    fn answered(&mut self, answer: Answer) {
+        if answer.ticket.is_some() {
+            self.undurable.push_back(answer);
+        } else {
+            self.finish(answer);
+        }
+    }
+
+    /// The first of the answers that wait for the log need not wait any more.
+    fn durable(&mut self, result: &StoreResult<()>) {
+        let Some(mut answer) = self.undurable.pop_front() else { return };
+        if let Err(error) = result {
+            answer.frame = dispatch::exception_frame(answer.call_id, &Fault::from(error));
+            answer.is_exception = true;
+        }
+        self.finish(answer);
+    }
+
+    fn finish(&mut self, answer: Answer) {
+        self.calls -= 1;
+        self.call_bytes -= answer.call_bytes;
+        let figures = self.context.metrics.method(answer.method);
+        figures.total_us.record(answer.received.elapsed());
+        if answer.is_exception {
+            figures.exceptions.add(1);
+        }
+        self.output.push(answer.frame);
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        if self.output.is_empty() {
+            return Ok(());
+        }
+        let sent = self.output.write_to(&self.stream)?;
+        if sent > 0 {
+            self.context.metrics.bytes_sent.add(sent as u64);
+            self.active = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn tick_period(&self) -> Duration {
+        let limits = &self.context.config.limits;
+        Duration::from_millis(limits.idle_ms_max.min(limits.write_stall_ms_max).div_ceil(4))
+    }
+
+    /// Ends a connection whose client does not read, or has not been heard of for long.
+    fn check_time(&self) -> io::Result<()> {
+        let limits = &self.context.config.limits;
+        let idle = self.active.elapsed();
+        let timed_out = |text: &str| Err(io::Error::new(io::ErrorKind::TimedOut, text));
+        if !self.output.is_empty() && idle > Duration::from_millis(limits.write_stall_ms_max) {
+            return timed_out("the client does not read its answers");
+        }
+        if self.calls == 0 && idle > Duration::from_millis(limits.idle_ms_max) {
+            return timed_out("the client has been silent for too long");
+        }
+        Ok(())
+    }
+}
+
+/// Waits for the socket; for ever if nothing is wanted of it.
+async fn ready(stream: &TcpStream, interest: Option<Interest>) -> io::Result<tokio::io::Ready> {
+    match interest {
+        Some(interest) => stream.ready(interest).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until the first of the answers is durable; for ever if there is none. The log is written in order, so none of
+/// the others is before it.
+async fn durable(undurable: &mut VecDeque<Answer>) -> StoreResult<()> {
+    poll_fn(|task| match undurable.front_mut().and_then(|answer| answer.ticket.as_mut()) {
+        Some(ticket) => Pin::new(ticket).poll(task),
+        None => Poll::Pending,
+    })
+    .await
+}

@@ -1,0 +1,213 @@
+//! Which lane a call takes, and how its answer comes back to its connection.
+//!
+//! What is served from memory is served where it was read from the socket: a hop to another thread costs several times the
+//! work. What must wait for the disk, runs long or reads before it writes goes to the reader lane, and what the master
+//! and the administrator ask to a lane of their own. An attempt in memory that turns out to need the disk hands the rest
+//! of its work to the reader lane.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use halite_engine::CommitTicket;
+use halite_wire::exception::ExceptionKind;
+use halite_wire::rpc::encode_exception;
+use halite_wire::service::{Method, Service};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::call::{Call, Fault, Reply};
+use crate::context::Context;
+use crate::lanes::{Next, Pool};
+use crate::{admin_service, client_service, master_service, registry};
+
+/// Where a call is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// On the connection's own task, from memory only.
+    Inline,
+    /// On a reader thread.
+    Readers,
+    /// On an administration thread.
+    Admin,
+}
+
+/// A multi of more bytes than this is not worth keeping its connection's task busy for.
+const INLINE_BYTES_MAX: usize = 64 << 10;
+
+/// Where a call is answered, as far as its header tells.
+pub(crate) fn lane(method: Method, bytes: usize) -> Lane {
+    match (method.service(), method) {
+        (Service::Client, Method::ClientGet | Method::ClientMutate | Method::ClientMulti) if bytes <= INLINE_BYTES_MAX => Lane::Inline,
+        (Service::Client, Method::ClientBulkLoadHFile | Method::ClientPrepareBulkLoad | Method::ClientCleanupBulkLoad) => Lane::Admin,
+        (Service::Client, _) => Lane::Readers,
+        (Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry, _) => Lane::Inline,
+        _ => Lane::Admin,
+    }
+}
+
+/// How far a call has come.
+pub(crate) enum Step {
+    /// It is answered.
+    Done(Outcome),
+    /// It goes on, on a reader thread.
+    Later(Box<dyn FnOnce() -> Step + Send>),
+}
+
+/// How a call ends.
+pub(crate) enum Outcome {
+    Now(Result<Reply, Fault>),
+    /// The reply may be given when the ticket is fulfilled.
+    After(CommitTicket, Reply),
+}
+
+impl<E: Into<Fault>> From<Result<Reply, E>> for Step {
+    fn from(result: Result<Reply, E>) -> Self {
+        Self::Done(Outcome::Now(result.map_err(Into::into)))
+    }
+}
+
+/// An answer on its way to the connection.
+pub(crate) struct Answer {
+    pub(crate) call_id: u32,
+    pub(crate) method: Method,
+    pub(crate) received: Instant,
+    /// Bytes of the call, which are free now.
+    pub(crate) call_bytes: usize,
+    /// Empty if the client has stopped waiting.
+    pub(crate) frame: BytesMut,
+    pub(crate) is_exception: bool,
+    /// To be fulfilled before the frame may go.
+    pub(crate) ticket: Option<CommitTicket>,
+}
+
+/// Where answers go.
+pub(crate) type Answers = UnboundedSender<Answer>;
+
+/// Answers a call now or gives it to a lane, which answers through `answers`.
+pub(crate) fn dispatch(context: &Arc<Context>, call: &Arc<Call>, answers: &Answers) -> Option<Answer> {
+    match lane(call.method, call.bytes) {
+        Lane::Inline => match attempt(context, call, Lane::Inline) {
+            Step::Done(outcome) => Some(encode(call, outcome)),
+            Step::Later(work) => queue(context, Lane::Readers, call, answers, work),
+        },
+        lane => {
+            let (shared, again) = (Arc::clone(context), Arc::clone(call));
+            queue(context, lane, call, answers, Box::new(move || attempt(&shared, &again, lane)))
+        }
+    }
+}
+
+fn attempt(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step {
+    match call.method.service() {
+        Service::Client => client_service::call(context, call, lane),
+        Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => registry::call(context, call).into(),
+        Service::Admin => admin_service::call(context, call).into(),
+        _ => master_service::call(context, call).into(),
+    }
+}
+
+/// Gives work to a lane; the answer if the lane is full.
+fn queue(context: &Arc<Context>, lane: Lane, call: &Arc<Call>, answers: &Answers, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Answer> {
+    let pool = match lane {
+        Lane::Admin => &context.admin_pool,
+        Lane::Inline | Lane::Readers => &context.reader_pool,
+    };
+    let bytes = call.bytes as u64;
+    let is_over = context.metrics.queue_bytes.get() + bytes > context.config.limits.queue_bytes_max as u64;
+    context.metrics.queue_bytes.add(bytes);
+    let queued = Queued { context: Arc::clone(context), call: Arc::clone(call), answers: answers.clone(), since: Instant::now() };
+    if !is_over && pool.submit(Box::new(move || queued.run(work))).is_ok() {
+        return None;
+    }
+    context.metrics.queue_bytes.subtract(bytes);
+    context.metrics.calls_refused.add(1);
+    let text = format!("Call queue is full on {}, too many items queued; come again later", call.peer.identity.region_server_text());
+    Some(encode(call, Outcome::Now(Err(Fault::new(ExceptionKind::CallQueueTooBig, text)))))
+}
+
+/// A call that waits for a thread.
+struct Queued {
+    context: Arc<Context>,
+    call: Arc<Call>,
+    answers: Answers,
+    since: Instant,
+}
+
+impl Queued {
+    /// Runs the call unless nobody waits for it any more.
+    fn run(self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
+        self.context.metrics.queue_bytes.subtract(self.call.bytes as u64);
+        self.context.metrics.method(self.call.method).queued_us.record(self.since.elapsed());
+        if self.call.deadline().is_some_and(|deadline| deadline < Instant::now()) {
+            self.context.metrics.calls_expired.add(1);
+            self.send(Answer { frame: BytesMut::new(), ..encode(&self.call, Outcome::Now(Err(Fault::do_not_retry("")))) });
+            return None;
+        }
+        self.go_on(work)
+    }
+
+    fn go_on(self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
+        if self.answers.is_closed() {
+            return None;
+        }
+        // A defect in one call must not take the connection's other calls with it, nor leave this one without an answer.
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Step::Done(outcome)) => self.send(encode(&self.call, outcome)),
+            Ok(Step::Later(rest)) => return Some(Next(Box::new(move || self.go_on(rest)))),
+            Err(_) => {
+                tracing::error!(method = self.call.method.name(), "a call panicked");
+                let fault = Fault::do_not_retry(format!("{} failed for a defect of the server, which its log describes", self.call.method.name()));
+                self.send(encode(&self.call, Outcome::Now(Err(fault))));
+            }
+        }
+        None
+    }
+
+    fn send(&self, answer: Answer) {
+        // The connection may have ended; then nobody wants the answer.
+        let _ = self.answers.send(answer);
+    }
+}
+
+/// The frame of an outcome.
+fn encode(call: &Call, outcome: Outcome) -> Answer {
+    let (result, ticket) = match outcome {
+        Outcome::Now(result) => (result, None),
+        Outcome::After(ticket, reply) => (Ok(reply), Some(ticket)),
+    };
+    let encoded = result.and_then(|reply| reply.encode(call.id, call.peer.format).map_err(Fault::from));
+    let is_exception = encoded.is_err();
+    let frame = encoded.unwrap_or_else(|fault| exception_frame(call.id, &fault));
+    Answer { call_id: call.id, method: call.method, received: call.received, call_bytes: call.bytes, frame, is_exception, ticket }
+}
+
+/// The frame that says why a call is refused.
+pub(crate) fn exception_frame(call_id: u32, fault: &Fault) -> BytesMut {
+    let mut out = BytesMut::new();
+    encode_exception(call_id, fault.exception(), &mut out);
+    out
+}
+
+/// The lanes' threads.
+pub(crate) fn start_pools(limits: &crate::Limits) -> halite_types::Result<(Pool, Pool)> {
+    let readers = Pool::start("reader", limits.reader_threads, limits.reader_queue_max)?;
+    Ok((readers, Pool::start("admin", limits.admin_threads, limits.admin_queue_max)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_memory_can_answer_stays_and_what_may_wait_goes_to_a_thread() {
+        assert_eq!(lane(Method::ClientGet, 60), Lane::Inline);
+        assert_eq!(lane(Method::ClientMulti, 60_000), Lane::Inline);
+        assert_eq!(lane(Method::ClientMulti, 2 << 20), Lane::Readers);
+        assert_eq!(lane(Method::ClientScan, 60), Lane::Readers);
+        assert_eq!(lane(Method::ClientExecService, 60), Lane::Readers);
+        assert_eq!(lane(Method::ClientMetaGetClusterId, 0), Lane::Inline);
+        assert_eq!(lane(Method::MasterCreateTable, 600), Lane::Admin);
+        assert_eq!(lane(Method::AdminFlushRegion, 60), Lane::Admin);
+    }
+}

@@ -1,0 +1,155 @@
+//! How a connection begins: the preamble, and the header that says who calls which service.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::{Buf, BytesMut};
+use halite_wire::proto as pb;
+use halite_wire::rpc::{self, Auth, CONNECTION_CALL_ID, Connection, Fault, Limits, Next, PREAMBLE_BYTES, Preamble};
+use halite_wire::service::Service;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::call::Peer;
+use crate::context::Context;
+use crate::listener::Port;
+
+/// Bytes of a connection header or of a first SASL message.
+const HEADER_BYTES_MAX: usize = 1 << 20;
+/// Questions about security that one connection may ask before it begins.
+const QUESTIONS_MAX: usize = 16;
+
+/// How the beginning of a connection ended.
+pub(crate) enum Begun {
+    /// With calls to come; what has been read of them already.
+    Calls(Arc<Peer>, BytesMut),
+    /// With one answer, and that was all.
+    Answered,
+}
+
+/// Why a connection did not begin.
+pub(crate) enum Refused {
+    /// The peer made a mistake; what is to be sent to it stands in the fault.
+    Fault(Fault),
+    /// The connection is broken or was closed.
+    Broken(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// Reads preamble and header, and answers what is asked before them.
+pub(crate) async fn begin(stream: &mut TcpStream, port: Port, context: &Context) -> Result<Begun, Refused> {
+    let mut input = BytesMut::new();
+    for _ in 0..QUESTIONS_MAX {
+        match Preamble::decode(read_preamble(stream, &mut input).await?)? {
+            Preamble::Registry => {
+                let mut out = BytesMut::new();
+                let answer = pb::GetConnectionRegistryResponse { cluster_id: context.cluster_id.clone() };
+                rpc::encode_response(CONNECTION_CALL_ID, &answer, None, &mut out).map_err(io::Error::other)?;
+                stream.write_all(&out).await?;
+                return Ok(Begun::Answered);
+            }
+            Preamble::Security => {
+                let mut out = BytesMut::new();
+                rpc::encode_exception(CONNECTION_CALL_ID, &Preamble::security_not_enabled(), &mut out);
+                stream.write_all(&out).await?;
+            }
+            Preamble::Calls(auth) => {
+                if auth != Auth::Simple {
+                    stream.write_all(&Auth::SWITCH_TO_SIMPLE).await?;
+                    skip_sasl_message(stream, &mut input).await?;
+                }
+                let header = Connection::decode(read_frame(stream, &mut input).await?)?;
+                return Ok(Begun::Calls(Arc::new(peer(stream, port, context, header)?), input));
+            }
+        }
+    }
+    Err(Fault::Close("it asked about security again and again".to_string()).into())
+}
+
+async fn read_preamble(stream: &mut TcpStream, input: &mut BytesMut) -> io::Result<[u8; PREAMBLE_BYTES]> {
+    loop {
+        if let Some(preamble) = input.first_chunk::<PREAMBLE_BYTES>() {
+            let preamble = *preamble;
+            input.advance(PREAMBLE_BYTES);
+            return Ok(preamble);
+        }
+        read_more(stream, input).await?;
+    }
+}
+
+/// The client has begun with SASL before it learned that there is none here. Its message may be empty.
+async fn skip_sasl_message(stream: &mut TcpStream, input: &mut BytesMut) -> Result<(), Refused> {
+    loop {
+        if let Some(length) = input.first_chunk::<4>() {
+            let length = usize::try_from(i32::from_be_bytes(*length)).ok().filter(|length| *length <= HEADER_BYTES_MAX);
+            let length = length.ok_or_else(|| Fault::Close("the length of its SASL message is wrong".to_string()))?;
+            if input.len() >= length + 4 {
+                input.advance(length + 4);
+                return Ok(());
+            }
+        }
+        read_more(stream, input).await?;
+    }
+}
+
+async fn read_frame(stream: &mut TcpStream, input: &mut BytesMut) -> Result<bytes::Bytes, Refused> {
+    let limits = Limits { frame_bytes_max: HEADER_BYTES_MAX, ..Limits::default() };
+    loop {
+        match rpc::next_frame(input, &limits)? {
+            Next::Frame(frame) => return Ok(frame),
+            Next::Ping => {}
+            Next::Need(bytes) => {
+                input.reserve(bytes);
+                read_more(stream, input).await?;
+            }
+            Next::TooBig(length) => return Err(Fault::Close(format!("its connection header has {length} bytes")).into()),
+        }
+    }
+}
+
+async fn read_more(stream: &mut TcpStream, input: &mut BytesMut) -> io::Result<()> {
+    match stream.read_buf(input).await? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
+    }
+}
+
+fn peer(stream: &TcpStream, port: Port, context: &Context, header: Connection) -> Result<Peer, Refused> {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    if !is_served(port, header.service) {
+        return Err(Fault::Close(format!("{} is not served on this port", header.service.name())).into());
+    }
+    let local = stream.local_addr()?;
+    let identity = context.identity(local);
+    Ok(Peer {
+        connection: NUMBER.fetch_add(1, Ordering::Relaxed),
+        address: stream.peer_addr()?,
+        user: header.user.clone().unwrap_or_default(),
+        format: header.format,
+        version: header.version,
+        server: Arc::new(identity.region_server_identity()),
+        identity,
+        header,
+    })
+}
+
+/// As in HBase: a master answers what a region server answers too.
+fn is_served(port: Port, service: Service) -> bool {
+    match service {
+        Service::Client | Service::Admin | Service::ClientMeta | Service::BootstrapNode => true,
+        Service::Master | Service::Hbck | Service::Lock => port == Port::Master,
+        _ => false,
+    }
+}

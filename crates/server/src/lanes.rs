@@ -1,0 +1,164 @@
+//! The threads on which calls wait for the disk or take their time: two pools, each with a queue of limited length.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+
+use halite_types::{Error, Result};
+
+/// A piece of work; it may hand back more of itself, which goes to the end of the queue so that others get their turn.
+pub(crate) type Work = Box<dyn FnOnce() -> Option<Next> + Send>;
+
+/// The rest of a piece of work.
+pub(crate) struct Next(pub(crate) Work);
+
+/// A bounded queue with its threads.
+pub(crate) struct Pool {
+    queue: Arc<Queue>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Queue {
+    name: &'static str,
+    length_max: usize,
+    waiting: Mutex<Waiting>,
+    added: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    work: VecDeque<Work>,
+    closed: bool,
+}
+
+impl Pool {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// `Io` if the operating system gives no thread.
+    pub(crate) fn start(name: &'static str, threads: usize, length_max: usize) -> Result<Self> {
+        let queue = Arc::new(Queue { name, length_max, waiting: Mutex::default(), added: Condvar::new() });
+        let start = |number| {
+            let queue = Arc::clone(&queue);
+            let thread = std::thread::Builder::new().name(format!("halite-{name}-{number}"));
+            thread.spawn(move || queue.run()).map_err(|error| Error::io(format!("starting thread {number} of the {name} lane"), error))
+        };
+        let threads = (0..threads).map(start).collect::<Result<Vec<_>>>()?;
+        Ok(Self { queue, threads: Mutex::new(threads) })
+    }
+
+    /// Puts work into the queue; gives it back if the queue is full or closed.
+    pub(crate) fn submit(&self, work: Work) -> Result<(), Work> {
+        let mut waiting = self.queue.lock();
+        if waiting.closed || waiting.work.len() >= self.queue.length_max {
+            return Err(work);
+        }
+        waiting.work.push_back(work);
+        drop(waiting);
+        self.queue.added.notify_one();
+        Ok(())
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.lock().work.len()
+    }
+
+    /// Does what is in the queue, and ends the threads. Blocks until they have ended.
+    pub(crate) fn close(&self) {
+        self.queue.lock().closed = true;
+        self.queue.added.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock().expect("nothing panics while it holds the threads"));
+        for thread in threads {
+            // Its panics were caught and reported where they happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().expect("nothing panics while it holds the queue")
+    }
+
+    fn run(&self) {
+        while let Some(work) = self.take() {
+            // A defect in one call must not take the thread from all others.
+            match catch_unwind(AssertUnwindSafe(work)) {
+                Ok(None) => {}
+                Ok(Some(Next(rest))) => {
+                    self.lock().work.push_back(rest);
+                    self.added.notify_one();
+                }
+                Err(_) => tracing::error!(lane = self.name, "a call panicked; its client gets no answer"),
+            }
+        }
+    }
+
+    fn take(&self) -> Option<Work> {
+        let mut waiting = self.lock();
+        loop {
+            if let Some(work) = waiting.work.pop_front() {
+                return Some(work);
+            }
+            if waiting.closed {
+                return None;
+            }
+            waiting = self.added.wait(waiting).expect("nothing panics while it holds the queue");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn say(sender: &mpsc::Sender<u32>, number: u32) -> Work {
+        let sender = sender.clone();
+        Box::new(move || {
+            sender.send(number).unwrap();
+            None
+        })
+    }
+
+    #[test]
+    fn the_rest_of_a_work_waits_behind_the_others() {
+        let (sender, receiver) = mpsc::channel();
+        let pool = Pool::start("test", 1, 10).unwrap();
+        let (hold, held) = mpsc::channel::<()>();
+        let rest = say(&sender, 2);
+        let first = Box::new(move || {
+            held.recv().unwrap();
+            Some(Next(rest))
+        });
+        assert!(pool.submit(first).is_ok());
+        assert!(pool.submit(say(&sender, 1)).is_ok());
+        hold.send(()).unwrap();
+        pool.close();
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn a_full_queue_gives_the_work_back_and_a_panic_costs_no_thread() {
+        let (sender, receiver) = mpsc::channel();
+        let pool = Pool::start("test", 1, 1).unwrap();
+        let (started, starts) = mpsc::channel();
+        let (hold, held) = mpsc::channel::<()>();
+        let first = Box::new(move || {
+            started.send(()).unwrap();
+            held.recv().unwrap();
+            std::panic::resume_unwind(Box::new("expected by this test"));
+        });
+        assert!(pool.submit(first).is_ok());
+        starts.recv().unwrap();
+        assert!(pool.submit(say(&sender, 1)).is_ok());
+        assert!(pool.submit(say(&sender, 2)).is_err());
+        hold.send(()).unwrap();
+        assert_eq!(receiver.recv(), Ok(1));
+        pool.close();
+        assert!(pool.submit(say(&sender, 3)).is_err());
+    }
+}

@@ -1,0 +1,268 @@
+//! Regions split, merged and truncated; and where they are, which is always here.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+
+use halite_engine::Engine;
+use halite_types::{RegionInfo, TableName};
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+
+use super::asked::{Asked, Failure, check_enabled, check_exists, nonce};
+use super::faults::unknown_region;
+use super::names::{META_ENCODED_NAME, encoded_name, is_meta, meta_table, table_name};
+use super::servers::check_destination;
+use crate::call::Fault;
+
+/// Regions that were unassigned and not assigned again, by encoded name.
+#[derive(Debug, Default)]
+pub(crate) struct Unassigned(Mutex<HashSet<String>>);
+
+impl Unassigned {
+    fn change(&self, change: impl FnOnce(&mut HashSet<String>) -> bool) -> bool {
+        change(&mut self.0.lock().expect("nothing panics while it holds the list of regions"))
+    }
+}
+
+/// The region of an encoded name, of an enabled table or a disabled one.
+fn find(engine: &Engine, encoded: &str) -> Result<RegionInfo, Fault> {
+    if let Ok(region) = engine.region(encoded) {
+        return Ok(RegionInfo::clone(region.info()));
+    }
+    let regions = engine.descriptors().into_iter().flat_map(|table| engine.regions(table.name()).unwrap_or_default());
+    regions.into_iter().find(|region| region.encoded_name == encoded).ok_or_else(|| unknown_region(encoded))
+}
+
+/// The region a specifier names, or `None` for that of `hbase:meta`.
+fn specified(engine: &Engine, specifier: &pb::RegionSpecifier) -> Result<Option<RegionInfo>, Fault> {
+    let encoded = encoded_name(specifier)?;
+    if encoded == META_ENCODED_NAME { Ok(None) } else { find(engine, &encoded).map(Some) }
+}
+
+/// The region that a whole description means.
+fn described(engine: &Engine, table: &TableName, message: &pb::RegionInfo) -> Result<RegionInfo, Fault> {
+    let is_meant = |region: &RegionInfo| region.region_id == message.region_id && region.start == message.start_key();
+    let found = engine.regions(table)?.into_iter().find(is_meant);
+    found.ok_or_else(|| {
+        let start = halite_types::key::print_bytes(message.start_key());
+        unknown_region(&format!("{table},{start},{}", message.region_id))
+    })
+}
+
+/// `SplitRegion`: in two, at the row given or at the middle (HBase: `SplitTableRegionProcedure`).
+pub(super) fn split(asked: &Asked<'_>, request: &pb::SplitTableRegionRequest) -> Result<pb::SplitTableRegionResponse, Fault> {
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    if let Some(id) = asked.repeated(nonce) {
+        return Ok(pb::SplitTableRegionResponse { proc_id: Some(id) });
+    }
+    let table = table_name(&request.region_info.table_name)?;
+    refuse_meta(&table, "split")?;
+    if request.region_info.replica_id() != 0 {
+        return Err(Fault::do_not_retry("Can't invoke split on non-default regions directly"));
+    }
+    check_exists(asked.engine(), &table)?;
+    let region = described(asked.engine(), &table, &request.region_info)?;
+    check_may_split(asked, &region)?;
+    let at = request.split_row.clone().filter(|row| !row.is_empty());
+    check_split_row(asked.engine(), &region, at.as_deref())?;
+    let id = asked.start("SplitTableRegionProcedure", Some(&table), nonce, Failure::InResult, move |engine| {
+        Ok(engine.split_region(&region.encoded_name, at)?)
+    })?;
+    Ok(pb::SplitTableRegionResponse { proc_id: Some(id) })
+}
+
+fn check_may_split(asked: &Asked<'_>, region: &RegionInfo) -> Result<(), Fault> {
+    let name = region.display_name();
+    if !asked.context.master.switches.split.get() {
+        return Err(Fault::do_not_retry(format!("Split region {name} failed due to split switch off")));
+    }
+    if !asked.engine().descriptor(&region.table)?.split_enabled() {
+        return Err(Fault::do_not_retry(format!("Split region {name} failed as region split is disabled for the table")));
+    }
+    check_enabled(asked.engine(), &region.table)
+}
+
+/// What HBase checks before it begins (`SplitTableRegionProcedure.checkSplittable`).
+fn check_split_row(engine: &Engine, region: &RegionInfo, at: Option<&[u8]>) -> Result<(), Fault> {
+    let Some(at) = at else {
+        let open = engine.region(&region.encoded_name)?;
+        // What is still in memory may have a middle once it is in a file.
+        if open.middle_row()?.is_none() {
+            open.flush()?;
+        }
+        if open.middle_row()?.is_some() {
+            return Ok(());
+        }
+        let text = "Region not splittable because bestSplitPoint = null, maybe table is too small for auto split. For force split, try \
+                    specifying split row";
+        return Err(Fault::do_not_retry(text));
+    };
+    let shown = halite_types::key::print_bytes(at);
+    if *at == region.start[..] {
+        return Err(Fault::do_not_retry(format!("Split row is equal to startkey: {shown}")));
+    }
+    if !region.contains(at) {
+        let text = format!("Split row is not inside region key range splitKey:{shown} region: {}", region.display_name());
+        return Err(Fault::do_not_retry(text));
+    }
+    Ok(())
+}
+
+/// `MergeTableRegions`: two or more regions of one table into one (HBase: `MergeTableRegionsProcedure`).
+pub(super) fn merge(asked: &Asked<'_>, request: &pb::MergeTableRegionsRequest) -> Result<pb::MergeTableRegionsResponse, Fault> {
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    if let Some(id) = asked.repeated(nonce) {
+        return Ok(pb::MergeTableRegionsResponse { proc_id: Some(id) });
+    }
+    let mut regions = Vec::new();
+    for specifier in &request.region {
+        regions.push(specified(asked.engine(), specifier)?.ok_or_else(|| refused(&meta_table(), "merged"))?);
+    }
+    let table = check_mergeable(&mut regions, request.forcible())?;
+    check_may_merge(asked, &table, &regions)?;
+    let forcible = request.forcible();
+    let id =
+        asked.start("MergeTableRegionsProcedure", Some(&table), nonce, Failure::InResult, move |engine| merge_all(engine, &regions, forcible))?;
+    Ok(pb::MergeTableRegionsResponse { proc_id: Some(id) })
+}
+
+/// The first and the last of neighbours take those between them along.
+fn merge_all(engine: &Engine, regions: &[RegionInfo], forcible: bool) -> Result<(), Fault> {
+    let [first, .., last] = regions else { return Ok(()) };
+    Ok(engine.merge_regions(&first.encoded_name, &last.encoded_name, forcible || regions.len() > 2)?)
+}
+
+/// Sorts the regions and checks that they can be merged; gives their table.
+fn check_mergeable(regions: &mut Vec<RegionInfo>, forcible: bool) -> Result<TableName, Fault> {
+    let refuse = |text: String| Err(Fault::new(ExceptionKind::MergeRegion, text));
+    let names = |regions: &[RegionInfo]| regions.iter().map(|region| region.encoded_name.clone()).collect::<Vec<_>>().join(", ");
+    let given = regions.len();
+    regions.sort_by(|a, b| (&a.table, &a.start).cmp(&(&b.table, &b.start)));
+    regions.dedup_by(|a, b| a.encoded_name == b.encoded_name);
+    if regions.len() < given {
+        let text = "Duplicate regions specified; cannot merge a region to itself. Passed in";
+        return refuse(format!("{text} {given} but only {} unique.", regions.len()));
+    }
+    let Some((first, rest)) = regions.split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        return refuse(format!("Need two Regions at least to run a Merge: {}", names(regions)));
+    };
+    if let Some(other) = rest.iter().find(|other| other.table != first.table) {
+        return refuse(format!("Can't merge regions from different tables: {}, {}", first.display_name(), other.display_name()));
+    }
+    let gap = regions.windows(2).find(|pair| pair[0].end != pair[1].start);
+    match gap {
+        Some([a, b]) if !forcible => {
+            let (a, b) = (a.display_name(), b.display_name());
+            refuse(format!("Unable to merge non-adjacent or non-overlapping regions '{a}', '{b}' when force=false"))
+        }
+        _ => Ok(first.table.clone()),
+    }
+}
+
+fn check_may_merge(asked: &Asked<'_>, table: &TableName, regions: &[RegionInfo]) -> Result<(), Fault> {
+    let names = regions.iter().map(|region| region.encoded_name.clone()).collect::<Vec<_>>().join(", ");
+    if !asked.context.master.switches.merge.get() {
+        return Err(Fault::do_not_retry(format!("Merge of {names} failed because merge switch is off")));
+    }
+    let descriptor = asked.engine().descriptor(table)?;
+    if descriptor.attributes.get("MERGE_ENABLED").is_some_and(|value| value.eq_ignore_ascii_case("false")) {
+        return Err(Fault::do_not_retry(format!("Merge of {names} failed as region merge is disabled for the table")));
+    }
+    match regions.iter().find(|region| asked.engine().region(&region.encoded_name).is_err()) {
+        Some(region) => {
+            let text = format!("Unable to merge regions that are NOT online: {}", region.display_name());
+            Err(Fault::new(ExceptionKind::MergeRegion, text))
+        }
+        None => Ok(()),
+    }
+}
+
+/// `TruncateRegion`: the region's rows go, its range stays (HBase: `TruncateRegionProcedure`).
+pub(super) fn truncate(asked: &Asked<'_>, request: &pb::TruncateRegionRequest) -> Result<pb::TruncateRegionResponse, Fault> {
+    let nonce = nonce(request.nonce_group(), request.nonce());
+    if let Some(id) = asked.repeated(nonce) {
+        return Ok(pb::TruncateRegionResponse { proc_id: Some(id) });
+    }
+    let table = table_name(&request.region_info.table_name)?;
+    if is_meta(&table) {
+        return Err(Fault::do_not_retry("Can't truncate region in catalog tables"));
+    }
+    if request.region_info.replica_id() != 0 {
+        let text = "Can't truncate replicas directly. Replicas are auto-truncated when their primary is truncated.";
+        return Err(Fault::do_not_retry(text));
+    }
+    check_enabled(asked.engine(), &table)?;
+    let region = described(asked.engine(), &table, &request.region_info)?;
+    let id = asked
+        .start("TruncateRegionProcedure", Some(&table), nonce, Failure::InCall, move |engine| Ok(engine.truncate_region(&region.encoded_name)?))?;
+    Ok(pb::TruncateRegionResponse { proc_id: Some(id) })
+}
+
+/// `MoveRegion`: to the server where the region is, which changes nothing.
+pub(super) fn move_region(asked: &Asked<'_>, request: &pb::MoveRegionRequest) -> Result<pb::MoveRegionResponse, Fault> {
+    specified(asked.engine(), &request.region)?;
+    check_destination(asked, request.dest_server_name.as_ref())?;
+    Ok(pb::MoveRegionResponse {})
+}
+
+/// `AssignRegion`: refused for a region that is served, as HBase does, unless it was unassigned before.
+pub(super) fn assign(asked: &Asked<'_>, request: &pb::AssignRegionRequest) -> Result<pb::AssignRegionResponse, Fault> {
+    let region = specified(asked.engine(), &request.region)?;
+    let Some(region) = region else { return Err(in_state("hbase:meta", "OPEN")) };
+    if !asked.engine().is_enabled(&region.table)? {
+        return Err(Fault::do_not_retry(format!("{} is disabled for {}", region.table, region.display_name())));
+    }
+    if asked.context.master.unassigned.change(|regions| regions.remove(&region.encoded_name)) || request.r#override() {
+        return Ok(pb::AssignRegionResponse {});
+    }
+    Err(in_state(&region.display_name(), "OPEN"))
+}
+
+/// `UnassignRegion`: HBase closes the region until it is assigned again. Here there is no other server to open it, so it is
+/// flushed, goes on being served, and may be assigned.
+pub(super) fn unassign(asked: &Asked<'_>, request: &pb::UnassignRegionRequest) -> Result<pb::UnassignRegionResponse, Fault> {
+    let region = specified(asked.engine(), &request.region)?;
+    let Some(region) = region else { return Err(in_state("hbase:meta", "OPEN")) };
+    let open = asked.engine().region(&region.encoded_name).map_err(|_| in_state(&region.display_name(), "CLOSED"))?;
+    open.flush()?;
+    asked.context.master.unassigned.change(|regions| regions.insert(region.encoded_name));
+    Ok(pb::UnassignRegionResponse {})
+}
+
+/// `OfflineRegion`: clears what the master remembers of a region, which is nothing of its own.
+pub(super) fn offline(asked: &Asked<'_>, request: &pb::OfflineRegionRequest) -> Result<pb::OfflineRegionResponse, Fault> {
+    specified(asked.engine(), &request.region)?;
+    Ok(pb::OfflineRegionResponse {})
+}
+
+/// `getLastMajorCompactionTimestamp`: the oldest of those of a table's regions; 0 if one has had none.
+pub(super) fn table_compacted(
+    asked: &Asked<'_>,
+    request: &pb::MajorCompactionTimestampRequest,
+) -> Result<pb::MajorCompactionTimestampResponse, Fault> {
+    let table = table_name(&request.table_name)?;
+    let regions = asked.engine().regions(&table).unwrap_or_default();
+    let of = |region: &RegionInfo| asked.engine().region(&region.encoded_name).map_or(0, |region| region.last_major_compaction_ms());
+    Ok(pb::MajorCompactionTimestampResponse { compaction_timestamp: regions.iter().map(of).min().unwrap_or(0) })
+}
+
+/// `getLastMajorCompactionTimestampForRegion`.
+pub(super) fn region_compacted(
+    asked: &Asked<'_>,
+    request: &pb::MajorCompactionTimestampForRegionRequest,
+) -> Result<pb::MajorCompactionTimestampResponse, Fault> {
+    let region = asked.engine().region(&encoded_name(&request.region)?);
+    Ok(pb::MajorCompactionTimestampResponse { compaction_timestamp: region.map_or(0, |region| region.last_major_compaction_ms()) })
+}
+
+fn in_state(region: &str, state: &str) -> Fault {
+    Fault::new(ExceptionKind::DoNotRetryRegion, format!("Unexpected state for state={state}, region={region}"))
+}
+
+fn refuse_meta(table: &TableName, what: &str) -> Result<(), Fault> {
+    if is_meta(table) { Err(refused(table, what)) } else { Ok(()) }
+}
+
+fn refused(table: &TableName, what: &str) -> Fault {
+    Fault::do_not_retry(format!("{table} is a view of the catalog and cannot be {what}"))
+}

@@ -1,0 +1,162 @@
+//! The switches of the master: balancer, normalizer, splits and merges, chores.
+//!
+//! One server has nothing to balance, and what HBase's chores clean up never comes about here; the switches are remembered
+//! and told, and those for splits and merges are obeyed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use halite_wire::proto as pb;
+use pb::MasterSwitchType;
+
+use super::asked::Asked;
+use crate::call::Fault;
+
+/// On or off.
+#[derive(Debug)]
+pub(crate) struct Switch(AtomicBool);
+
+impl Switch {
+    const fn new(on: bool) -> Self {
+        Self(AtomicBool::new(on))
+    }
+
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Sets it and gives what it was.
+    pub(crate) fn set(&self, on: bool) -> bool {
+        self.0.swap(on, Ordering::AcqRel)
+    }
+}
+
+/// All of them, with the defaults of HBase.
+#[derive(Debug)]
+pub(crate) struct Switches {
+    pub(crate) balancer: Switch,
+    pub(crate) normalizer: Switch,
+    pub(crate) split: Switch,
+    pub(crate) merge: Switch,
+    pub(crate) catalog_janitor: Switch,
+    pub(crate) cleaner: Switch,
+    pub(crate) snapshot_cleanup: Switch,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Self {
+            balancer: Switch::new(true),
+            normalizer: Switch::new(true),
+            split: Switch::new(true),
+            merge: Switch::new(true),
+            catalog_janitor: Switch::new(true),
+            cleaner: Switch::new(true),
+            snapshot_cleanup: Switch::new(true),
+        }
+    }
+}
+
+fn all<'a>(asked: &Asked<'a>) -> &'a Switches {
+    &asked.context.master.switches
+}
+
+/// `Balance`: with one server there is never a move to make.
+pub(super) fn balance(asked: &Asked<'_>, request: &pb::BalanceRequest) -> Result<pb::BalanceResponse, Fault> {
+    let balancer_ran = all(asked).balancer.get() || request.dry_run();
+    Ok(pb::BalanceResponse { balancer_ran, moves_calculated: Some(0), moves_executed: Some(0) })
+}
+
+/// `SetBalancerRunning`.
+pub(super) fn set_balancer(asked: &Asked<'_>, request: &pb::SetBalancerRunningRequest) -> Result<pb::SetBalancerRunningResponse, Fault> {
+    Ok(pb::SetBalancerRunningResponse { prev_balance_value: Some(all(asked).balancer.set(request.on)) })
+}
+
+/// `IsBalancerEnabled`.
+pub(super) fn is_balancer_on(asked: &Asked<'_>, _: &pb::IsBalancerEnabledRequest) -> Result<pb::IsBalancerEnabledResponse, Fault> {
+    Ok(pb::IsBalancerEnabledResponse { enabled: all(asked).balancer.get() })
+}
+
+fn by_type<'a>(asked: &Asked<'a>, switch: i32) -> Result<&'a Switch, Fault> {
+    match MasterSwitchType::try_from(switch) {
+        Ok(MasterSwitchType::Split) => Ok(&all(asked).split),
+        Ok(MasterSwitchType::Merge) => Ok(&all(asked).merge),
+        Err(_) => Err(Fault::do_not_retry(format!("there is no switch of the type {switch}; 0 is that of splits, 1 that of merges"))),
+    }
+}
+
+/// `SetSplitOrMergeEnabled`: the previous values come in the order of the switches in the request.
+pub(super) fn set_split_or_merge(
+    asked: &Asked<'_>,
+    request: &pb::SetSplitOrMergeEnabledRequest,
+) -> Result<pb::SetSplitOrMergeEnabledResponse, Fault> {
+    let switches = request.switch_types.iter().map(|switch| by_type(asked, *switch)).collect::<Result<Vec<_>, _>>()?;
+    let prev_value = switches.into_iter().map(|switch| switch.set(request.enabled)).collect();
+    asked.engine().allow_splits(all(asked).split.get());
+    Ok(pb::SetSplitOrMergeEnabledResponse { prev_value })
+}
+
+/// `IsSplitOrMergeEnabled`.
+pub(super) fn is_split_or_merge_on(
+    asked: &Asked<'_>,
+    request: &pb::IsSplitOrMergeEnabledRequest,
+) -> Result<pb::IsSplitOrMergeEnabledResponse, Fault> {
+    Ok(pb::IsSplitOrMergeEnabledResponse { enabled: by_type(asked, request.switch_type)?.get() })
+}
+
+/// `Normalize`: it looks at regions when it is on, and plans nothing here.
+pub(super) fn normalize(asked: &Asked<'_>, _: &pb::NormalizeRequest) -> Result<pb::NormalizeResponse, Fault> {
+    Ok(pb::NormalizeResponse { normalizer_ran: all(asked).normalizer.get() })
+}
+
+/// `SetNormalizerRunning`.
+pub(super) fn set_normalizer(asked: &Asked<'_>, request: &pb::SetNormalizerRunningRequest) -> Result<pb::SetNormalizerRunningResponse, Fault> {
+    Ok(pb::SetNormalizerRunningResponse { prev_normalizer_value: Some(all(asked).normalizer.set(request.on)) })
+}
+
+/// `IsNormalizerEnabled`.
+pub(super) fn is_normalizer_on(asked: &Asked<'_>, _: &pb::IsNormalizerEnabledRequest) -> Result<pb::IsNormalizerEnabledResponse, Fault> {
+    Ok(pb::IsNormalizerEnabledResponse { enabled: all(asked).normalizer.get() })
+}
+
+/// `RunCatalogScan`: the number of regions it cleaned up, of which the manifest leaves none.
+pub(super) fn run_catalog_scan(_: &Asked<'_>, _: &pb::RunCatalogScanRequest) -> Result<pb::RunCatalogScanResponse, Fault> {
+    Ok(pb::RunCatalogScanResponse { scan_result: Some(0) })
+}
+
+/// `EnableCatalogJanitor`.
+pub(super) fn set_catalog_janitor(asked: &Asked<'_>, request: &pb::EnableCatalogJanitorRequest) -> Result<pb::EnableCatalogJanitorResponse, Fault> {
+    Ok(pb::EnableCatalogJanitorResponse { prev_value: Some(all(asked).catalog_janitor.set(request.enable)) })
+}
+
+/// `IsCatalogJanitorEnabled`.
+pub(super) fn is_catalog_janitor_on(asked: &Asked<'_>, _: &pb::IsCatalogJanitorEnabledRequest) -> Result<pb::IsCatalogJanitorEnabledResponse, Fault> {
+    Ok(pb::IsCatalogJanitorEnabledResponse { value: all(asked).catalog_janitor.get() })
+}
+
+/// `RunCleanerChore`: files go with their last reader, so there is nothing left to clean.
+pub(super) fn run_cleaner(_: &Asked<'_>, _: &pb::RunCleanerChoreRequest) -> Result<pb::RunCleanerChoreResponse, Fault> {
+    Ok(pb::RunCleanerChoreResponse { cleaner_chore_ran: true })
+}
+
+/// `SetCleanerChoreRunning`.
+pub(super) fn set_cleaner(asked: &Asked<'_>, request: &pb::SetCleanerChoreRunningRequest) -> Result<pb::SetCleanerChoreRunningResponse, Fault> {
+    Ok(pb::SetCleanerChoreRunningResponse { prev_value: Some(all(asked).cleaner.set(request.on)) })
+}
+
+/// `IsCleanerChoreEnabled`.
+pub(super) fn is_cleaner_on(asked: &Asked<'_>, _: &pb::IsCleanerChoreEnabledRequest) -> Result<pb::IsCleanerChoreEnabledResponse, Fault> {
+    Ok(pb::IsCleanerChoreEnabledResponse { value: all(asked).cleaner.get() })
+}
+
+/// `SwitchSnapshotCleanup`: whether snapshots whose time to live is over are deleted.
+pub(super) fn set_snapshot_cleanup(asked: &Asked<'_>, request: &pb::SetSnapshotCleanupRequest) -> Result<pb::SetSnapshotCleanupResponse, Fault> {
+    Ok(pb::SetSnapshotCleanupResponse { prev_snapshot_cleanup: all(asked).snapshot_cleanup.set(request.enabled) })
+}
+
+/// `IsSnapshotCleanupEnabled`.
+pub(super) fn is_snapshot_cleanup_on(
+    asked: &Asked<'_>,
+    _: &pb::IsSnapshotCleanupEnabledRequest,
+) -> Result<pb::IsSnapshotCleanupEnabledResponse, Fault> {
+    Ok(pb::IsSnapshotCleanupEnabledResponse { enabled: all(asked).snapshot_cleanup.get() })
+}

@@ -1,0 +1,181 @@
+//! Regions split, merged, truncated and moved.
+
+use halite_types::RegionInfo;
+use halite_wire::exception::Exception;
+use halite_wire::proto as pb;
+use halite_wire::service::{
+    MasterAssignRegion, MasterCreateTable, MasterGetLastMajorCompactionTimestamp, MasterMergeTableRegions, MasterModifyTable, MasterMoveRegion,
+    MasterOfflineRegion, MasterSetSplitOrMergeEnabled, MasterSplitRegion, MasterTruncateRegion, MasterUnassignRegion,
+};
+
+use super::rig::{Rig, class, name, name_message, schema};
+use crate::master_service::names::{region_message, region_specifier};
+
+fn regions(rig: &Rig, table: &str) -> Vec<RegionInfo> {
+    rig.context.engine.regions(&name(table)).unwrap()
+}
+
+fn split_request(region: &RegionInfo, at: &str, nonce: u64) -> pb::SplitTableRegionRequest {
+    let split_row = (!at.is_empty()).then(|| at.to_owned().into());
+    pb::SplitTableRegionRequest { region_info: region_message(region), split_row, nonce_group: Some(1), nonce: Some(nonce) }
+}
+
+fn split(rig: &Rig, at: &str) -> Result<(), Exception> {
+    let region = regions(rig, "t").into_iter().find(|region| region.contains(at.as_bytes())).unwrap();
+    rig.ask::<MasterSplitRegion>(&split_request(&region, at, 0)).and_then(|response| rig.finish(response.proc_id))
+}
+
+fn merge(rig: &Rig, which: &[&RegionInfo], forcible: bool) -> Result<(), Exception> {
+    let encoded = |region: &&RegionInfo| pb::RegionSpecifier { r#type: 2, value: region.encoded_name.clone().into() };
+    let request = pb::MergeTableRegionsRequest { region: which.iter().map(encoded).collect(), forcible: Some(forcible), ..Default::default() };
+    rig.ask::<MasterMergeTableRegions>(&request).and_then(|response| rig.finish(response.proc_id))
+}
+
+fn switch(rig: &Rig, switch: pb::MasterSwitchType, enabled: bool) {
+    let request = pb::SetSplitOrMergeEnabledRequest { enabled, synchronous: Some(true), switch_types: vec![switch.into()] };
+    rig.ask::<MasterSetSplitOrMergeEnabled>(&request).unwrap();
+}
+
+#[test]
+fn a_region_is_split_at_a_row_or_in_its_middle() {
+    let rig = Rig::new();
+    let mut table_schema = schema("t", &["f"]);
+    table_schema.column_families[0].attributes = vec![pb::BytesBytesPair { first: "BLOCKSIZE".into(), second: "1024".into() }];
+    let id = rig.ask::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() }).unwrap().proc_id;
+    rig.finish(id).unwrap();
+    split(&rig, "m").unwrap();
+    assert_eq!(rig.starts("t"), ["", "m"]);
+    assert!(split(&rig, "").unwrap_err().message().starts_with("Region not splittable because bestSplitPoint = null"));
+    let rows: Vec<String> = (0..100).map(|row| format!("a{row:03}")).collect();
+    rig.put("t", &rows.iter().map(String::as_str).collect::<Vec<_>>());
+    split(&rig, "").unwrap();
+    let starts = rig.starts("t");
+    assert!(starts.len() == 3 && rows.contains(&starts[1]), "{starts:?}");
+}
+
+#[test]
+fn a_split_that_comes_twice_with_its_nonce_is_done_once() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &[]);
+    let request = split_request(&regions(&rig, "t")[0], "m", 9);
+    let first = rig.ask::<MasterSplitRegion>(&request).unwrap().proc_id;
+    assert_eq!(rig.ask::<MasterSplitRegion>(&request).unwrap().proc_id, first);
+    assert_eq!(rig.starts("t"), ["", "m"]);
+}
+
+#[test]
+fn what_cannot_be_split_is_refused_with_hbases_texts() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &["m"]);
+    let [low, _] = &regions(&rig, "t")[..] else { panic!("two regions") };
+    let refusal = |request: &pb::SplitTableRegionRequest| rig.ask::<MasterSplitRegion>(request).unwrap_err();
+    assert!(refusal(&split_request(low, "x", 0)).message().starts_with("Split row is not inside region key range splitKey:x"));
+    assert!(split(&rig, "m").unwrap_err().message().starts_with("Split row is equal to startkey: m"));
+    let mut gone = split_request(low, "c", 0);
+    gone.region_info.region_id += 1;
+    assert_eq!(class::<()>(Err(refusal(&gone))), "UnknownRegionException");
+    let mut replica = split_request(low, "c", 0);
+    replica.region_info.replica_id = Some(1);
+    assert!(refusal(&replica).message().starts_with("Can't invoke split on non-default regions"));
+    switch(&rig, pb::MasterSwitchType::Split, false);
+    assert!(refusal(&split_request(low, "c", 0)).message().ends_with("failed due to split switch off"));
+    switch(&rig, pb::MasterSwitchType::Split, true);
+    let mut table_schema = schema("t", &["f"]);
+    table_schema.attributes = vec![pb::BytesBytesPair { first: "SPLIT_ENABLED".into(), second: "false".into() }];
+    rig.ask::<MasterModifyTable>(&pb::ModifyTableRequest { table_name: name_message("t"), table_schema, ..Default::default() }).unwrap();
+    assert!(refusal(&split_request(low, "c", 0)).message().ends_with("failed as region split is disabled for the table"));
+}
+
+#[test]
+fn neighbours_are_merged_and_several_at_once() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &["b", "c", "d"]);
+    let all = regions(&rig, "t");
+    merge(&rig, &[&all[1], &all[0]], false).unwrap();
+    assert_eq!(rig.starts("t"), ["", "c", "d"]);
+    let all = regions(&rig, "t");
+    merge(&rig, &[&all[0], &all[1], &all[2]], false).unwrap();
+    assert_eq!(rig.starts("t"), [""]);
+}
+
+#[test]
+fn what_cannot_be_merged_is_refused_with_hbases_class() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &["b", "c", "d"]);
+    rig.create("u", &["f"], &[]);
+    let (all, other) = (regions(&rig, "t"), regions(&rig, "u"));
+    for wrong in [&[&all[0]][..], &[&all[0], &all[0]], &[&all[0], &all[2]], &[&all[0], &other[0]]] {
+        assert_eq!(class(merge(&rig, wrong, false)), "MergeRegionException", "{wrong:?}");
+    }
+    switch(&rig, pb::MasterSwitchType::Merge, false);
+    assert!(merge(&rig, &[&all[0], &all[1]], false).unwrap_err().message().ends_with("failed because merge switch is off"));
+    switch(&rig, pb::MasterSwitchType::Merge, true);
+    merge(&rig, &[&all[0], &all[2]], true).unwrap();
+    assert_eq!(rig.starts("t"), ["", "d"]);
+    assert_eq!(class(merge(&rig, &[&all[0], &all[1]], false)), "UnknownRegionException");
+    rig.disable("t");
+    let all = regions(&rig, "t");
+    assert_eq!(class(merge(&rig, &[&all[0], &all[1]], false)), "MergeRegionException");
+}
+
+#[test]
+fn a_region_is_truncated_alone() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &["m"]);
+    rig.put("t", &["a", "z"]);
+    let low = regions(&rig, "t")[0].clone();
+    let request = |region_info| pb::TruncateRegionRequest { region_info, ..Default::default() };
+    rig.finish(rig.ask::<MasterTruncateRegion>(&request(region_message(&low))).unwrap().proc_id).unwrap();
+    let table = rig.context.engine.table(&name("t")).unwrap();
+    let rows: Vec<_> = table.scan(halite_types::Scan::all(), halite_types::Tier::Disk).flat_map(Result::unwrap).collect();
+    assert_eq!(rows.iter().map(|row| row.key().to_vec()).collect::<Vec<_>>(), [b"z"]);
+    let meta = crate::master_service::names::meta_region_message();
+    assert_eq!(rig.ask::<MasterTruncateRegion>(&request(meta)).unwrap_err().message(), "Can't truncate region in catalog tables");
+    let replica = pb::RegionInfo { replica_id: Some(1), ..region_message(&low) };
+    assert!(rig.ask::<MasterTruncateRegion>(&request(replica)).unwrap_err().message().starts_with("Can't truncate replicas directly"));
+}
+
+#[test]
+fn a_region_stays_where_it_is() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &[]);
+    let region = region_specifier(regions(&rig, "t")[0].full_name());
+    let own = rig.context.identity(rig.context.addresses.region).region_server();
+    let to = |dest_server_name| pb::MoveRegionRequest { region: region.clone(), dest_server_name };
+    rig.ask::<MasterMoveRegion>(&to(None)).unwrap();
+    rig.ask::<MasterMoveRegion>(&to(Some(own.clone()))).unwrap();
+    let other = pb::ServerName { port: Some(1), ..own };
+    assert_eq!(class(rig.ask::<MasterMoveRegion>(&to(Some(other)))), "DoNotRetryIOException");
+    let gone = pb::MoveRegionRequest { region: pb::RegionSpecifier { r#type: 2, value: "0".repeat(32).into() }, dest_server_name: None };
+    assert_eq!(class(rig.ask::<MasterMoveRegion>(&gone)), "UnknownRegionException");
+}
+
+#[test]
+fn a_region_that_is_served_is_not_assigned_unless_it_was_unassigned() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &[]);
+    let region = region_specifier(regions(&rig, "t")[0].full_name());
+    let assign = pb::AssignRegionRequest { region: region.clone(), ..Default::default() };
+    assert_eq!(class(rig.ask::<MasterAssignRegion>(&assign)), "DoNotRetryRegionException");
+    rig.ask::<MasterUnassignRegion>(&pb::UnassignRegionRequest { region: region.clone(), force: None }).unwrap();
+    rig.ask::<MasterAssignRegion>(&assign).unwrap();
+    assert_eq!(class(rig.ask::<MasterAssignRegion>(&assign)), "DoNotRetryRegionException");
+    rig.ask::<MasterOfflineRegion>(&pb::OfflineRegionRequest { region }).unwrap();
+    let odd = pb::OfflineRegionRequest { region: region_specifier(b"odd".to_vec()) };
+    assert_eq!(class(rig.ask::<MasterOfflineRegion>(&odd)), "UnknownRegionException");
+}
+
+#[test]
+fn the_last_major_compaction_is_that_of_the_region_that_had_the_oldest() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &[]);
+    let last = || {
+        let request = pb::MajorCompactionTimestampRequest { table_name: name_message("t") };
+        rig.ask::<MasterGetLastMajorCompactionTimestamp>(&request).unwrap().compaction_timestamp
+    };
+    rig.put("t", &["a"]);
+    rig.context.engine.flush(&name("t")).unwrap();
+    assert_eq!(last(), 0);
+    rig.context.engine.compact(&name("t"), None, halite_types::CompactionKind::Major).unwrap();
+    assert!(last() > 0);
+}

@@ -1,0 +1,290 @@
+//! The scanners that are open, under leases: whoever asks for nothing for too long loses his.
+//!
+//! A scanner's id is a count and a digest of it under a secret. So nobody guesses another client's scanner, and of any
+//! id the server knows whether it ever gave it out, without remembering those that have ended: to close such a one does
+//! no harm, as it does none in HBase while that remembers it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use crate::client_service::scan::OpenScanner;
+use crate::config::Limits;
+use crate::shutdown::Shutdown;
+
+/// How long the scanners of a connection that has ended wait for their client to come back.
+const ORPHAN: Duration = Duration::from_secs(10);
+/// Bytes of last replies that are kept in all, for clients that ask for the same rows again.
+const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// The table of scanners.
+pub(crate) struct Scanners {
+    table: Mutex<Table>,
+    count: AtomicU32,
+    secret: RandomState,
+    lease: Duration,
+    connection_max: usize,
+}
+
+#[derive(Default)]
+struct Table {
+    entries: HashMap<u64, Entry>,
+    /// Open scanners by connection.
+    by_connection: HashMap<u64, usize>,
+    kept_bytes: usize,
+}
+
+struct Entry {
+    connection: u64,
+    expires: Instant,
+    state: State,
+    /// The number the client gives to its next call.
+    next_call: u64,
+    kept: Option<Kept>,
+}
+
+enum State {
+    Idle(Box<OpenScanner>),
+    /// A call is using it.
+    Busy,
+    /// It has come to its end, and only its last reply is left.
+    Ended,
+}
+
+/// The answer to a `next`, to be given again if it is asked for again.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    call: u64,
+    /// The frame, which still has to be given the id of the call.
+    pub(crate) reply: KeptReply,
+}
+
+/// An encoded message and the cells behind it.
+#[derive(Clone)]
+pub(crate) struct KeptReply {
+    pub(crate) message: halite_wire::proto::ScanResponse,
+    pub(crate) cells: Vec<halite_types::Cells>,
+}
+
+/// What a client gets that asks for a scanner.
+pub(crate) enum Found {
+    /// The scanner, to be given back.
+    Scanner(Box<OpenScanner>),
+    /// What the same call was answered before.
+    Again(Box<KeptReply>),
+    /// Another number was expected: this one.
+    OutOfOrder(u64),
+    /// Another call is using it.
+    Busy,
+    /// There is none of this id, or no longer.
+    Unknown,
+}
+
+impl KeptReply {
+    fn bytes(&self) -> usize {
+        let inline = self.message.results.iter().flat_map(|result| &result.cell).map(|cell| cell.value.as_ref().map_or(0, Bytes::len) + 64);
+        inline.sum::<usize>() + self.cells.iter().map(|cells| cells.bytes().len()).sum::<usize>()
+    }
+}
+
+impl Scanners {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            table: Mutex::default(),
+            count: AtomicU32::new(1),
+            secret: RandomState::new(),
+            lease: Duration::from_millis(limits.scanner_lease_ms),
+            connection_max: limits.connection_scanners_max,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().expect("nothing panics while it holds the scanners")
+    }
+
+    /// An id that no scanner had yet, positive for Java.
+    pub(crate) fn new_id(&self) -> u64 {
+        self.id_of(self.count.fetch_add(1, Ordering::Relaxed) & 0x7fff_ffff)
+    }
+
+    fn id_of(&self, count: u32) -> u64 {
+        u64::from(count) << 32 | self.secret.hash_one(count) & 0xffff_ffff
+    }
+
+    /// Whether this server gave out that id.
+    pub(crate) fn is_own(&self, id: u64) -> bool {
+        u32::try_from(id >> 32).is_ok_and(|count| count > 0 && self.id_of(count) == id)
+    }
+
+    /// Scanners that are open.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().by_connection.values().sum()
+    }
+
+    /// Whether the connection has all the scanners it may have.
+    pub(crate) fn is_full(&self, connection: u64) -> bool {
+        self.lock().by_connection.get(&connection).is_some_and(|count| *count >= self.connection_max)
+    }
+
+    /// Puts a new scanner under a lease.
+    pub(crate) fn open(&self, id: u64, connection: u64, scanner: Box<OpenScanner>) {
+        let mut table = self.lock();
+        *table.by_connection.entry(connection).or_default() += 1;
+        let state = State::Idle(scanner);
+        table.entries.insert(id, Entry { connection, expires: Instant::now() + self.lease, state, next_call: 0, kept: None });
+    }
+
+    /// Takes a scanner for the call with this number, if the client numbers its calls. Its lease rests meanwhile.
+    pub(crate) fn take(&self, id: u64, connection: u64, call: Option<u64>) -> Found {
+        let mut table = self.lock();
+        let lease = self.lease;
+        let Some(entry) = table.entries.get_mut(&id) else { return Found::Unknown };
+        if let (Some(call), Some(kept)) = (call, &entry.kept)
+            && kept.call == call
+            && !matches!(entry.state, State::Busy)
+        {
+            entry.expires = Instant::now() + lease;
+            return Found::Again(Box::new(kept.reply.clone()));
+        }
+        match std::mem::replace(&mut entry.state, State::Busy) {
+            State::Idle(scanner) if call.is_none_or(|call| call == entry.next_call) => {
+                entry.next_call += u64::from(call.is_some());
+                let before = std::mem::replace(&mut entry.connection, connection);
+                let kept = entry.kept.take();
+                table.forget(kept);
+                table.moved(before, connection);
+                Found::Scanner(scanner)
+            }
+            State::Idle(scanner) => {
+                entry.state = State::Idle(scanner);
+                Found::OutOfOrder(entry.next_call)
+            }
+            State::Busy => Found::Busy,
+            State::Ended => {
+                entry.state = State::Ended;
+                Found::Unknown
+            }
+        }
+    }
+
+    /// Gives a scanner back, with the reply that goes to the client, if that should be kept. `None` for a scanner that has
+    /// come to its end.
+    pub(crate) fn give_back(&self, id: u64, scanner: Option<Box<OpenScanner>>, reply: Option<(u64, KeptReply)>) {
+        let mut table = self.lock();
+        let kept_bytes = table.kept_bytes;
+        // It may have been closed meanwhile; then it goes.
+        let Some(entry) = table.entries.get_mut(&id) else { return };
+        entry.expires = Instant::now() + self.lease;
+        let reply = reply.filter(|(_, reply)| kept_bytes + reply.bytes() <= KEPT_BYTES_MAX);
+        let (ended, bytes) = (scanner.is_none(), reply.as_ref().map_or(0, |(_, reply)| reply.bytes()));
+        entry.state = scanner.map_or(State::Ended, State::Idle);
+        entry.kept = reply.map(|(call, reply)| Kept { call, reply });
+        let (connection, keeps) = (entry.connection, entry.kept.is_some());
+        table.kept_bytes += bytes;
+        if ended {
+            table.left(connection);
+            if !keeps {
+                table.entries.remove(&id);
+            }
+        }
+    }
+
+    /// Extends the lease of a scanner; false if there is none of this id.
+    pub(crate) fn renew(&self, id: u64) -> bool {
+        let mut table = self.lock();
+        match table.entries.get_mut(&id) {
+            Some(entry) if !matches!(entry.state, State::Ended) => {
+                entry.expires = Instant::now() + self.lease;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Closes a scanner; false if there was none of this id.
+    pub(crate) fn close_one(&self, id: u64) -> bool {
+        // What it holds goes after the table is free again.
+        let removed = self.lock().remove(id);
+        removed.is_some_and(|entry| !matches!(entry.state, State::Ended))
+    }
+
+    /// The client of a connection has gone; its scanners wait a little for it to come back with another.
+    pub(crate) fn connection_ended(&self, connection: u64) {
+        let mut table = self.lock();
+        if !table.by_connection.contains_key(&connection) {
+            return;
+        }
+        let latest = Instant::now() + ORPHAN;
+        let of_connection = table.entries.values_mut().filter(|entry| entry.connection == connection);
+        of_connection.for_each(|entry| entry.expires = entry.expires.min(latest));
+    }
+
+    /// Takes away what has expired; how many scanners that were.
+    pub(crate) fn expire(&self, now: Instant) -> usize {
+        let mut table = self.lock();
+        let is_over = |entry: &Entry| entry.expires <= now && !matches!(entry.state, State::Busy);
+        let over: Vec<u64> = table.entries.iter().filter(|(_, entry)| is_over(entry)).map(|(id, _)| *id).collect();
+        let removed: Vec<Entry> = over.into_iter().filter_map(|id| table.remove(id)).collect();
+        drop(table);
+        removed.iter().filter(|entry| matches!(entry.state, State::Idle(_))).count()
+    }
+
+    /// Looks for expired leases until everything is to end.
+    pub(crate) async fn expire_until(&self, shutdown: &mut Shutdown) {
+        let period = (self.lease / 4).clamp(Duration::from_millis(10), Duration::from_secs(5));
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(period) => {
+                    let expired = self.expire(Instant::now());
+                    if expired > 0 {
+                        tracing::info!(scanners = expired, "leases have expired");
+                    }
+                }
+                () = shutdown.requested() => return,
+            }
+        }
+    }
+
+    /// Closes all scanners.
+    pub(crate) fn close(&self) {
+        *self.lock() = Table::default();
+    }
+}
+
+impl Table {
+    fn remove(&mut self, id: u64) -> Option<Entry> {
+        let mut entry = self.entries.remove(&id)?;
+        let kept = entry.kept.take();
+        self.forget(kept);
+        if !matches!(entry.state, State::Ended) {
+            self.left(entry.connection);
+        }
+        Some(entry)
+    }
+
+    fn forget(&mut self, kept: Option<Kept>) {
+        self.kept_bytes -= kept.map_or(0, |kept| kept.reply.bytes());
+    }
+
+    /// A connection has one scanner less.
+    fn left(&mut self, connection: u64) {
+        if let Some(count) = self.by_connection.get_mut(&connection) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_connection.remove(&connection);
+            }
+        }
+    }
+
+    fn moved(&mut self, from: u64, to: u64) {
+        if from != to {
+            self.left(from);
+            *self.by_connection.entry(to).or_default() += 1;
+        }
+    }
+}

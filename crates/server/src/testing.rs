@@ -1,0 +1,45 @@
+//! Calls without sockets, for tests of the services.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use halite_wire::rpc::{Connection, Limits, Next, RequestOptions, decode_request, encode_request, next_frame};
+use halite_wire::service::{self, Service};
+
+use crate::call::{Call, Peer};
+use crate::context::Context;
+
+/// A client of this version that has connected to a service.
+pub(crate) fn peer(context: &Context, service: Service, version: Option<(u32, u32)>) -> Peer {
+    let identity = context.identity(context.addresses.master);
+    Peer {
+        connection: 1,
+        address: SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000)),
+        user: "tester".to_owned(),
+        format: None,
+        version,
+        server: Arc::new(identity.region_server_identity()),
+        identity,
+        header: Connection { service, user: Some("tester".to_owned()), real_user: None, format: None, version },
+    }
+}
+
+/// A call as it comes from the socket.
+pub(crate) fn call<C: service::Call>(peer: &Arc<Peer>, request: &C::Request) -> Call {
+    let mut out = BytesMut::new();
+    encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
+    let Next::Frame(frame) = next_frame(&mut out, &Limits::default()).unwrap() else { panic!("no frame") };
+    let request = decode_request(&frame).unwrap();
+    Call {
+        id: 1,
+        method: C::METHOD,
+        request,
+        bytes: frame.len(),
+        received: Instant::now(),
+        timeout_ms: None,
+        peer: Arc::clone(peer),
+        limits: Limits::default(),
+    }
+}

@@ -1,0 +1,157 @@
+//! What a client may have, and what becomes of one that takes more.
+
+use halite_engine::Options;
+use halite_types::Put;
+use halite_wire::convert::mutate::to_proto;
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+use halite_wire::rpc::RequestOptions;
+use halite_wire::service;
+
+use crate::client::{Client, Kind, bytes, kind_of};
+use crate::server::Server;
+
+fn get(server: &Server, row: &str) -> pb::GetRequest {
+    pb::GetRequest { region: server.region(row), get: pb::Get { row: bytes(row), ..Default::default() } }
+}
+
+#[test]
+fn a_frame_over_the_limit_is_refused_by_its_header_alone() {
+    let server = Server::with(|config| config.limits.frame_bytes_max = 100_000);
+    for (kind, class) in [(Kind::Java, ExceptionKind::RequestTooBig), (Kind::Go, ExceptionKind::DoNotRetry)] {
+        let mut client = Client::connect(server.region_port(), kind);
+        // 200,000 bytes are announced, a header and a little more come.
+        client.send(&crate::client::hex("00030d40 0a 08ac02 1a034765742001 ffff"));
+        let response = client.response().unwrap();
+        assert_eq!((response.call_id, response.answer.unwrap_err().kind()), (300, Some(class)));
+        assert!(client.response().is_none());
+    }
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_not_read_from_and_goes_in_the_end() {
+    let server = Server::with(|config| config.limits.write_stall_ms_max = 400);
+    server.put(&[("a", &"x".repeat(1 << 20))]);
+    let mut client = server.client();
+    // It asks for more than all buffers on the way hold, until the server has given it up.
+    let mut asked = 0;
+    while client.try_ask::<service::ClientGet>(&get(&server, "a")) {
+        asked += 1;
+    }
+    assert!(asked > 4, "{asked}");
+    // Others were served all the time.
+    server.client().call::<service::ClientGet>(&get(&server, "a")).unwrap();
+}
+
+#[test]
+fn a_client_that_reads_slowly_gets_everything() {
+    let server = Server::start();
+    server.put(&[("a", &"x".repeat(1 << 20))]);
+    let mut client = server.client();
+    let (requests, region) = (60, get(&server, "a"));
+    for _ in 0..requests {
+        client.ask::<service::ClientGet>(&region, &[], RequestOptions::default());
+    }
+    for _ in 0..requests {
+        assert!(client.response().unwrap().answer.is_ok());
+    }
+}
+
+#[test]
+fn more_calls_than_one_connection_may_have_wait_in_the_socket() {
+    let server = Server::with(|config| config.limits.connection_calls_max = 2);
+    let mut client = server.client();
+    let scan = pb::ScanRequest { region: Some(server.region("a")), scan: Some(pb::Scan::default()), number_of_rows: Some(10), ..Default::default() };
+    let ids: Vec<u32> = (0..50).map(|_| client.ask::<service::ClientScan>(&scan, &[], RequestOptions::default())).collect();
+    let mut answered: Vec<u32> = ids.iter().map(|_| client.response().unwrap().call_id).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, ids);
+}
+
+#[test]
+fn a_connection_over_the_number_is_closed_at_once() {
+    let server = Server::with(|config| config.limits.connections_max = 1);
+    let mut first = server.client();
+    first.call::<service::ClientGet>(&get(&server, "a")).unwrap();
+    assert_eq!(Client::silent(server.region_port()).rest(), b"");
+    // The other port has its own, and a place that is free again is given away.
+    let mut other = Client::connect(server.master_port(), Kind::Java);
+    other.call::<service::ClientGet>(&get(&server, "a")).unwrap();
+    drop(first);
+    loop {
+        let mut next = Client::silent(server.region_port());
+        next.send(b"Securi");
+        if next.response().is_some() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_says_nothing_is_closed() {
+    let server = Server::with(|config| (config.limits.handshake_ms_max, config.limits.idle_ms_max) = (50, 100));
+    assert_eq!(Client::silent(server.region_port()).rest(), b"");
+    let mut client = server.client();
+    client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
+    assert_eq!(client.rest(), b"");
+}
+
+#[test]
+fn a_region_that_is_full_says_so() {
+    let mut options = Options::default();
+    (options.memstore_flush_bytes, options.memstore_block_multiplier) = (1 << 30, 1);
+    options.memstore_total_bytes = 1 << 20;
+    let server = Server::over(options, |_| ());
+    // What no flush has made room for yet is refused; the client comes again.
+    let mut client = server.client();
+    let put = Put::new("a").add("f", "q", "x".repeat(1 << 20));
+    let request = pb::MutateRequest { region: server.region("a"), mutation: to_proto(&put.into()).unwrap(), ..Default::default() };
+    let mut refused = 0;
+    for _ in 0..50 {
+        match client.call::<service::ClientMutate>(&request) {
+            Ok(_) => {}
+            Err(exception) => {
+                assert_eq!((exception.kind(), exception.is_do_not_retry()), (Some(ExceptionKind::RegionTooBusy), false));
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused < 50, "flushes make room");
+}
+
+#[test]
+fn a_full_queue_is_told_by_the_name_clients_wait_for() {
+    let server = Server::with(|config| (config.limits.reader_queue_max, config.limits.reader_threads) = (1, 1));
+    let value = "x".repeat(1 << 10);
+    let names: Vec<String> = (0..2000).map(|row| format!("a{row:06}")).collect();
+    server.put(&names.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
+    let mut client = server.client();
+    let nothing = pb::Filter { name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(), serialized_filter: None };
+    let scan = pb::Scan { filter: Some(nothing), ..Default::default() };
+    let request = pb::ScanRequest { region: Some(server.region("a")), scan: Some(scan), number_of_rows: Some(1), ..Default::default() };
+    for _ in 0..200 {
+        client.ask::<service::ClientScan>(&request, &[], RequestOptions::default());
+    }
+    let refused = (0..200).filter_map(|_| client.response().unwrap().answer.err()).collect::<Vec<_>>();
+    assert!(!refused.is_empty() && refused.iter().all(|exception| exception.kind() == Some(ExceptionKind::CallQueueTooBig)));
+    assert_eq!(kind_of(client.call::<service::ClientGet>(&get(&server, "a"))), None);
+}
+
+#[test]
+fn a_call_nobody_waits_for_is_not_answered() {
+    let server = Server::with(|config| config.limits.reader_threads = 1);
+    let mut client = server.client();
+    let scan = pb::ScanRequest { region: Some(server.region("a")), scan: Some(pb::Scan::default()), number_of_rows: Some(1), ..Default::default() };
+    let value = "x".repeat(1 << 10);
+    let names: Vec<String> = (0..20_000).map(|row| format!("a{row:06}")).collect();
+    for chunk in names.chunks(1000) {
+        server.put(&chunk.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
+    }
+    // Many calls that take their time, and behind them one whose client waits for a millisecond.
+    let long = pb::ScanRequest { number_of_rows: Some(20_000), ..scan.clone() };
+    let before: Vec<u32> = (0..20).map(|_| client.ask::<service::ClientScan>(&long, &[], RequestOptions::default())).collect();
+    let hurried = client.ask::<service::ClientScan>(&scan, &[], RequestOptions { timeout_ms: Some(1), ..Default::default() });
+    let behind = client.ask::<service::ClientScan>(&scan, &[], RequestOptions::default());
+    let answered: Vec<u32> = (0..=before.len()).map(|_| client.response().unwrap().call_id).collect();
+    assert!(answered.contains(&behind) && !answered.contains(&hurried));
+}

@@ -1,0 +1,224 @@
+//! Many actions in one call: order, indexes, cells, failures of parts, and all or none.
+
+use halite_types::{Cells, Delete, Increment, Put, RowOp};
+use halite_wire::convert::mutate::{to_counted, to_proto};
+use halite_wire::convert::result;
+use halite_wire::exception::{Exception, ExceptionKind};
+use halite_wire::proto as pb;
+use halite_wire::rpc::RequestOptions;
+use halite_wire::service;
+
+use crate::client::{Client, Kind, Told, bytes, show_cells};
+use crate::server::Server;
+
+fn put(row: &str, value: &str) -> RowOp {
+    Put::new(row.to_owned()).add("f", "q", value).into()
+}
+
+fn get(row: &str) -> pb::Action {
+    pb::Action { get: Some(pb::Get { row: bytes(row), ..Default::default() }), ..Default::default() }
+}
+
+/// An action with its cells in the block.
+fn counted(op: impl Into<RowOp>, block: &mut Vec<Cells>) -> pb::Action {
+    let (mutation, cells) = to_counted(&op.into()).unwrap();
+    block.push(cells);
+    pb::Action { mutation: Some(mutation), ..Default::default() }
+}
+
+/// An action with its cells inside.
+fn inline(op: impl Into<RowOp>) -> pb::Action {
+    pb::Action { mutation: Some(to_proto(&op.into()).unwrap()), ..Default::default() }
+}
+
+/// Actions with the indexes they are known by.
+fn numbered(first: u32, actions: Vec<pb::Action>) -> Vec<pb::Action> {
+    (first..).zip(actions).map(|(index, action)| pb::Action { index: Some(index), ..action }).collect()
+}
+
+fn on(server: &Server, row: &str, action: Vec<pb::Action>) -> pb::RegionAction {
+    pb::RegionAction { region: server.region(row), action, ..Default::default() }
+}
+
+fn ask(client: &mut Client, region_action: Vec<pb::RegionAction>, cells: &[Cells]) -> Told<pb::MultiResponse> {
+    let request = pb::MultiRequest { region_action, ..Default::default() };
+    client.call_with::<service::ClientMulti>(&request, cells, RequestOptions::default()).unwrap()
+}
+
+/// The results of a region as `index=cells` or `index!class`, `index` for an entry without either.
+fn show(told: &Told<pb::MultiResponse>) -> Vec<Vec<String>> {
+    let mut cells = told.cells.clone().unwrap_or_default();
+    let mut entry = |entry: &pb::ResultOrException| {
+        let index = entry.index();
+        match (&entry.result, &entry.exception) {
+            (_, Some(pair)) => format!("{index}!{:?}", Exception::from_pair(pair).kind().unwrap()),
+            (Some(found), None) => format!("{index}={}", show_cells(result::from_proto(found, &mut cells).unwrap().cells()).join(" ")),
+            (None, None) => index.to_string(),
+        }
+    };
+    let region = |result: &pb::RegionActionResult| match &result.exception {
+        Some(pair) => vec![format!("!{:?}", Exception::from_pair(pair).kind().unwrap())],
+        None => result.result_or_exception.iter().map(&mut entry).collect(),
+    };
+    told.message.region_action_result.iter().map(region).collect()
+}
+
+fn equals(row: &str, value: &str) -> pb::Condition {
+    let comparator = pb::BinaryComparator { comparable: pb::ByteArrayComparable { value: Some(bytes(value)) } };
+    pb::Condition {
+        row: bytes(row),
+        family: Some(bytes("f")),
+        qualifier: Some(bytes("q")),
+        compare_type: Some(pb::CompareType::Equal.into()),
+        comparator: Some(pb::Comparator {
+            name: "org.apache.hadoop.hbase.filter.BinaryComparator".to_owned(),
+            serialized_comparator: Some(prost::Message::encode_to_vec(&comparator).into()),
+        }),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn regions_are_answered_in_their_order_and_actions_by_their_index() {
+    let server = Server::start();
+    server.put(&[("a", "1"), ("x", "9")]);
+    let mut block = Vec::new();
+    let first = vec![counted(put("b", "2"), &mut block), get("a"), get("bb"), inline(Delete::new("c")), counted(put("d", "4"), &mut block)];
+    let second = vec![get("x"), counted(put("y", "8"), &mut block)];
+    for client in [&mut server.client(), &mut Client::connect(server.region_port(), Kind::Go)] {
+        let regions = vec![on(&server, "a", numbered(1, first.clone())), on(&server, "x", numbered(6, second.clone()))];
+        let told = ask(client, regions, &block);
+        // What reads is answered before what was gathered to be written, as in HBase.
+        assert_eq!(show(&told), [vec!["2=a/f:q=1", "3=", "1=", "4=", "5="], vec!["6=x/f:q=9", "7="]]);
+        assert_eq!(told.message.region_statistics, Some(pb::MultiRegionLoadStats::default()));
+    }
+    assert_eq!(["b", "d", "y"].map(|row| server.value(row).unwrap()), ["2", "4", "8"]);
+}
+
+#[test]
+fn without_a_codec_cells_are_inside_both_ways() {
+    let server = Server::start();
+    let mut client = Client::connect(server.region_port(), Kind::Plain);
+    ask(&mut client, vec![on(&server, "a", vec![inline(put("a", "1"))])], &[]);
+    let told = ask(&mut client, vec![on(&server, "a", vec![get("a")])], &[]);
+    assert_eq!((show(&told), told.cells), (vec![vec!["0=a/f:q=1".to_owned()]], None));
+}
+
+#[test]
+fn a_part_that_fails_leaves_the_cells_of_the_others_where_they_belong() {
+    let server = Server::start();
+    let mut block = Vec::new();
+    let gone = pb::RegionSpecifier { r#type: 1, value: "t,,1.0123456789abcdef0123456789abcdef.".into() };
+    let family = Put::new("a").add("nope", "q", "lost");
+    let first = vec![counted(put("a", "lost"), &mut block), counted(put("b", "lost"), &mut block)];
+    let second = vec![counted(family, &mut block), counted(put("z", "elsewhere"), &mut block), counted(put("c", "3"), &mut block)];
+    let third = vec![counted(put("x", "9"), &mut block)];
+    let regions = vec![
+        pb::RegionAction { region: gone, action: numbered(0, first), ..Default::default() },
+        on(&server, "a", numbered(2, second)),
+        on(&server, "x", numbered(5, third)),
+    ];
+    let told = ask(&mut server.client(), regions, &block);
+    let second = ["2!NoSuchColumnFamily", "3!FailedSanityCheck", "4="];
+    assert_eq!(show(&told), [vec!["!NotServingRegion"], second.to_vec(), vec!["5="]]);
+    assert_eq!(["a", "b", "c", "x"].map(|row| server.value(row)), [None, None, Some("3".to_owned()), Some("9".to_owned())]);
+}
+
+#[test]
+fn increments_answer_with_their_values_and_count_once_under_a_nonce() {
+    let server = Server::start();
+    let mut client = server.client();
+    let mut action = inline(Increment::new("a").add("f", "n", 3));
+    action.mutation.as_mut().unwrap().nonce = Some(11);
+    let request = pb::MultiRequest { region_action: vec![on(&server, "a", vec![action])], nonce_group: Some(5), ..Default::default() };
+    for _ in 0..2 {
+        let told = client.call::<service::ClientMulti>(&request).unwrap();
+        assert_eq!(told.cells.unwrap().first().unwrap().value(), 3_i64.to_be_bytes());
+    }
+}
+
+#[test]
+fn atomic_actions_are_all_done_or_none() {
+    let server = Server::start();
+    server.put(&[("a", "old")]);
+    let mut client = server.client();
+    let atomic = |actions| pb::RegionAction { atomic: Some(true), ..on(&server, "a", actions) };
+    let good = atomic(vec![inline(Put::new("a").add("f", "x", "1")), inline(Delete::new("a").column("f", "q"))]);
+    let told = ask(&mut client, vec![good], &[]);
+    assert_eq!((show(&told), told.message.processed), (vec![vec!["0=".to_owned(), "1=".to_owned()]], Some(true)));
+    assert_eq!(told.message.region_action_result[0].processed, Some(true));
+    assert_eq!(server.value("a"), None);
+
+    let mut block = Vec::new();
+    let bad = atomic(vec![counted(put("a", "half"), &mut block), counted(Put::new("a").add("nope", "q", "1"), &mut block)]);
+    let behind = on(&server, "b", vec![counted(put("b", "2"), &mut block)]);
+    assert_eq!(show(&ask(&mut client, vec![bad, behind], &block)), [vec!["!NoSuchColumnFamily"], vec!["0="]]);
+    assert_eq!((server.value("a"), server.value("b").as_deref()), (None, Some("2")));
+
+    let told = ask(&mut client, vec![atomic(vec![inline(put("a", "1")), get("a")])], &[]);
+    let exception = Exception::from_pair(told.message.region_action_result[0].exception.as_ref().unwrap());
+    assert_eq!(exception.kind(), Some(ExceptionKind::DoNotRetry));
+    assert!(exception.message().starts_with("Atomic put and/or delete only, not a Get="), "{exception}");
+
+    // Rows of one region are as good as one row.
+    assert_eq!(show(&ask(&mut client, vec![atomic(vec![inline(put("a", "1")), inline(put("c", "3"))])], &[])), [["0=", "1="]]);
+    assert_eq!((server.value("a").as_deref(), server.value("c").as_deref()), (Some("1"), Some("3")));
+}
+
+#[test]
+fn a_condition_holds_for_all_actions_of_its_region() {
+    let server = Server::start();
+    server.put(&[("a", "1")]);
+    let mut client = server.client();
+    let actions = || vec![inline(put("a", "2")), inline(Put::new("a").add("f", "x", "y"))];
+    for (expected, processed) in [("0", false), ("1", true)] {
+        let action = pb::RegionAction { condition: Some(equals("a", expected)), atomic: Some(true), ..on(&server, "a", actions()) };
+        let told = ask(&mut client, vec![action], &[]);
+        assert_eq!(show(&told), [["0", "1"]]);
+        assert_eq!(told.message.region_action_result[0].processed, Some(processed));
+    }
+    assert_eq!(server.value("a").as_deref(), Some("2"));
+
+    // As older clients say it.
+    for (expected, processed) in [("0", false), ("2", true)] {
+        let region_action = vec![pb::RegionAction { atomic: Some(true), ..on(&server, "a", actions()) }];
+        let request = pb::MultiRequest { region_action, condition: Some(equals("a", expected)), ..Default::default() };
+        assert_eq!(client.call::<service::ClientMulti>(&request).unwrap().message.processed, Some(processed));
+    }
+}
+
+#[test]
+fn what_waits_for_the_disk_in_the_middle_goes_on_where_it_was() {
+    let server = Server::start();
+    server.put(&[("a", "1"), ("x", "9")]);
+    server.engine.flush(&crate::server::name()).unwrap();
+    let mut block = Vec::new();
+    let first = vec![counted(put("b", "2"), &mut block), get("a"), inline(Increment::new("n").add("f", "n", 1)), counted(put("c", "3"), &mut block)];
+    let regions = vec![on(&server, "a", numbered(0, first)), on(&server, "x", vec![get("x")])];
+    let told = ask(&mut server.client(), regions, &block);
+    let shown = show(&told);
+    assert_eq!(shown[0][0], "1=a/f:q=1");
+    assert_eq!((&shown[0][2..], &shown[1][..]), (&["0=".to_owned(), "3=".to_owned()][..], &["0=x/f:q=9".to_owned()][..]));
+    assert_eq!((server.value("b").as_deref(), server.value("c").as_deref()), (Some("2"), Some("3")));
+}
+
+#[test]
+fn what_does_not_fit_the_answer_is_to_be_asked_for_again() {
+    let server = Server::with(|config| config.limits.result_bytes_max = 150);
+    server.put(&[("a", &"x".repeat(100)), ("b", &"y".repeat(100)), ("c", "z")]);
+    let actions = || numbered(0, vec![get("a"), get("b"), get("c"), inline(put("d", "late"))]);
+    let told = ask(&mut server.client(), vec![on(&server, "a", actions())], &[]);
+    let shown = show(&told);
+    assert_eq!(&shown[0][2..], ["2!MultiActionResultTooLarge", "3!MultiActionResultTooLarge"]);
+    assert_eq!(server.value("d"), None);
+    // Whoever does not say a version may not know the class.
+    let told = ask(&mut Client::connect(server.region_port(), Kind::Go), vec![on(&server, "a", actions())], &[]);
+    assert_eq!(&show(&told)[0][2..], ["2=c/f:q=z", "3="]);
+}
+
+#[test]
+fn a_multi_of_nothing_is_answered() {
+    let server = Server::start();
+    let told = ask(&mut server.client(), vec![], &[]);
+    assert_eq!(told.message, pb::MultiResponse { region_statistics: Some(pb::MultiRegionLoadStats::default()), ..Default::default() });
+}

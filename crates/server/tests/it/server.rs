@@ -1,0 +1,100 @@
+//! A server over an empty store with one table.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use halite_engine::env::Env;
+use halite_engine::{Engine, Options};
+use halite_server::{Config, Handle};
+use halite_types::{Bytes, FamilyDescriptor, Put, RegionInfo, TableDescriptor, TableName};
+use halite_wire::convert::region::specifier;
+use halite_wire::proto as pb;
+use tokio::runtime::Runtime;
+
+use crate::client::{Client, Kind};
+
+/// A server with the table `t`: family `f` with three versions, family `g`, two regions that meet at `m`.
+pub(crate) struct Server {
+    pub(crate) engine: Arc<Engine>,
+    handle: Option<Handle>,
+    runtime: Runtime,
+    _directory: tempfile::TempDir,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::with(|_| ())
+    }
+
+    /// A server whose settings are changed from the defaults of a test.
+    pub(crate) fn with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::over(Options::default(), change)
+    }
+
+    pub(crate) fn over(options: Options, change: impl FnOnce(&mut Config)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = Engine::open(Env::os(directory.path()).unwrap(), options).unwrap();
+        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+        engine.create_table(table, vec![Bytes::from("m")]).unwrap();
+        let mut config = Config::default();
+        (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, None);
+        change(&mut config);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let handle = runtime.block_on(halite_server::Server::start(Arc::clone(&engine), config)).unwrap();
+        Self { engine, handle: Some(handle), runtime, _directory: directory }
+    }
+
+    pub(crate) fn region_port(&self) -> SocketAddr {
+        self.handle.as_ref().unwrap().addresses().region
+    }
+
+    pub(crate) fn master_port(&self) -> SocketAddr {
+        self.handle.as_ref().unwrap().addresses().master
+    }
+
+    pub(crate) fn cluster_id(&self) -> &str {
+        self.handle.as_ref().unwrap().cluster_id()
+    }
+
+    /// A connection to `ClientService` as Java's client opens it.
+    pub(crate) fn client(&self) -> Client {
+        Client::connect(self.region_port(), Kind::Java)
+    }
+
+    /// The region of `t` that a row is in.
+    pub(crate) fn region(&self, row: &str) -> pb::RegionSpecifier {
+        specifier(&self.region_info(row))
+    }
+
+    pub(crate) fn region_info(&self, row: &str) -> RegionInfo {
+        self.engine.regions(&name()).unwrap().into_iter().find(|region| region.contains(row.as_bytes())).unwrap()
+    }
+
+    /// Puts a value into `f:q` of rows, behind the server's back.
+    pub(crate) fn put(&self, rows: &[(&str, &str)]) {
+        let put = |(row, value): &(&str, &str)| Put::new((*row).to_owned()).add("f", "q", *value).into();
+        let results = self.engine.table(&name()).unwrap().apply(rows.iter().map(put).collect()).unwrap();
+        results.into_iter().for_each(|result| drop(result.unwrap()));
+    }
+
+    /// The value of `f:q` in a row.
+    pub(crate) fn value(&self, row: &str) -> Option<String> {
+        let get = halite_types::Get::new(row.to_owned());
+        let row = self.engine.table(&name()).unwrap().get(&get, halite_types::Tier::Disk).unwrap();
+        row.value("f", "q").map(|value| String::from_utf8_lossy(value).into_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            self.runtime.block_on(handle.shutdown());
+        }
+        // A failing test has said what there is to say.
+        let _ = Arc::clone(&self.engine).close();
+    }
+}
+
+pub(crate) fn name() -> TableName {
+    "t".parse().unwrap()
+}

@@ -1,0 +1,204 @@
+//! Single mutations: both forms of cells, conditions, nonces, and what is wrong with a mutation.
+
+use bytes::Bytes;
+use halite_types::cell::{CellParts, LATEST_TIMESTAMP};
+use halite_types::{CellType, Cells, CellsBuilder, Durability};
+use halite_wire::convert::mutate::{to_counted, to_proto};
+use halite_wire::exception::ExceptionKind;
+use halite_wire::proto as pb;
+use halite_wire::rpc::RequestOptions;
+use halite_wire::service;
+use pb::mutation_proto::MutationType;
+
+use crate::client::{Client, Kind, bytes, kind_of, show_cells};
+use crate::server::Server;
+
+fn mutate(server: &Server, op: impl Into<halite_types::RowOp>) -> pb::MutateRequest {
+    let mutation = to_proto(&op.into()).unwrap();
+    let row = String::from_utf8(mutation.row().to_vec()).unwrap();
+    pb::MutateRequest { region: server.region(&row), mutation, ..Default::default() }
+}
+
+fn put(row: &str, value: &str) -> halite_types::Put {
+    halite_types::Put::new(row.to_owned()).add("f", "q", value)
+}
+
+fn increment(row: &str, by: i64) -> halite_types::Increment {
+    halite_types::Increment::new(row.to_owned()).add("f", "n", by)
+}
+
+fn equals(row: &str, value: &str) -> pb::Condition {
+    let comparator = pb::BinaryComparator { comparable: pb::ByteArrayComparable { value: Some(bytes(value)) } };
+    pb::Condition {
+        row: bytes(row),
+        family: Some(bytes("f")),
+        qualifier: Some(bytes("q")),
+        compare_type: Some(pb::CompareType::Equal.into()),
+        comparator: Some(pb::Comparator {
+            name: "org.apache.hadoop.hbase.filter.BinaryComparator".to_owned(),
+            serialized_comparator: Some(prost::Message::encode_to_vec(&comparator).into()),
+        }),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn a_put_is_taken_with_its_cells_inside_and_behind() {
+    let server = Server::start();
+    for (kind, row) in [(Kind::Java, "a"), (Kind::Go, "b"), (Kind::Plain, "c"), (Kind::Compressed, "d")] {
+        let mut client = Client::connect(server.region_port(), kind);
+        let told = client.call::<service::ClientMutate>(&mutate(&server, put(row, "inside"))).unwrap().message;
+        assert_eq!(told, pb::MutateResponse { processed: Some(true), ..Default::default() });
+        assert_eq!(server.value(row).as_deref(), Some("inside"));
+        if kind != Kind::Plain {
+            let (mutation, cells) = to_counted(&put(row, "behind").into()).unwrap();
+            let request = pb::MutateRequest { mutation, ..mutate(&server, put(row, "")) };
+            client.call_with::<service::ClientMutate>(&request, &[cells], RequestOptions::default()).unwrap();
+            assert_eq!(server.value(row).as_deref(), Some("behind"));
+        }
+    }
+}
+
+#[test]
+fn deletes_are_applied_and_a_put_behind_one_is_seen() {
+    let server = Server::start();
+    server.put(&[("a", "1")]);
+    let mut client = server.client();
+    client.call::<service::ClientMutate>(&mutate(&server, halite_types::Delete::new("a"))).unwrap();
+    assert_eq!(server.value("a"), None);
+    client.call::<service::ClientMutate>(&mutate(&server, put("a", "2"))).unwrap();
+    assert_eq!(server.value("a").as_deref(), Some("2"));
+    client.call::<service::ClientMutate>(&mutate(&server, halite_types::Delete::new("a").newest("f", "q"))).unwrap();
+    assert_eq!(server.value("a"), None);
+}
+
+#[test]
+fn increments_and_appends_answer_with_the_new_values() {
+    let server = Server::start();
+    let mut client = server.client();
+    let value = |told: &crate::client::Told<pb::MutateResponse>| {
+        let cells = told.cells.clone().unwrap();
+        i64::from_be_bytes(cells.first().unwrap().value().try_into().unwrap())
+    };
+    let first = client.call::<service::ClientMutate>(&mutate(&server, increment("a", 5))).unwrap();
+    assert_eq!((value(&first), first.message.processed), (5, None));
+    let result = first.message.result.clone().unwrap();
+    assert_eq!((result.associated_cell_count, result.stale), (Some(1), Some(false)));
+    assert_eq!(value(&client.call::<service::ClientMutate>(&mutate(&server, increment("a", -2))).unwrap()), 3);
+
+    let append = halite_types::Append::new("b").add("f", "q", "xy");
+    client.call::<service::ClientMutate>(&mutate(&server, append.clone())).unwrap();
+    let told = client.call::<service::ClientMutate>(&mutate(&server, append.clone())).unwrap();
+    assert_eq!(show_cells(&told.cells.unwrap()), ["b/f:q=xyxy"]);
+    let mut quiet = append;
+    quiet.return_results = false;
+    let told = client.call::<service::ClientMutate>(&mutate(&server, quiet)).unwrap();
+    assert_eq!((told.message.result.unwrap().associated_cell_count, told.cells), (Some(0), None));
+}
+
+#[test]
+fn an_increment_that_is_sent_again_counts_once_and_tells_the_value_of_now() {
+    let server = Server::start();
+    let mut client = server.client();
+    let mut request = mutate(&server, increment("a", 5));
+    (request.nonce_group, request.mutation.nonce) = (Some(7), Some(9));
+    let mut ask = |request: &pb::MutateRequest| {
+        let told = client.call::<service::ClientMutate>(request).unwrap();
+        i64::from_be_bytes(told.cells.unwrap().first().unwrap().value().try_into().unwrap())
+    };
+    assert_eq!(ask(&request), 5);
+    assert_eq!(ask(&mutate(&server, increment("a", 1))), 6);
+    assert_eq!(ask(&request), 6);
+    request.mutation.nonce = Some(10);
+    assert_eq!(ask(&request), 11);
+}
+
+#[test]
+fn a_condition_decides() {
+    let server = Server::start();
+    server.put(&[("a", "1")]);
+    let mut client = server.client();
+    let mut ask = |value: &str, condition: pb::Condition| {
+        let request = pb::MutateRequest { condition: Some(condition), ..mutate(&server, put("a", value)) };
+        client.call::<service::ClientMutate>(&request).map(|told| told.message)
+    };
+    let processed = |processed| pb::MutateResponse { processed: Some(processed), ..Default::default() };
+    assert_eq!(ask("2", equals("a", "0")).unwrap(), processed(false));
+    assert_eq!(ask("2", equals("a", "1")).unwrap(), processed(true));
+    // The value given stands on the left: "1" is less than "2", which is stored.
+    let less = pb::Condition { compare_type: Some(pb::CompareType::Less.into()), ..equals("a", "1") };
+    assert_eq!(ask("3", less).unwrap(), processed(true));
+    // That nothing is there is an empty value.
+    let absent = pb::Condition { qualifier: Some(bytes("other")), ..equals("a", "") };
+    assert_eq!(ask("4", absent).unwrap(), processed(true));
+    assert_eq!(server.value("a").as_deref(), Some("4"));
+    assert_eq!(kind_of(ask("5", equals("b", "4"))), Some(ExceptionKind::DoNotRetry));
+}
+
+#[test]
+fn an_increment_under_a_condition_answers_both() {
+    let server = Server::start();
+    server.put(&[("a", "1")]);
+    let mut client = server.client();
+    let mut ask = |condition| {
+        let request = pb::MutateRequest { condition: Some(condition), ..mutate(&server, increment("a", 1)) };
+        client.call::<service::ClientMutate>(&request).unwrap()
+    };
+    let told = ask(equals("a", "1"));
+    assert_eq!((told.message.processed, told.cells.map(|cells| cells.len())), (Some(true), Some(1)));
+    let told = ask(equals("a", "2"));
+    assert_eq!((told.message.processed, told.message.result, told.cells), (Some(false), None, None));
+}
+
+#[test]
+fn mutations_of_nothing_succeed_as_in_hbase() {
+    let server = Server::start();
+    let mut client = server.client();
+    let mut ask = |kind: MutationType| {
+        let mutation = pb::MutationProto { row: Some(bytes("a")), mutate_type: Some(kind.into()), ..Default::default() };
+        client.call::<service::ClientMutate>(&pb::MutateRequest { region: server.region("a"), mutation, ..Default::default() }).unwrap().message
+    };
+    assert_eq!(ask(MutationType::Put).processed, Some(true));
+    assert_eq!(ask(MutationType::Increment).result.and_then(|result| result.associated_cell_count), Some(0));
+}
+
+#[test]
+fn a_wrong_mutation_is_refused_by_the_class_hbase_has_for_it() {
+    let server = Server::start();
+    let mut client = server.client();
+    let mut ask = |request: pb::MutateRequest, cells: &[Cells]| client.call_with::<service::ClientMutate>(&request, cells, RequestOptions::default());
+
+    let elsewhere = pb::MutateRequest { region: server.region("a"), ..mutate(&server, put("z", "1")) };
+    assert_eq!(kind_of(ask(elsewhere, &[])), Some(ExceptionKind::FailedSanityCheck));
+    let counted = pb::MutateRequest { region: server.region("a"), ..mutate(&server, increment("z", 1)) };
+    assert_eq!(kind_of(ask(counted, &[])), Some(ExceptionKind::WrongRegion));
+    let family = halite_types::Put::new("a").add("nope", "q", "1");
+    assert_eq!(kind_of(ask(mutate(&server, family), &[])), Some(ExceptionKind::NoSuchColumnFamily));
+    let large = halite_types::Put::new("a").add("f", "q", vec![0; 11 << 20]);
+    assert_eq!(kind_of(ask(mutate(&server, large), &[])), Some(ExceptionKind::DoNotRetry));
+
+    let mut cells = CellsBuilder::default();
+    let parts = CellParts { row: b"b", family: b"f", qualifier: b"q", timestamp: LATEST_TIMESTAMP, cell_type: CellType::Put, value: b"1", tags: b"" };
+    cells.push_parts(parts);
+    let cells = cells.finish();
+    let (mut mutation, _) = to_counted(&halite_types::Put::from_cells("a", CellsBuilder::default(), Durability::default()).into()).unwrap();
+    mutation.associated_cell_count = Some(1);
+    let other_row = pb::MutateRequest { region: server.region("a"), mutation: mutation.clone(), ..Default::default() };
+    assert_eq!(kind_of(ask(other_row.clone(), std::slice::from_ref(&cells))), Some(ExceptionKind::WrongRow));
+    let too_few = pb::MutateRequest { mutation: pb::MutationProto { associated_cell_count: Some(2), ..mutation }, ..other_row };
+    assert_eq!(kind_of(ask(too_few, &[cells])), Some(ExceptionKind::DoNotRetry));
+
+    let wide = pb::mutation_proto::column_value::QualifierValue {
+        qualifier: Some(bytes("n")),
+        value: Some(Bytes::from_static(b"12345")),
+        ..Default::default()
+    };
+    let mut amount = mutate(&server, increment("a", 1));
+    amount.mutation.column_value[0].qualifier_value = vec![wide];
+    let exception = ask(amount, &[]).unwrap_err();
+    assert!(exception.message().starts_with("Field is not a long, it's 5 bytes wide"), "{exception}");
+    assert_eq!(exception.kind(), Some(ExceptionKind::DoNotRetry));
+    let meta = pb::MutateRequest { region: pb::RegionSpecifier { r#type: 1, value: "hbase:meta,,1".into() }, ..mutate(&server, put("a", "1")) };
+    assert_eq!(kind_of(ask(meta, &[])), Some(ExceptionKind::DoNotRetry));
+    assert_eq!(server.value("a"), None);
+}
