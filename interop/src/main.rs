@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program reports to the person at the terminal")]
 
+mod clients;
 mod directory;
 mod hbase;
 mod printed;
@@ -17,27 +18,40 @@ use samples::Sample;
 /// Failure in words.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
-const USAGE: &str = "usage: halite-interop store-files|directory|wire JARS WORK, where JARS holds HBase's jars and WORK is a folder to be emptied; \
-                     `cargo xtask interop` fetches the jars and runs this";
+const USAGE: &str = "\
+usage: halite-interop store-files|directory|wire JARS WORK
+       halite-interop clients JARS WORK HALITE [--record|--control] [CLIENT...]
+       halite-interop tools JARS WORK HALITE
+
+JARS holds HBase's jars, for `clients` and `tools` a folder of them for each file in interop/maven; WORK is a folder to be emptied;
+HALITE is the program that is tested. `cargo xtask interop` fetches the jars and runs this.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [part, jars, work] = &arguments[..] else {
+    let [part, jars, work, rest @ ..] = &arguments[..] else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let done = match part.as_str() {
-        "store-files" => empty(Path::new(work)).and_then(|()| store_files(Path::new(jars), Path::new(work))),
-        "directory" => empty(Path::new(work)).and_then(|()| directory::check(Path::new(jars), Path::new(work))),
-        "wire" => empty(Path::new(work)).and_then(|()| wire::check(Path::new(jars), Path::new(work))),
-        _ => Err(USAGE.to_string()),
-    };
-    match done {
+    match empty(Path::new(work)).and_then(|()| run(part, Path::new(jars), Path::new(work), rest)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("interop: {message}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
+    match (part, rest) {
+        ("store-files", []) => store_files(jars, work),
+        ("directory", []) => directory::check(jars, work),
+        ("wire", []) => wire::check(jars, work),
+        ("clients", [halite, rest @ ..]) => {
+            let (flags, only): (Vec<_>, Vec<_>) = rest.iter().cloned().partition(|argument| argument.starts_with("--"));
+            clients::check(Path::new(halite), jars, work, clients::Mode::named(flags.first().map(String::as_str))?, &only)
+        }
+        ("tools", [halite]) => clients::check_tools(Path::new(halite), jars, work),
+        _ => Err(USAGE.to_string()),
     }
 }
 

@@ -6,11 +6,9 @@ use std::process::Command;
 
 use crate::Result;
 use crate::checks::is_ci;
-use crate::command::{answer, cargo, root, run, target_dir};
+use crate::command::{cargo, root, run, target_dir};
+use crate::jars::{fetched, with_tools};
 use crate::steps::{Outcome, Steps};
-
-/// The oldest Java that HBase's jars are run with.
-const JAVA_MIN: u32 = 17;
 
 type Part = (&'static str, fn() -> Result<Outcome>);
 
@@ -22,13 +20,34 @@ pub(crate) const PARTS: [Part; 4] = [
     ("interop: HBase still answers the conformance battery as recorded", conformance),
 ];
 
-/// `cargo xtask interop`.
-pub(crate) fn run_parts() -> Result<()> {
+/// `cargo xtask interop`; with arguments only the part of the clients, and they are `halite-interop`'s own.
+pub(crate) fn run_parts(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::new(is_ci());
+    if !arguments.is_empty() {
+        steps.step("interop: HBase's clients", || of_a_server("clients", arguments));
+        return steps.finish();
+    }
     for (title, part) in PARTS {
         steps.step(title, part);
     }
     steps.finish()
+}
+
+/// A part that lets clients loose on a server, and needs each version of HBase's jars that they are of.
+fn of_a_server(part: &str, arguments: &[String]) -> Result<Outcome> {
+    with_tools(&["javac", "mvn", "go"], || {
+        for version in ["hbase-2.6.4", "hbase-2.4.17", "hbase-3.0.0-beta-1", "asynchbase-1.8.2"] {
+            fetched(&root().join("interop/maven").join(version).with_added_extension("xml"), &jars_of_clients().join(version))?;
+        }
+        run(&mut cargo(["build", "--quiet", "--package", "halite-cli", "--package", "halite-interop"]))?;
+        let mut command = Command::new(target_dir().join("debug/halite-interop"));
+        command.arg(part).arg(jars_of_clients()).arg(target_dir().join("interop").join(part)).arg(target_dir().join("debug/halite"));
+        run(command.args(arguments).current_dir(root()))
+    })
+}
+
+fn jars_of_clients() -> PathBuf {
+    target_dir().join("interop/jars")
 }
 
 fn written_by_halite(part: &str) -> Result<Outcome> {
@@ -69,66 +88,9 @@ fn java_sources(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Does `work` with the folder of HBase's jars, or says what is missing for it.
 fn with_jars(work: impl FnOnce(&Path) -> Result<()>) -> Result<Outcome> {
-    match missing_tools() {
-        Some(missing) if is_ci() => Err(missing),
-        Some(missing) => Ok(Outcome::Skipped(missing)),
-        None => work(&jars()?).map(|()| Outcome::Done),
-    }
-}
-
-fn missing_tools() -> Option<String> {
-    let java = answer("javac", &["-version"]).as_deref().and_then(java_version);
-    let maven = answer("mvn", &["-v"]).is_some();
-    let what = match (java, maven) {
-        (Some(version), true) if version >= JAVA_MIN => return None,
-        (Some(version), _) if version < JAVA_MIN => format!("this JDK is version {version}, HBase's jars want {JAVA_MIN}"),
-        (None, _) => format!("there is no JDK {JAVA_MIN} (javac) in PATH"),
-        _ => "there is no Maven (mvn) in PATH".to_string(),
-    };
-    Some(format!("{what}; on Debian: apt install openjdk-{JAVA_MIN}-jdk-headless maven"))
-}
-
-/// `javac 17.0.15` is 17; `javac 1.8.0_292` is 8.
-fn java_version(answer: &str) -> Option<u32> {
-    let line = answer.lines().find_map(|line| line.strip_prefix("javac "))?;
-    let mut numbers = line.split(|letter: char| !letter.is_ascii_digit()).filter_map(|part| part.parse().ok());
-    match numbers.next()? {
-        1 => numbers.next(),
-        version => Some(version),
-    }
-}
-
-/// The folder of HBase's jars, fetched if `interop/pom.xml` is not the one it was fetched for.
-fn jars() -> Result<PathBuf> {
-    let pom = root().join("interop/pom.xml");
-    let folder = target_dir().join("interop/lib");
-    let stamp = target_dir().join("interop/lib.pom.xml");
-    let wanted = fs::read(&pom).map_err(|error| format!("{}: {error}", pom.display()))?;
-    if fs::read(&stamp).is_ok_and(|had| had == wanted) {
-        return Ok(folder);
-    }
-    println!("fetching HBase's jars into {}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    }
-    let mut maven = Command::new("mvn");
-    maven.args(["-q", "-B", "-f"]).arg(&pom).arg("dependency:copy-dependencies");
-    maven.arg(format!("-DoutputDirectory={}", folder.display()));
-    run(&mut maven)?;
-    // Written last, so that a fetch that broke off is done again.
-    fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
-    Ok(folder)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_of_java_are_read_in_both_spellings() {
-        assert_eq!(java_version("javac 17.0.15\n"), Some(17));
-        assert_eq!(java_version("javac 1.8.0_292"), Some(8));
-        assert_eq!(java_version("Picked up JAVA_TOOL_OPTIONS: -Xmx1g\njavac 21"), Some(21));
-        assert_eq!(java_version("command not found"), None);
-    }
+    with_tools(&["javac", "mvn"], || {
+        let folder = target_dir().join("interop/lib");
+        fetched(&root().join("interop/pom.xml"), &folder)?;
+        work(&folder)
+    })
 }

@@ -6,6 +6,7 @@ mod bench;
 mod checks;
 mod command;
 mod interop;
+mod jars;
 mod steps;
 mod tidy;
 
@@ -22,14 +23,16 @@ Tasks of the Halite repository.
     cargo xtask test                everything a change must pass: format, tidy, clippy, tests, documentation,
                                     a short simulation, and HBase's own code reading what Halite writes
     cargo xtask ci                  the same
-    cargo xtask interop             only the part of `test` that needs a JDK 17 and Maven
+    cargo xtask interop             only the part of `test` that needs a JDK 17, Maven and Go
+    cargo xtask interop --control   HBase's clients against a real HBase that is started for it: it must say what is recorded
+    cargo xtask interop --record    the same, and what it says is recorded
     cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
     cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it
     cargo xtask golden --update     rewrite the golden files; read the difference as a document before committing it
     cargo xtask codegen [--check]   write crates/wire's code from its .proto files, or say whether it is what they give
     cargo xtask bench NAME [ARGS]   measure; without NAME it lists what there is
 
-With CI=true in the environment, `test` goes on after a failed step, and a missing JDK or Maven is a failure.
+With CI=true in the environment, `test` goes on after a failed step, and a missing JDK, Maven or Go is a failure.
 ";
 
 fn main() -> ExitCode {
@@ -58,10 +61,10 @@ fn run(arguments: &[String]) -> Result<()> {
         ("sim", rest) => checks::simulation(rest),
         ("golden", [update]) if update == "--update" => checks::update_golden(),
         ("golden", _) => Err("golden files are checked by `cargo xtask test`; to rewrite them: cargo xtask golden --update".to_string()),
-        ("interop", []) => interop::run_parts(),
+        ("interop", rest) => interop::run_parts(rest),
         ("codegen", rest) => run_program(cargo(["run", "--quiet", "--package", "halite-wire-codegen", "--"]).args(rest)),
         ("bench", rest) => bench::run_or_list(rest),
-        ("test" | "ci" | "tidy" | "interop", [extra, ..]) => Err(format!("`{task}` takes no arguments, but got {extra:?}; see cargo xtask --help")),
+        ("test" | "ci" | "tidy", [extra, ..]) => Err(format!("`{task}` takes no arguments, but got {extra:?}; see cargo xtask --help")),
         _ => Err(format!("there is no task {task:?}; see cargo xtask --help")),
     }
 }

@@ -70,8 +70,11 @@ impl Client {
     /// Everything until the server closes.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = self.input.to_vec();
-        self.stream.read_to_end(&mut rest).unwrap();
-        rest
+        match self.stream.read_to_end(&mut rest) {
+            Ok(_) => rest,
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => rest,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Exactly so many bytes.
@@ -89,9 +92,12 @@ impl Client {
                 Next::Ping | Next::TooBig(_) => panic!("a server sends neither"),
                 Next::Need(_) => {
                     let mut bytes = [0; 16 << 10];
-                    match self.stream.read(&mut bytes).unwrap() {
-                        0 => return None,
-                        read => self.input.extend_from_slice(&bytes[..read]),
+                    match self.stream.read(&mut bytes) {
+                        Ok(0) => return None,
+                        Ok(read) => self.input.extend_from_slice(&bytes[..read]),
+                        // A connection that is refused is closed with what was sent unread.
+                        Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
+                        Err(error) => panic!("{error}"),
                     }
                 }
             }

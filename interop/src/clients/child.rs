@@ -1,0 +1,107 @@
+//! Runs a program with its output in a file, and not for ever.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::Result;
+
+/// How often a program is asked whether it has ended.
+const POLL: Duration = Duration::from_millis(20);
+
+/// How much of a program's output is shown when it fails, in bytes.
+const TAIL_BYTES: usize = 4000;
+
+/// Starts a program that is given nothing to read; what it prints goes to `log`.
+pub(crate) fn start(command: &mut Command, log: &Path) -> Result<Child> {
+    let file = create(log)?;
+    let again = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
+    spawn(command.stdin(Stdio::null()).stdout(file).stderr(again))
+}
+
+/// Starts a program that reads a file; its answers go to one file, its errors to another.
+pub(crate) fn start_reading(command: &mut Command, input: &Path, output: &Path, log: &Path) -> Result<Child> {
+    let file = File::open(input).map_err(|error| format!("{}: {error}", input.display()))?;
+    spawn(command.stdin(file).stdout(create(output)?).stderr(create(log)?))
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn spawn(command: &mut Command) -> Result<Child> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    command.spawn().map_err(|error| format!("{program} cannot be started: {error}; is it installed and in PATH?"))
+}
+
+/// Runs a program to its end.
+///
+/// # Errors
+/// If it fails or does not end in time; the end of its output is in the message.
+pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<()> {
+    let mut child = start(command, log)?;
+    finish(&mut child, log, limit)
+}
+
+/// Waits for a program's end, as [`run`] does.
+pub(crate) fn finish(child: &mut Child, log: &Path, limit: Duration) -> Result<()> {
+    match wait(child, limit)? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("ended with {status}\n{}", tail(log))),
+        None => {
+            end(child);
+            Err(format!("did not end within {} s\n{}", limit.as_secs(), tail(log)))
+        }
+    }
+}
+
+/// How a program ended, or nothing if it still runs when the time is over.
+pub(crate) fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
+    let end = Instant::now() + limit;
+    loop {
+        let status = child.try_wait().map_err(|error| format!("a program cannot be waited for: {error}"))?;
+        if status.is_some() || Instant::now() > end {
+            return Ok(status);
+        }
+        sleep(POLL);
+    }
+}
+
+/// Kills a program that may have ended by itself.
+pub(crate) fn end(child: &mut Child) {
+    // It fails only for one that is gone.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Waits until `ready` finds what it wants in the log, while the program runs.
+pub(crate) fn await_log<T>(child: &mut Child, log: &Path, limit: Duration, ready: impl Fn(&str) -> Option<T>) -> Result<T> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(found) = ready(&text(log)) {
+            return Ok(found);
+        }
+        if wait(child, Duration::ZERO)?.is_some() || Instant::now() > deadline {
+            end(child);
+            return Err(format!("the server did not become ready\n{}", tail(log)));
+        }
+        sleep(POLL);
+    }
+}
+
+/// What a log holds; nothing if there is none yet.
+pub(crate) fn text(log: &Path) -> String {
+    fs::read(log).map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The end of a log, with where it lies.
+pub(crate) fn tail(log: &Path) -> String {
+    let text = text(log);
+    let mut from = text.len().saturating_sub(TAIL_BYTES);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    format!("{}\n(all of it: {})", &text[from..], log.display())
+}

@@ -1,0 +1,176 @@
+//! A server that clients are let loose on: Halite, or HBase as the control.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::child;
+use super::java::OPENED;
+use crate::Result;
+
+/// How long a server may take to start or to end; HBase on a busy machine takes half a minute.
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// One running server. It is killed when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    log: PathBuf,
+    /// Where its ZooKeeper listens, on 127.0.0.1.
+    pub(crate) zookeeper: u16,
+}
+
+impl Server {
+    /// Halite on free ports, its data gone when it ends.
+    pub(crate) fn ephemeral(halite: &Path, work: &Path) -> Result<Self> {
+        let any = ["--ephemeral", "--master-port", "0", "--region-port", "0", "--zk-port", "0", "--web-port", "0"];
+        Self::halite(Command::new(halite).arg("serve").args(any), &work.join("halite.log"))
+    }
+
+    /// Halite with its data in a folder, on ports that stay the same from one start to the next.
+    pub(crate) fn lasting(halite: &Path, data: &Path, ports: [u16; 3], log: &Path) -> Result<Self> {
+        let [master, region, zookeeper] = ports.map(|port| port.to_string());
+        let mut command = Command::new(halite);
+        command.arg("serve").arg("--data").arg(data).args([
+            "--master-port",
+            &master,
+            "--region-port",
+            &region,
+            "--zk-port",
+            &zookeeper,
+            "--web-port",
+            "0",
+        ]);
+        Self::halite(&mut command, log)
+    }
+
+    fn halite(command: &mut Command, log: &Path) -> Result<Self> {
+        let mut child = child::start(command, log)?;
+        let zookeeper = child::await_log(&mut child, log, LIMIT, zookeeper_port)?;
+        Ok(Self { child, log: log.to_path_buf(), zookeeper })
+    }
+
+    /// HBase itself in one process, from the jars of its server.
+    pub(crate) fn hbase(jars: &Path, work: &Path) -> Result<Self> {
+        let folder = work.join("hbase");
+        let configuration = folder.join("conf");
+        fs::create_dir_all(&configuration).map_err(|error| format!("{}: {error}", configuration.display()))?;
+        let ports = free_ports()?;
+        write(&configuration.join("hbase-site.xml"), &hbase_site(&folder, ports))?;
+        write(&configuration.join("log4j2.properties"), LOG_SETTINGS)?;
+        let log = folder.join("hbase.log");
+        let mut command = Command::new("java");
+        command.args(OPENED).args(["-Xmx1g", "-cp"]).arg(format!("{}:{}/*", configuration.display(), jars.display()));
+        let mut child = child::start(command.args(["org.apache.hadoop.hbase.master.HMaster", "start"]), &log)?;
+        child::await_log(&mut child, &log, LIMIT, |text| text.contains("Master has completed initialization").then_some(()))?;
+        Ok(Self { child, log, zookeeper: ports[2] })
+    }
+
+    /// Ends it as `kill -9` does.
+    pub(crate) fn kill(mut self) {
+        child::end(&mut self.child);
+    }
+
+    /// Ends it as an operator does, and wants a clean end.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).ok_or("a process has no id")?;
+        kill_process(id, Signal::TERM).map_err(|error| format!("the server cannot be told to end: {error}"))?;
+        child::finish(&mut self.child, &self.log, LIMIT).map_err(|error| format!("the server, told to end, {error}"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        child::end(&mut self.child);
+    }
+}
+
+/// Halite's line for scripts: `ready master=ADDRESS region=ADDRESS zookeeper=ADDRESS`.
+fn zookeeper_port(text: &str) -> Option<u16> {
+    let line = text.split_inclusive('\n').find(|line| line.starts_with("ready ") && line.ends_with('\n'))?;
+    let address = line.split_whitespace().find_map(|word| word.strip_prefix("zookeeper="))?;
+    address.rsplit(':').next()?.parse().ok()
+}
+
+/// Three ports that are free now: for the master, the region server and ZooKeeper.
+pub(crate) fn free_ports() -> Result<[u16; 3]> {
+    let failed = |error: std::io::Error| format!("no free port: {error}");
+    let mut ports = [0; 3];
+    // All are held until all are known, so that they differ.
+    let mut held = Vec::new();
+    for port in &mut ports {
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
+        *port = listener.local_addr().map_err(failed)?.port();
+        held.push(listener);
+    }
+    Ok(ports)
+}
+
+fn hbase_site(folder: &Path, [master, region, zookeeper]: [u16; 3]) -> String {
+    let folder = folder.display();
+    let endpoints = "org.apache.hadoop.hbase.coprocessor.AggregateImplementation,org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint";
+    let properties = [
+        ("hbase.rootdir", format!("file://{folder}/data")),
+        ("hbase.tmp.dir", format!("{folder}/tmp")),
+        ("hbase.zookeeper.property.dataDir", format!("{folder}/zookeeper")),
+        ("hbase.zookeeper.property.clientPort", zookeeper.to_string()),
+        ("hbase.master.port", master.to_string()),
+        ("hbase.regionserver.port", region.to_string()),
+        ("hbase.master.info.port", "-1".to_string()),
+        ("hbase.regionserver.info.port", "-1".to_string()),
+        ("hbase.master.hostname", "localhost".to_string()),
+        ("hbase.regionserver.hostname", "localhost".to_string()),
+        ("hbase.cluster.distributed", "false".to_string()),
+        ("hbase.unsafe.stream.capability.enforce", "false".to_string()),
+        ("hbase.wal.provider", "filesystem".to_string()),
+        // Nothing shall happen that no client asked for.
+        ("hbase.balancer.period", "86400000".to_string()),
+        ("hbase.coprocessor.user.region.classes", endpoints.to_string()),
+    ];
+    site(&properties)
+}
+
+/// A configuration file as HBase reads it.
+pub(crate) fn site(properties: &[(&str, String)]) -> String {
+    let mut text = String::from("<configuration>\n");
+    for (name, value) in properties {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  <property><name>{name}</name><value>{value}</value></property>");
+    }
+    text + "</configuration>\n"
+}
+
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+const LOG_SETTINGS: &str = "rootLogger.level=INFO
+rootLogger.appenderRef.console.ref=console
+appender.console.type=Console
+appender.console.name=console
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%d %p [%t] %c{2}: %m%n
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_taken_from_the_whole_line_that_says_ready() {
+        let line = "ready master=127.0.0.1:1 region=127.0.0.1:2 zookeeper=127.0.0.1:41234 web=127.0.0.1:3\n";
+        assert_eq!(zookeeper_port(&format!("Halite serves\n\n{line}")), Some(41234));
+        assert_eq!(zookeeper_port(&line[..70]), None);
+        assert_eq!(zookeeper_port("not ready zookeeper=127.0.0.1:1\n"), None);
+    }
+
+    #[test]
+    fn free_ports_differ() {
+        let [a, b, c] = free_ports().expect("three ports");
+        assert!(a != b && b != c && a != c);
+    }
+}
