@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-wire-codegen", &[]),
     ("halite-server", &["halite-types", "halite-engine", "halite-wire"]),
     ("halite", &["halite-types", "halite-engine"]),
-    ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-server"]),
+    ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-server", "halite-wire"]),
     ("halite-sim", &["halite-types", "halite-engine", "halite"]),
     ("halite-conformance", &["halite-types", "halite-engine", "halite"]),
     ("halite-interop", &["halite-types", "halite-engine", "halite-wire", "halite"]),

@@ -1,0 +1,291 @@
+//! `halite serve` as a process: what it says, whom it answers, how it ends.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use halite::{FamilyDescriptor, Get, Put, TableDescriptor};
+use halite_wire::proto as pb;
+use halite_wire::rpc::{self, Auth, Limits, RequestOptions};
+use halite_wire::service::{Call, ClientGet, ClientMutate, Service};
+use halite_wire::zk::{self, ConnectRequest, Incoming, Request, znode};
+use rustix::process::{Pid, Signal, kill_process};
+
+const ANY_PORTS: [&str; 8] = ["--zk-port", "0", "--master-port", "0", "--region-port", "0", "--web-port", "0"];
+
+fn serve(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
+    command.arg("serve").args(ANY_PORTS).args(arguments).env_remove("HALITE_DATA").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A server that is ready.
+struct Served {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// Everything it has said up to the line that begins with `ready`.
+    said: String,
+    ready: String,
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Self {
+        Self::spawn(&mut serve(arguments))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let (mut said, mut line) = (String::new(), String::new());
+        while !line.starts_with("ready ") {
+            said.push_str(&line);
+            line.clear();
+            if stdout.read_line(&mut line).unwrap() == 0 {
+                let mut errors = String::new();
+                child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+                panic!("it ended before it was ready:\n{said}{errors}");
+            }
+        }
+        Self { child, stdout, said, ready: line }
+    }
+
+    fn address(&self, name: &str) -> SocketAddr {
+        let found = self.ready.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        found.unwrap_or_else(|| panic!("no {name} in {}", self.ready)).parse().unwrap()
+    }
+
+    /// Sends a signal and waits for the end: the exit code, and what was logged.
+    fn end(mut self, signal: Signal) -> (Option<i32>, String) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "", "the line for scripts is the last");
+        let output = self.child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+/// Runs a server that cannot start: the exit code and what it says.
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = serve(arguments).output().unwrap();
+    assert_eq!(output.stdout, b"");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// A connection whose answers are waited for one by one.
+struct Wire {
+    stream: TcpStream,
+    input: BytesMut,
+}
+
+impl Wire {
+    fn connect(address: SocketAddr, first: &[u8]) -> Self {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        stream.write_all(first).unwrap();
+        Self { stream, input: BytesMut::new() }
+    }
+
+    fn read(&mut self) {
+        let mut bytes = [0; 4096];
+        let read = self.stream.read(&mut bytes).unwrap();
+        assert!(read > 0, "the server closed");
+        self.input.extend_from_slice(&bytes[..read]);
+    }
+
+    fn packet(&mut self) -> Bytes {
+        loop {
+            if let zk::Next::Packet(packet) = zk::next_packet(&mut self.input).unwrap() {
+                return packet;
+            }
+            self.read();
+        }
+    }
+
+    fn zookeeper(address: SocketAddr) -> Self {
+        let mut out = BytesMut::new();
+        ConnectRequest { timeout_ms: 30_000, password: Bytes::from_static(&[0; 16]), ..ConnectRequest::default() }.encode(&mut out);
+        let mut wire = Self::connect(address, &out);
+        wire.packet();
+        wire
+    }
+
+    fn look_up(&mut self, request: &Request) -> zk::ReplyBody {
+        let mut out = BytesMut::new();
+        zk::encode_request(1, request, &mut out);
+        self.stream.write_all(&out).unwrap();
+        match zk::decode_reply(&self.packet()).unwrap() {
+            Incoming::Reply { result: Ok(body), .. } => body,
+            other => panic!("{request:?}: {other:?}"),
+        }
+    }
+
+    fn client(address: SocketAddr) -> Self {
+        let mut out = BytesMut::new();
+        let header = pb::ConnectionHeader { service_name: Some(Service::Client.name().to_owned()), ..pb::ConnectionHeader::default() };
+        rpc::encode_connection(Auth::Simple, &header, &mut out).unwrap();
+        Self::connect(address, &out)
+    }
+
+    fn call<C: Call>(&mut self, request: &C::Request) -> C::Response {
+        let mut out = BytesMut::new();
+        rpc::encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
+        self.stream.write_all(&out).unwrap();
+        loop {
+            match rpc::next_frame(&mut self.input, &Limits::default()).unwrap() {
+                rpc::Next::Frame(frame) => return rpc::decode_response(&frame).unwrap().answer.unwrap().message().unwrap(),
+                _ => self.read(),
+            }
+        }
+    }
+}
+
+/// A store with table `t`, family `f`; the region's name.
+fn store(folder: &Path) -> Vec<u8> {
+    let store = halite::open(folder).unwrap();
+    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    let table = store.table("t").unwrap();
+    table.put(Put::new("old").add("f", "q", "before")).unwrap();
+    let name = table.regions()[0].full_name();
+    store.close().unwrap();
+    name
+}
+
+fn region(name: &[u8]) -> pb::RegionSpecifier {
+    pb::RegionSpecifier { r#type: pb::region_specifier::RegionSpecifierType::RegionName as i32, value: name.to_vec().into() }
+}
+
+fn put(name: &[u8], row: &str) -> pb::MutateRequest {
+    use pb::mutation_proto::column_value::QualifierValue;
+    let value = QualifierValue { qualifier: Some("q".into()), value: Some(Bytes::copy_from_slice(row.as_bytes())), ..QualifierValue::default() };
+    let column = pb::mutation_proto::ColumnValue { family: "f".into(), qualifier_value: vec![value] };
+    let mutation = pb::MutationProto {
+        row: Some(Bytes::copy_from_slice(row.as_bytes())),
+        mutate_type: Some(pb::mutation_proto::MutationType::Put as i32),
+        column_value: vec![column],
+        ..pb::MutationProto::default()
+    };
+    pb::MutateRequest { region: region(name), mutation, ..pb::MutateRequest::default() }
+}
+
+fn value(client: &mut Wire, name: &[u8], row: &'static str) -> Option<Bytes> {
+    let get = pb::Get { row: row.into(), ..pb::Get::default() };
+    let answer = client.call::<ClientGet>(&pb::GetRequest { region: region(name), get });
+    answer.result.and_then(|result| result.cell.first().and_then(|cell| cell.value.clone()))
+}
+
+#[test]
+fn a_client_finds_the_region_server_through_zookeeper_and_what_it_wrote_is_in_files_after_sigterm() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("store");
+    let name = store(&data);
+    let served = Served::start(&["--data", data.to_str().unwrap()]);
+    assert!(served.said.contains(data.to_str().unwrap()) && served.said.contains(", 1 table\n"), "{}", served.said);
+    let zookeeper = served.address("zookeeper");
+    assert!(served.said.contains(&format!("<name>hbase.zookeeper.property.clientPort</name><value>{}</value>", zookeeper.port())), "{}", served.said);
+    let mut session = Wire::zookeeper(zookeeper);
+    let (content, _) = session.look_up(&Request::GetData { path: "/hbase/meta-region-server".into(), watch: false }).data().unwrap();
+    let server = znode::decode::<pb::MetaRegionServer>(content).unwrap().server;
+    let found = format!("{}:{}", server.host_name, server.port());
+    assert_eq!(found, served.address("region").to_string());
+    let mut client = Wire::client(found.parse().unwrap());
+    assert_eq!(value(&mut client, &name, "old"), Some("before".into()));
+    client.call::<ClientMutate>(&put(&name, "new"));
+    assert_eq!(value(&mut client, &name, "new"), Some("new".into()));
+    let (code, logged) = served.end(Signal::TERM);
+    assert_eq!(code, Some(0), "{logged}");
+    assert!(logged.contains("SIGTERM"), "{logged}");
+    let store = halite::open(&data).unwrap();
+    assert_eq!(store.status().regions[0].memstore_data_bytes, 0, "everything was flushed");
+    assert_eq!(store.table("t").unwrap().get(Get::new("new")).unwrap().value("f", "q"), Some(&b"new"[..]));
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_the_process_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = store(folder.path());
+    let data = folder.path().to_str().unwrap();
+    let served = Served::start(&["--data", data, "--wal-sync", "flush"]);
+    Wire::client(served.address("region")).call::<ClientMutate>(&put(&name, "new"));
+    assert_eq!(served.end(Signal::KILL).0, None);
+    let served = Served::start(&["--data", data]);
+    assert_eq!(value(&mut Wire::client(served.address("region")), &name, "new"), Some("new".into()));
+    assert_eq!(served.end(Signal::INT).0, Some(0));
+}
+
+#[test]
+fn an_ephemeral_store_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let entries = || std::fs::read_dir(folder.path()).unwrap().count();
+    let served = Served::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
+    assert_eq!(entries(), 1);
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+    assert_eq!(entries(), 0);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let output = serve(&["--ephemeral", "--listen", "127.0.0.1"]).args(["--config", "/no/such/file"]).env("TMPDIR", folder.path()).output().unwrap();
+    assert_eq!((output.status.code(), entries()), (Some(1), 0));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
+    let command = command.args(["serve", "--ephemeral", "--zk-port", &port, "--master-port", "0", "--region-port", "0", "--web-port", "0"]);
+    assert_eq!(command.env("TMPDIR", folder.path()).output().unwrap().status.code(), Some(1));
+    assert_eq!(entries(), 0);
+}
+
+#[test]
+fn the_demo_s_tables_are_there_when_it_is_ready() {
+    let served = Served::start(&["--ephemeral", "--demo"]);
+    let tables = Wire::zookeeper(served.address("zookeeper")).look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
+    assert_eq!(tables.children().unwrap(), ["halite_demo", "hbase:meta", "sensor_daily", "sensor_data"]);
+    let mut web = Wire::connect(served.address("web"), b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let mut page = String::new();
+    web.stream.read_to_string(&mut page).unwrap();
+    assert!(page.contains("halite_table_regions{table=\"sensor_data\"} 3"), "{page}");
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn a_port_or_a_directory_in_use_is_named_with_the_mend() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("store");
+    let data = data.to_str().unwrap();
+    let served = Served::start(&["--data", data]);
+    let (code, said) = refused(&["--data", data]);
+    assert!(code == Some(1) && said.contains(data) && said.contains("held by another process"), "{code:?} {said}");
+    let ports = [("zookeeper", "--zk-port"), ("master", "--master-port"), ("region", "--region-port"), ("web", "--web-port")];
+    for (name, flag) in ports {
+        let taken = served.address(name);
+        let mut arguments = vec!["serve", "--ephemeral"];
+        let port = taken.port().to_string();
+        for (other, other_flag) in ports {
+            arguments.extend([other_flag, if other == name { port.as_str() } else { "0" }]);
+        }
+        let output = Command::new(env!("CARGO_BIN_EXE_halite")).args(arguments).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(said.contains(&taken.to_string()) && said.contains(flag), "{said}");
+    }
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn a_file_and_hbase_s_names_set_what_the_server_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("halite.toml");
+    std::fs::write(&file, "ephemeral = true\nznode-parent = \"/mine\"\n[set]\nhbase.master.hostname = \"db.example\"\nhbase.rpc.timeout = 5\n")
+        .unwrap();
+    let served = Served::start(&["--config", file.to_str().unwrap(), "--set", "zookeeper.znode.parent=/ours"]);
+    assert!(served.said.contains("<name>zookeeper.znode.parent</name><value>/ours</value>"), "{}", served.said);
+    let mut session = Wire::zookeeper(served.address("zookeeper"));
+    let (content, _) = session.look_up(&Request::GetData { path: "/ours/master".into(), watch: false }).data().unwrap();
+    assert_eq!(znode::decode::<pb::Master>(content).unwrap().master.host_name, "db.example");
+    let (code, logged) = served.end(Signal::TERM);
+    assert!(code == Some(0) && logged.contains("hbase.rpc.timeout is ignored: it is a setting of clients"), "{logged}");
+    std::fs::write(&file, "zk-prot = 1").unwrap();
+    let (code, said) = refused(&["--config", file.to_str().unwrap()]);
+    assert!(code == Some(1) && said.contains("did you mean zk-port?"), "{said}");
+    let (code, said) = refused(&["--data", "x", "--ephemeral"]);
+    assert!(code == Some(2) && said.contains("leave out --data or --ephemeral"), "{said}");
+}
