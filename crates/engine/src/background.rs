@@ -174,6 +174,13 @@ impl Background {
         }
     }
 
+    /// Forgets the compactions that were asked for and have not begun.
+    pub(crate) fn forget_compactions(&self) {
+        let forgotten = std::mem::take(&mut self.list().requested);
+        // Outside of the lock: each tells its region.
+        drop(forgotten);
+    }
+
     /// Waits until neither the region nor everything together is full, or does the flush where there are no threads.
     pub(crate) fn wait_for_room(&self, region: &Region, is_region_full: impl Fn() -> bool, is_all_full: impl Fn() -> bool) -> Result<()> {
         if !self.threads.load(Ordering::Acquire) {

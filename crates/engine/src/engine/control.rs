@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use halite_types::{Result, TableName};
+use halite_types::Result;
 
 use super::Engine;
 use crate::cache::Evicted;
@@ -50,16 +50,23 @@ impl Engine {
         Ok(paths)
     }
 
-    /// Takes the blocks of a table's open regions out of the block cache.
+    /// Takes the blocks of an open region's files out of the block cache.
     ///
     /// # Errors
-    /// `NoSuchTable`, `TableDisabled`.
-    pub fn forget_blocks(&self, table: &TableName) -> Result<Evicted> {
-        let regions = self.table(table)?.regions();
-        let snapshots = regions.iter().map(|region| region.snapshot());
-        let files: HashSet<u64> = snapshots
-            .flat_map(|snapshot| snapshot.stores.iter().flat_map(|store| &store.files).map(|file| file.physical.id).collect::<Vec<_>>())
-            .collect();
+    /// `NoSuchRegion`.
+    pub fn forget_blocks(&self, encoded_name: &str) -> Result<Evicted> {
+        let snapshot = self.region(encoded_name)?.snapshot();
+        let files: HashSet<u64> = snapshot.stores.iter().flat_map(|store| &store.files).map(|file| file.physical.id).collect();
         Ok(self.shared.cache.forget(&files))
+    }
+
+    /// Bytes of blocks that are kept in memory at most.
+    pub fn block_cache_bytes_max(&self) -> u64 {
+        self.shared.options.block_cache_bytes
+    }
+
+    /// Forgets the compactions that were asked for and have not begun.
+    pub fn forget_compactions(&self) {
+        self.shared.background.forget_compactions();
     }
 }

@@ -90,9 +90,9 @@ fn an_operator_forbids_splits_and_compactions_rolls_the_log_and_forgets_blocks()
     let segments = sim.fs.files().into_keys().filter(|path| path.contains("wal")).count();
     assert!(segments > 1, "{segments}");
     store.table("t").unwrap().get(Get::new("k001")).unwrap();
-    let evicted = engine.forget_blocks(&name()).unwrap();
+    let evicted = engine.forget_blocks(&region).unwrap();
     assert!(evicted.blocks > 0 && evicted.bytes > 0, "{evicted:?}");
-    assert_eq!(engine.forget_blocks(&name()).unwrap().blocks, 0);
+    assert_eq!(engine.forget_blocks(&region).unwrap().blocks, 0);
 }
 
 #[test]

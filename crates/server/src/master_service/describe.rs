@@ -3,12 +3,13 @@
 use halite_engine::scan::filter::FullMatch;
 use halite_types::TableName;
 use halite_types::schema::DEFAULT_NAMESPACE;
+use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::table_state::State;
 
 use super::asked::{Asked, check_exists, check_namespace};
 use super::faults::table_not_found;
-use super::names::{is_meta, is_system, meta_table, table_name, table_name_message};
+use super::names::{is_meta, is_system, meta_table, table_name};
 use super::schema;
 use crate::call::Fault;
 
@@ -56,7 +57,7 @@ fn schemas(asked: &Asked<'_>, names: &[TableName]) -> Vec<pb::TableSchema> {
 }
 
 fn messages(names: &[TableName]) -> Vec<pb::TableName> {
-    names.iter().map(table_name_message).collect()
+    names.iter().map(table_name_to_proto).collect()
 }
 
 fn is_enabled(asked: &Asked<'_>, name: &TableName) -> bool {

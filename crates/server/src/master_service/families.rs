@@ -5,12 +5,13 @@
 
 use halite_types::key::print_bytes;
 use halite_types::{FamilyDescriptor, TableDescriptor};
+use halite_wire::convert::schema::family_from_proto;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use super::asked::{Asked, check_enabled, check_exists, nonce};
 use super::names::table_name;
-use super::schema::{self, TRACKER, TRACKER_DEFAULT};
+use super::schema::{TRACKER, TRACKER_DEFAULT};
 use super::tables::alter;
 use crate::call::Fault;
 
@@ -20,7 +21,7 @@ const MIGRATION: &str = "MIGRATION";
 
 /// `AddColumn`.
 pub(super) fn add(asked: &Asked<'_>, request: &pb::AddColumnRequest) -> Result<pb::AddColumnResponse, Fault> {
-    let family = schema::family_descriptor(&request.column_families);
+    let family = family_from_proto(&request.column_families)?;
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
@@ -36,7 +37,7 @@ pub(super) fn add(asked: &Asked<'_>, request: &pb::AddColumnRequest) -> Result<p
 
 /// `ModifyColumn`: the family's descriptor is replaced.
 pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyColumnRequest) -> Result<pb::ModifyColumnResponse, Fault> {
-    let family = schema::family_descriptor(&request.column_families);
+    let family = family_from_proto(&request.column_families)?;
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());

@@ -13,7 +13,7 @@
 //! ```
 #![allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref, reason = "the handlers in one table have one shape")]
 
-mod asked;
+pub(crate) mod asked;
 mod describe;
 mod families;
 pub(crate) mod faults;
@@ -24,7 +24,7 @@ mod namespaces;
 mod procedures;
 mod regions;
 mod results;
-mod routes;
+pub(crate) mod routes;
 mod sanity;
 mod schema;
 mod servers;
@@ -44,7 +44,8 @@ use tokio::sync::watch;
 use crate::call::{Call, Fault, Reply};
 use crate::config::Config;
 use crate::context::Context;
-use procedures::{MOMENT, Procedures, now_ms};
+pub(crate) use procedures::now_ms;
+use procedures::{MOMENT, Procedures};
 
 /// What the master keeps between calls.
 pub(crate) struct Master {

@@ -3,13 +3,13 @@
 use halite_engine::Engine;
 use halite_types::Attributes;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
+use halite_wire::convert::schema::{namespace_from_proto, namespace_to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use super::asked::{Asked, Failure, check_namespace, nonce};
 use super::faults::namespace_not_found;
 use super::names::meta_table;
-use super::schema::{settings, strings};
 use crate::call::Fault;
 
 const MAX_TABLES: &str = "hbase.namespace.quota.maxtables";
@@ -17,8 +17,7 @@ const MAX_REGIONS: &str = "hbase.namespace.quota.maxregions";
 
 /// `CreateNamespace`.
 pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) -> Result<pb::CreateNamespaceResponse, Fault> {
-    let (name, settings) = parts(&request.namespace_descriptor)?;
-    halite_types::schema::check_namespace(&name)?;
+    let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = asked.start("CreateNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
         if check_namespace(engine, &name).is_ok() {
@@ -32,7 +31,7 @@ pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) ->
 
 /// `ModifyNamespace`: the settings are replaced.
 pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyNamespaceRequest) -> Result<pb::ModifyNamespaceResponse, Fault> {
-    let (name, settings) = parts(&request.namespace_descriptor)?;
+    let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = asked.start("ModifyNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
         check_namespace(engine, &name)?;
@@ -70,13 +69,13 @@ pub(super) fn descriptor(asked: &Asked<'_>, request: &pb::GetNamespaceDescriptor
     let name = &request.namespace_name;
     let found = all(asked.engine()).into_iter().find(|(known, _)| known == name);
     let (name, settings) = found.ok_or_else(|| namespace_not_found(name))?;
-    Ok(pb::GetNamespaceDescriptorResponse { namespace_descriptor: message(&name, &settings) })
+    Ok(pb::GetNamespaceDescriptorResponse { namespace_descriptor: namespace_to_proto(&name, &settings) })
 }
 
 /// `ListNamespaceDescriptors`.
 pub(super) fn descriptors(asked: &Asked<'_>, _: &pb::ListNamespaceDescriptorsRequest) -> Result<pb::ListNamespaceDescriptorsResponse, Fault> {
     let all = all(asked.engine());
-    Ok(pb::ListNamespaceDescriptorsResponse { namespace_descriptor: all.iter().map(|(name, settings)| message(name, settings)).collect() })
+    Ok(pb::ListNamespaceDescriptorsResponse { namespace_descriptor: all.iter().map(|(name, settings)| namespace_to_proto(name, settings)).collect() })
 }
 
 /// `ListNamespaces`.
@@ -93,15 +92,6 @@ fn all(engine: &Engine) -> Vec<(String, Attributes)> {
         all.sort();
     }
     all
-}
-
-fn parts(descriptor: &pb::NamespaceDescriptor) -> Result<(String, Attributes), Fault> {
-    let name = String::from_utf8(descriptor.name.to_vec()).map_err(|_| Fault::do_not_retry("the name of the namespace is not UTF-8"))?;
-    Ok((name, settings(&descriptor.configuration)))
-}
-
-fn message(name: &str, settings: &Attributes) -> pb::NamespaceDescriptor {
-    pb::NamespaceDescriptor { name: name.to_owned().into(), configuration: strings(settings) }
 }
 
 /// Checks the limits that a namespace sets (HBase: `TableNamespaceManager.validateTableAndRegionCount`).

@@ -5,12 +5,13 @@ use std::sync::Mutex;
 
 use halite_engine::Engine;
 use halite_types::{RegionInfo, TableName};
+use halite_wire::convert::region;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use super::asked::{Asked, Failure, check_enabled, check_exists, nonce};
 use super::faults::unknown_region;
-use super::names::{META_ENCODED_NAME, encoded_name, is_meta, meta_table, table_name};
+use super::names::{encoded_name, encoded_names, is_meta, meta_table, table_name};
 use super::servers::check_destination;
 use crate::call::Fault;
 
@@ -36,17 +37,12 @@ fn find(engine: &Engine, encoded: &str) -> Result<RegionInfo, Fault> {
 /// The region a specifier names, or `None` for that of `hbase:meta`.
 fn specified(engine: &Engine, specifier: &pb::RegionSpecifier) -> Result<Option<RegionInfo>, Fault> {
     let encoded = encoded_name(specifier)?;
-    if encoded == META_ENCODED_NAME { Ok(None) } else { find(engine, &encoded).map(Some) }
+    if encoded == region::meta().encoded_name { Ok(None) } else { find(engine, &encoded).map(Some) }
 }
 
 /// The region that a whole description means.
-fn described(engine: &Engine, table: &TableName, message: &pb::RegionInfo) -> Result<RegionInfo, Fault> {
-    let is_meant = |region: &RegionInfo| region.region_id == message.region_id && region.start == message.start_key();
-    let found = engine.regions(table)?.into_iter().find(is_meant);
-    found.ok_or_else(|| {
-        let start = halite_types::key::print_bytes(message.start_key());
-        unknown_region(&format!("{table},{start},{}", message.region_id))
-    })
+fn described(engine: &Engine, message: &pb::RegionInfo) -> Result<RegionInfo, Fault> {
+    find(engine, &region::from_proto(message)?.encoded_name)
 }
 
 /// `SplitRegion`: in two, at the row given or at the middle (HBase: `SplitTableRegionProcedure`).
@@ -61,7 +57,7 @@ pub(super) fn split(asked: &Asked<'_>, request: &pb::SplitTableRegionRequest) ->
         return Err(Fault::do_not_retry("Can't invoke split on non-default regions directly"));
     }
     check_exists(asked.engine(), &table)?;
-    let region = described(asked.engine(), &table, &request.region_info)?;
+    let region = described(asked.engine(), &request.region_info)?;
     check_may_split(asked, &region)?;
     let at = request.split_row.clone().filter(|row| !row.is_empty());
     check_split_row(asked.engine(), &region, at.as_deref())?;
@@ -135,7 +131,6 @@ fn merge_all(engine: &Engine, regions: &[RegionInfo], forcible: bool) -> Result<
 /// Sorts the regions and checks that they can be merged; gives their table.
 fn check_mergeable(regions: &mut Vec<RegionInfo>, forcible: bool) -> Result<TableName, Fault> {
     let refuse = |text: String| Err(Fault::new(ExceptionKind::MergeRegion, text));
-    let names = |regions: &[RegionInfo]| regions.iter().map(|region| region.encoded_name.clone()).collect::<Vec<_>>().join(", ");
     let given = regions.len();
     regions.sort_by(|a, b| (&a.table, &a.start).cmp(&(&b.table, &b.start)));
     regions.dedup_by(|a, b| a.encoded_name == b.encoded_name);
@@ -144,7 +139,7 @@ fn check_mergeable(regions: &mut Vec<RegionInfo>, forcible: bool) -> Result<Tabl
         return refuse(format!("{text} {given} but only {} unique.", regions.len()));
     }
     let Some((first, rest)) = regions.split_first().filter(|(_, rest)| !rest.is_empty()) else {
-        return refuse(format!("Need two Regions at least to run a Merge: {}", names(regions)));
+        return refuse(format!("Need two Regions at least to run a Merge: {}", encoded_names(regions)));
     };
     if let Some(other) = rest.iter().find(|other| other.table != first.table) {
         return refuse(format!("Can't merge regions from different tables: {}, {}", first.display_name(), other.display_name()));
@@ -160,7 +155,7 @@ fn check_mergeable(regions: &mut Vec<RegionInfo>, forcible: bool) -> Result<Tabl
 }
 
 fn check_may_merge(asked: &Asked<'_>, table: &TableName, regions: &[RegionInfo]) -> Result<(), Fault> {
-    let names = regions.iter().map(|region| region.encoded_name.clone()).collect::<Vec<_>>().join(", ");
+    let names = encoded_names(regions);
     if !asked.context.master.switches.merge.get() {
         return Err(Fault::do_not_retry(format!("Merge of {names} failed because merge switch is off")));
     }
@@ -192,7 +187,7 @@ pub(super) fn truncate(asked: &Asked<'_>, request: &pb::TruncateRegionRequest) -
         return Err(Fault::do_not_retry(text));
     }
     check_enabled(asked.engine(), &table)?;
-    let region = described(asked.engine(), &table, &request.region_info)?;
+    let region = described(asked.engine(), &request.region_info)?;
     let id = asked
         .start("TruncateRegionProcedure", Some(&table), nonce, Failure::InCall, move |engine| Ok(engine.truncate_region(&region.encoded_name)?))?;
     Ok(pb::TruncateRegionResponse { proc_id: Some(id) })

@@ -20,6 +20,8 @@ macro_rules! routes {
     };
 }
 
+pub(crate) use routes;
+
 /// Answers a call of the master's services.
 pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault> {
     routes! { Asked::new(context, call), call;

@@ -2,9 +2,9 @@
 
 use halite_engine::Engine;
 use halite_types::{SnapshotDescriptor, SnapshotKind, TableName};
+use halite_wire::convert::snapshot::{from_proto, to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
-use pb::snapshot_description::Type;
 
 use super::asked::{Asked, Failure, check_exists, check_namespace, nonce};
 use super::faults::{not_disabled, table_exists};
@@ -15,12 +15,11 @@ use crate::call::Fault;
 
 /// What HBase says a client should wait for a snapshot, in milliseconds.
 const EXPECTED_MS: i64 = 300_000;
-/// The layout of snapshots that clients of 0.98 and later expect.
-const VERSION: i32 = 2;
 
 /// `Snapshot`: asked for with a nonce since 2.6, and then waited for by its id.
 pub(super) fn take(asked: &Asked<'_>, request: &pb::SnapshotRequest) -> Result<pb::SnapshotResponse, Fault> {
-    let snapshot = descriptor(&request.snapshot, &asked.peer.user)?;
+    // The owner is who asks.
+    let snapshot = from_proto(&request.snapshot)?.owner(asked.peer.user.clone());
     let id = start(asked, snapshot, nonce(request.nonce_group(), request.nonce()))?;
     // Clients before 2.6 ask by the name whether it is done.
     let proc_id = if request.nonce() == 0 { None } else { i64::try_from(id).ok() };
@@ -60,14 +59,14 @@ pub(super) fn is_done(asked: &Asked<'_>, request: &pb::IsSnapshotDoneRequest) ->
         return Ok(pb::IsSnapshotDoneResponse { done: Some(false), snapshot: request.snapshot.clone() });
     }
     match find(asked.engine(), name) {
-        Some(found) => Ok(pb::IsSnapshotDoneResponse { done: Some(true), snapshot: Some(message(&found)) }),
+        Some(found) => Ok(pb::IsSnapshotDoneResponse { done: Some(true), snapshot: Some(to_proto(&found)) }),
         None => Err(unknown(format!("Snapshot {name} is not currently running or one of the known completed snapshots."))),
     }
 }
 
 /// `GetCompletedSnapshots`.
 pub(super) fn list(asked: &Asked<'_>, _: &pb::GetCompletedSnapshotsRequest) -> Result<pb::GetCompletedSnapshotsResponse, Fault> {
-    Ok(pb::GetCompletedSnapshotsResponse { snapshots: asked.engine().snapshots().iter().map(message).collect() })
+    Ok(pb::GetCompletedSnapshotsResponse { snapshots: asked.engine().snapshots().iter().map(to_proto).collect() })
 }
 
 /// `DeleteSnapshot`.
@@ -133,39 +132,6 @@ fn clone_into(asked: &Asked<'_>, name: String, table: TableName, tracker: &str, 
 
 fn find(engine: &Engine, name: &str) -> Option<SnapshotDescriptor> {
     engine.snapshots().into_iter().find(|snapshot| snapshot.name == name)
-}
-
-/// The snapshot a request describes. The owner is who asks.
-fn descriptor(message: &pb::SnapshotDescription, user: &str) -> Result<SnapshotDescriptor, Fault> {
-    let kind = match message.r#type() {
-        Type::Flush => SnapshotKind::Flush,
-        Type::Skipflush => SnapshotKind::SkipFlush,
-        Type::Disabled => SnapshotKind::Disabled,
-    };
-    let table: TableName = message.table().parse()?;
-    let snapshot = SnapshotDescriptor::new(message.name.clone(), table).kind(kind).owner(user);
-    let positive = |value: i64| u64::try_from(value).unwrap_or(0);
-    Ok(snapshot.ttl_seconds(positive(message.ttl())).max_file_bytes(positive(message.max_file_size())))
-}
-
-fn message(snapshot: &SnapshotDescriptor) -> pb::SnapshotDescription {
-    let kind = match snapshot.kind {
-        SnapshotKind::Flush => Type::Flush,
-        SnapshotKind::SkipFlush => Type::Skipflush,
-        SnapshotKind::Disabled => Type::Disabled,
-    };
-    let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    pb::SnapshotDescription {
-        name: snapshot.name.clone(),
-        table: Some(snapshot.table.to_string()),
-        creation_time: Some(snapshot.created_ms),
-        r#type: Some(kind.into()),
-        version: Some(VERSION),
-        owner: Some(snapshot.owner.clone()).filter(|owner| !owner.is_empty()),
-        ttl: Some(signed(snapshot.ttl_seconds)),
-        max_file_size: Some(signed(snapshot.max_file_bytes)).filter(|bytes| *bytes > 0),
-        ..Default::default()
-    }
 }
 
 fn creation(text: &str) -> Fault {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use halite_types::TableName;
+use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::Option as Part;
 
 use super::asked::Asked;
 use super::load::server_load;
-use super::names::{meta_table, table_name_message};
+use super::names::meta_table;
 use crate::call::Fault;
 
 /// What clients are told of the version; it begins with the version of HBase whose behaviour this server has.
@@ -71,7 +72,7 @@ fn region_counts(asked: &Asked<'_>) -> Vec<pb::TableRegionStatesCount> {
         let total_regions = u32::try_from(regions).unwrap_or(u32::MAX);
         let (open_regions, closed_regions) = if enabled { (total_regions, 0) } else { (0, total_regions) };
         let states = pb::RegionStatesCount { open_regions, split_regions: 0, closed_regions, regions_in_transition: 0, total_regions };
-        pb::TableRegionStatesCount { table_name: table_name_message(&name), region_states_count: states }
+        pb::TableRegionStatesCount { table_name: table_name_to_proto(&name), region_states_count: states }
     };
     counts.into_iter().map(message).collect()
 }

@@ -2,6 +2,7 @@
 
 use halite_engine::Engine;
 use halite_types::{TableDescriptor, TableName};
+use halite_wire::convert::schema::{from_proto, with_defaults};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
@@ -9,12 +10,12 @@ use super::asked::{Asked, Failure, check_exists, check_modifiable, check_namespa
 use super::faults::{not_enabled, table_exists, table_not_found};
 use super::names::{is_meta, table_name};
 use super::procedures::Nonce;
-use super::{sanity, schema};
+use super::sanity;
 use crate::call::Fault;
 
 /// `CreateTable`: the table is there and enabled when the procedure has finished (HBase: `CreateTableProcedure`).
 pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Result<pb::CreateTableResponse, Fault> {
-    let descriptor = schema::with_defaults(schema::descriptor(&request.table_schema)?);
+    let descriptor = with_defaults(from_proto(&request.table_schema)?);
     let name = descriptor.name().clone();
     check_namespace(asked.engine(), name.namespace())?;
     sanity::check(&descriptor)?;
@@ -82,7 +83,7 @@ pub(super) fn truncate(asked: &Asked<'_>, request: &pb::TruncateTableRequest) ->
 
 /// `ModifyTable`: the whole descriptor is replaced, at once for all regions (HBase: `ModifyTableProcedure`).
 pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyTableRequest) -> Result<pb::ModifyTableResponse, Fault> {
-    let descriptor = schema::descriptor(&request.table_schema)?;
+    let descriptor = from_proto(&request.table_schema)?;
     let name = table_name(&request.table_name)?;
     if *descriptor.name() != name {
         let text = format!("the request is about table {name}, and its schema about {}; name the same table twice", descriptor.name());
@@ -111,7 +112,7 @@ pub(super) fn alter(
     let table = name.clone();
     asked.start("ModifyTableProcedure", Some(name), nonce, Failure::InCall, move |engine| {
         let old = engine.descriptor(&table).map_err(|_| table_not_found(&table))?;
-        let new = schema::with_defaults(change(&old)?);
+        let new = with_defaults(change(&old)?);
         sanity::check(&new)?;
         super::families::check_new_trackers(&new, Some((&old, engine.is_enabled(&table)?)))?;
         if !reopen {

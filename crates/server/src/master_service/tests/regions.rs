@@ -9,7 +9,7 @@ use halite_wire::service::{
 };
 
 use super::rig::{Rig, class, name, name_message, schema};
-use crate::master_service::names::{region_message, region_specifier};
+use halite_wire::convert::region::{meta, specifier, to_proto as region_message};
 
 fn regions(rig: &Rig, table: &str) -> Vec<RegionInfo> {
     rig.context.engine.regions(&name(table)).unwrap()
@@ -129,7 +129,7 @@ fn a_region_is_truncated_alone() {
     let table = rig.context.engine.table(&name("t")).unwrap();
     let rows: Vec<_> = table.scan(halite_types::Scan::all(), halite_types::Tier::Disk).flat_map(Result::unwrap).collect();
     assert_eq!(rows.iter().map(|row| row.key().to_vec()).collect::<Vec<_>>(), [b"z"]);
-    let meta = crate::master_service::names::meta_region_message();
+    let meta = region_message(&meta());
     assert_eq!(rig.ask::<MasterTruncateRegion>(&request(meta)).unwrap_err().message(), "Can't truncate region in catalog tables");
     let replica = pb::RegionInfo { replica_id: Some(1), ..region_message(&low) };
     assert!(rig.ask::<MasterTruncateRegion>(&request(replica)).unwrap_err().message().starts_with("Can't truncate replicas directly"));
@@ -139,7 +139,7 @@ fn a_region_is_truncated_alone() {
 fn a_region_stays_where_it_is() {
     let rig = Rig::new();
     rig.create("t", &["f"], &[]);
-    let region = region_specifier(regions(&rig, "t")[0].full_name());
+    let region = specifier(&regions(&rig, "t")[0]);
     let own = rig.context.identity(rig.context.addresses.region).region_server();
     let to = |dest_server_name| pb::MoveRegionRequest { region: region.clone(), dest_server_name };
     rig.ask::<MasterMoveRegion>(&to(None)).unwrap();
@@ -154,14 +154,14 @@ fn a_region_stays_where_it_is() {
 fn a_region_that_is_served_is_not_assigned_unless_it_was_unassigned() {
     let rig = Rig::new();
     rig.create("t", &["f"], &[]);
-    let region = region_specifier(regions(&rig, "t")[0].full_name());
+    let region = specifier(&regions(&rig, "t")[0]);
     let assign = pb::AssignRegionRequest { region: region.clone(), ..Default::default() };
     assert_eq!(class(rig.ask::<MasterAssignRegion>(&assign)), "DoNotRetryRegionException");
     rig.ask::<MasterUnassignRegion>(&pb::UnassignRegionRequest { region: region.clone(), force: None }).unwrap();
     rig.ask::<MasterAssignRegion>(&assign).unwrap();
     assert_eq!(class(rig.ask::<MasterAssignRegion>(&assign)), "DoNotRetryRegionException");
     rig.ask::<MasterOfflineRegion>(&pb::OfflineRegionRequest { region }).unwrap();
-    let odd = pb::OfflineRegionRequest { region: region_specifier(b"odd".to_vec()) };
+    let odd = pb::OfflineRegionRequest { region: pb::RegionSpecifier { r#type: 1, value: "odd".into() } };
     assert_eq!(class(rig.ask::<MasterOfflineRegion>(&odd)), "UnknownRegionException");
 }
 

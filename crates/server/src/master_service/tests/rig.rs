@@ -82,6 +82,13 @@ impl Rig {
         }
     }
 
+    /// Waits until the figures of the store are as wanted; the engine's threads bring that about.
+    pub(crate) fn wait_until(&self, is_wanted: impl Fn(&halite_types::ClusterStatus) -> bool) {
+        while !is_wanted(&self.context.engine.status()) {
+            std::thread::yield_now();
+        }
+    }
+
     /// Makes a table with these families and split keys.
     pub(crate) fn create(&self, table: &str, families: &[&str], splits: &[&str]) -> TableName {
         let request = pb::CreateTableRequest {
@@ -133,7 +140,7 @@ pub(crate) fn name(table: &str) -> TableName {
 }
 
 pub(crate) fn name_message(table: &str) -> pb::TableName {
-    crate::master_service::names::table_name_message(&name(table))
+    halite_wire::convert::schema::table_name_to_proto(&name(table))
 }
 
 /// A schema of a table whose families say nothing about themselves.
