@@ -104,7 +104,8 @@ fn one(program: &Program, around: &Surroundings, mode: Mode) -> Result<()> {
     if mode == Mode::Record {
         transcript::record(program.name, &said)?;
     } else {
-        transcript::compare(program.name, &said)?;
+        let known = if mode == Mode::Compare { transcript::known()? } else { Vec::new() };
+        transcript::compare(program.name, &said, &known)?;
     }
     println!(
         "{}: {lines} lines {} ({:.1} s)",
