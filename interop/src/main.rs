@@ -21,7 +21,7 @@ pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 const USAGE: &str = "\
 usage: halite-interop store-files|directory|wire JARS WORK
        halite-interop clients JARS WORK HALITE [--record|--control] [CLIENT...]
-       halite-interop tools JARS WORK HALITE
+       halite-interop tools JARS WORK HALITE [--control]
 
 JARS holds HBase's jars, for `clients` and `tools` a folder of them for each file in interop/maven; WORK is a folder to be emptied;
 HALITE is the program that is tested. `cargo xtask interop` fetches the jars and runs this.";
@@ -50,7 +50,10 @@ fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
             let (flags, only): (Vec<_>, Vec<_>) = rest.iter().cloned().partition(|argument| argument.starts_with("--"));
             clients::check(Path::new(halite), jars, work, clients::Mode::named(flags.first().map(String::as_str))?, &only)
         }
-        ("tools", [halite]) => clients::check_tools(Path::new(halite), jars, work),
+        ("tools", [halite, rest @ ..]) => {
+            let mode = clients::Mode::named(rest.first().map(String::as_str))?;
+            clients::check_tools(Path::new(halite), jars, work, mode)
+        }
         _ => Err(USAGE.to_string()),
     }
 }

@@ -13,11 +13,13 @@ use crate::steps::{Outcome, Steps};
 type Part = (&'static str, fn() -> Result<Outcome>);
 
 /// Each part with its heading.
-pub(crate) const PARTS: [Part; 4] = [
+pub(crate) const PARTS: [Part; 6] = [
     ("interop: HBase reads store files that Halite wrote", || written_by_halite("store-files")),
     ("interop: HBase's region engine opens a directory that Halite closed", || written_by_halite("directory")),
     ("interop: HBase reads and writes exceptions and cell blocks as Halite does", || written_by_halite("wire")),
     ("interop: HBase still answers the conformance battery as recorded", conformance),
+    ("interop: clients that others wrote say of Halite what they say of HBase", || of_a_server("clients", &[])),
+    ("interop: RowCounter, and LoadTestTool through a crash", || of_a_server("tools", &[])),
 ];
 
 /// `cargo xtask interop`; with arguments only the part of the clients, and they are `halite-interop`'s own.

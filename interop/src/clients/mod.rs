@@ -48,10 +48,7 @@ impl Mode {
 /// # Errors
 /// If a client fails, or says something else than it said of HBase.
 pub(crate) fn check(halite: &Path, jars: &Path, work: &Path, mode: Mode, only: &[String]) -> Result<()> {
-    let server = match mode {
-        Mode::Compare => Server::ephemeral(halite, work)?,
-        Mode::Control | Mode::Record => Server::hbase(&jars.join("hbase-2.6.4"), work)?,
-    };
+    let server = started(halite, jars, work, mode)?;
     let around = |lane: &str| surroundings(jars, &work.join(lane), server.zookeeper);
     let (first, second) = (around("in-turn")?, around("apart")?);
     let mut problems = thread::scope(|scope| {
@@ -69,14 +66,24 @@ pub(crate) fn check(halite: &Path, jars: &Path, work: &Path, mode: Mode, only: &
     if problems.is_empty() { Ok(()) } else { Err(format!("{} of the clients are not content; what they said stands above", problems.len())) }
 }
 
-/// What tools of HBase do with Halite, and what is left after a crash.
-pub(crate) fn check_tools(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
-    let server = Server::ephemeral(halite, work)?;
+/// What tools of HBase do with a server, and, if it is Halite, what is left after a crash.
+pub(crate) fn check_tools(halite: &Path, jars: &Path, work: &Path, mode: Mode) -> Result<()> {
+    let server = started(halite, jars, work, mode)?;
     let around = surroundings(jars, work, server.zookeeper)?;
     tools::row_counter(&around)?;
     tools::load_test(&around)?;
+    if mode != Mode::Compare {
+        return Ok(());
+    }
     server.stop()?;
     tools::crash(halite, jars, work)
+}
+
+fn started(halite: &Path, jars: &Path, work: &Path, mode: Mode) -> Result<Server> {
+    match mode {
+        Mode::Compare => Server::ephemeral(halite, work),
+        Mode::Control | Mode::Record => Server::hbase(&jars.join("hbase-2.6.4"), work),
+    }
 }
 
 fn surroundings(jars: &Path, work: &Path, zookeeper: u16) -> Result<Surroundings> {
@@ -97,7 +104,8 @@ fn one(program: &Program, around: &Surroundings, mode: Mode) -> Result<()> {
     if mode == Mode::Record {
         transcript::record(program.name, &said)?;
     } else {
-        transcript::compare(program.name, &said)?;
+        let known = if mode == Mode::Compare { transcript::known()? } else { Vec::new() };
+        transcript::compare(program.name, &said, &known)?;
     }
     println!(
         "{}: {lines} lines {} ({:.1} s)",

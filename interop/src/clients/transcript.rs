@@ -20,31 +20,71 @@ pub(crate) fn record(client: &str, found: &str) -> Result<()> {
     fs::write(&path, found).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Compares a transcript with the one that is kept.
+/// Compares a transcript with the one that is kept. Where the two are known to differ they must differ in just that way.
 ///
 /// # Errors
-/// If they differ: the lines that do, below the line they follow.
-pub(crate) fn compare(client: &str, found: &str) -> Result<()> {
+/// If they differ otherwise: the lines that do, below the line they follow.
+pub(crate) fn compare(client: &str, found: &str, known: &[Known]) -> Result<()> {
     let path = path(client);
     let expected = fs::read_to_string(&path).map_err(|error| format!("{}: {error}; record it: cargo xtask interop --record", path.display()))?;
-    let difference = difference(&expected, found);
-    if difference.is_empty() {
-        return Ok(());
-    }
-    let lines = difference.iter().filter(|line| line.starts_with(['-', '+'])).count();
-    let mut text = format!("{lines} lines are not as with HBase (- HBase, + here):\n");
-    for line in difference.iter().take(SHOWN_MAX) {
+    let hunks = difference(&expected, found);
+    let known: Vec<_> = known.iter().filter(|known| client.starts_with(&known.client)).map(|known| &known.hunk).collect();
+    let new: Vec<_> = hunks.iter().filter(|hunk| !known.contains(hunk)).flatten().collect();
+    let gone: Vec<_> = known.into_iter().filter(|hunk| !hunks.contains(hunk)).flatten().collect();
+    let mut text = String::new();
+    if !new.is_empty() {
+        let lines = new.iter().filter(|line| line.starts_with(['-', '+'])).count();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{line}");
+        let _ = writeln!(text, "{lines} lines are not as with HBase (- HBase, + here):");
+        for line in new.iter().take(SHOWN_MAX) {
+            let _ = writeln!(text, "{line}");
+        }
+        if new.len() > SHOWN_MAX {
+            let _ = writeln!(text, "... and {} more", new.len() - SHOWN_MAX);
+        }
     }
-    if difference.len() > SHOWN_MAX {
-        let _ = writeln!(text, "... and {} more", difference.len() - SHOWN_MAX);
+    if !gone.is_empty() {
+        let _ = writeln!(text, "this is not different in this way any more; take it out of {KNOWN}:");
+        for line in gone {
+            let _ = writeln!(text, "{line}");
+        }
     }
-    Err(text)
+    if text.is_empty() { Ok(()) } else { Err(text) }
+}
+
+const KNOWN: &str = "interop/testdata/clients/known_differences.txt";
+
+/// A difference that stands in the file of known ones.
+pub(crate) struct Known {
+    /// How the names of the clients begin that see it.
+    client: String,
+    hunk: Hunk,
+}
+
+/// A run of lines that differ, after the line they follow.
+type Hunk = Vec<String>;
+
+/// What is known to differ, and why.
+pub(crate) fn known() -> Result<Vec<Known>> {
+    let path = path("known_differences");
+    Ok(parse(&fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?))
+}
+
+/// Differences begin with `@ CLIENT`; lines with `#` say why.
+fn parse(text: &str) -> Vec<Known> {
+    let mut all: Vec<Known> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        match (line.strip_prefix("@ "), all.last_mut()) {
+            (Some(client), _) => all.push(Known { client: client.to_string(), hunk: Vec::new() }),
+            (None, Some(known)) => known.hunk.push(line.to_string()),
+            (None, None) => {}
+        }
+    }
+    all
 }
 
 /// The lines that differ, each run of them after the line before it.
-pub(crate) fn difference(expected: &str, found: &str) -> Vec<String> {
+fn difference(expected: &str, found: &str) -> Vec<Hunk> {
     let (left, right): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
     let common = common(&left, &right);
     let mut told = Vec::new();
@@ -52,10 +92,11 @@ pub(crate) fn difference(expected: &str, found: &str) -> Vec<String> {
     let mut before = "(the beginning)";
     for &(next, next_other) in common.iter().chain([&(left.len(), right.len())]) {
         if at < next || other < next_other {
-            told.push(format!("  {before}"));
+            let mut hunk = vec![format!("  {before}")];
+            hunk.extend(left.get(at..next).unwrap_or_default().iter().map(|line| format!("- {line}")));
+            hunk.extend(right.get(other..next_other).unwrap_or_default().iter().map(|line| format!("+ {line}")));
+            told.push(hunk);
         }
-        told.extend(left.get(at..next).unwrap_or_default().iter().map(|line| format!("- {line}")));
-        told.extend(right.get(other..next_other).unwrap_or_default().iter().map(|line| format!("+ {line}")));
         before = left.get(next).copied().unwrap_or_default();
         (at, other) = (next + 1, next_other + 1);
     }
@@ -93,17 +134,34 @@ fn common(left: &[&str], right: &[&str]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
 
+    fn lines(expected: &str, found: &str) -> Vec<String> {
+        difference(expected, found).concat()
+    }
+
     #[test]
     fn equal_transcripts_have_no_difference() {
-        assert_eq!(difference("a\nb\n", "a\nb\n"), Vec::<String>::new());
-        assert_eq!(difference("", ""), Vec::<String>::new());
+        assert_eq!(lines("a\nb\n", "a\nb\n"), Vec::<String>::new());
+        assert_eq!(lines("", ""), Vec::<String>::new());
     }
 
     #[test]
     fn a_line_more_does_not_shift_the_others() {
-        assert_eq!(difference("a\nb\nc\n", "a\nx\nb\nc\n"), ["  a", "+ x"]);
-        assert_eq!(difference("a\nb\nc\n", "a\nc\n"), ["  a", "- b"]);
-        assert_eq!(difference("a\n", "b\n"), ["  (the beginning)", "- a", "+ b"]);
-        assert_eq!(difference("a\n", "a\nb\n"), ["  a", "+ b"]);
+        assert_eq!(lines("a\nb\nc\n", "a\nx\nb\nc\n"), ["  a", "+ x"]);
+        assert_eq!(lines("a\nb\nc\n", "a\nc\n"), ["  a", "- b"]);
+        assert_eq!(lines("a\n", "b\n"), ["  (the beginning)", "- a", "+ b"]);
+        assert_eq!(lines("a\n", "a\nb\n"), ["  a", "+ b"]);
+    }
+
+    #[test]
+    fn a_known_difference_passes_only_while_it_is_one_and_for_its_clients() {
+        let recorded = fs::read_to_string(path("gohbase")).expect("the recorded transcript");
+        let other = format!("{recorded}one line more\n");
+        let last = recorded.lines().last().expect("a line");
+        let known = parse(&format!("# why\n@ go\n  {last}\n+ one line more\n"));
+        assert_eq!(compare("gohbase", &other, &known), Ok(()));
+        assert!(compare("gohbase", &recorded, &known).is_err_and(|text| text.contains("any more")));
+        assert!(compare("gohbase", &other, &[]).is_err_and(|text| text.contains("+ one line more")));
+        let of_another = parse(&format!("@ asynchbase\n  {last}\n+ one line more\n"));
+        assert!(compare("gohbase", &other, &of_another).is_err());
     }
 }
