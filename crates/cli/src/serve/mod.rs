@@ -11,6 +11,8 @@ mod flags;
 mod hbase_names;
 mod layers;
 mod options;
+#[cfg(test)]
+mod page;
 mod place;
 mod settings;
 mod units;

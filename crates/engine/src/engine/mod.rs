@@ -22,6 +22,7 @@ use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, Erro
 use crate::background::{Job, closing};
 use crate::catalog::no_table;
 use crate::env::JoinHandle;
+use crate::options::Options;
 use crate::region::Region;
 use crate::shared::Shared;
 
@@ -50,6 +51,11 @@ impl Engine {
     fn lock_ddl(&self) -> Result<MutexGuard<'_, ()>> {
         let ddl = self.ddl.lock().expect("nothing panics while it changes tables");
         if self.shared.background.is_closing() { Err(closing()) } else { Ok(ddl) }
+    }
+
+    /// What the engine was told at opening.
+    pub fn options(&self) -> &Options {
+        &self.shared.options
     }
 
     /// What opening found and did.

@@ -366,7 +366,13 @@ mod tests {
     fn what_waits_at_the_end_is_told_so_and_nothing_more_is_taken() {
         let procedures = Procedures::new(1, Duration::ZERO);
         let (go, wait) = mpsc::channel::<()>();
-        procedures.submit(submission(Some("t"), 0), move || wait.recv().map(|()| Bytes::new()).map_err(|_| Fault::do_not_retry("gone"))).unwrap();
+        let (begins, begun) = mpsc::channel::<()>();
+        let first = move || {
+            begins.send(()).unwrap();
+            wait.recv().map(|()| Bytes::new()).map_err(|_| Fault::do_not_retry("gone"))
+        };
+        procedures.submit(submission(Some("t"), 0), first).unwrap();
+        begun.recv().unwrap();
         let waiting = procedures.submit(submission(Some("t"), 0), || Ok(Bytes::new())).unwrap();
         let closing = procedures.clone();
         let thread = std::thread::spawn(move || closing.close());

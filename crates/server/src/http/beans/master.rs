@@ -1,0 +1,42 @@
+//! `Master,sub=Server`, `sub=AssignmentManager` and `sub=IPC`.
+
+use halite_wire::service::Service;
+
+use super::super::figures::Figures;
+use super::Bean;
+use super::region_server::{calls, zookeeper_quorum};
+
+/// The services of a master.
+const SERVICES: &[Service] = &[Service::Master, Service::Hbck, Service::Lock];
+
+#[expect(clippy::cast_precision_loss, reason = "regions are counted in thousands")]
+pub(super) fn server(figures: &Figures<'_>) -> Bean {
+    let (identity, start) = (&figures.identity, figures.context.start_code);
+    Bean::hbase("Master,sub=Server", "master", figures)
+        .with("tag.liveRegionServers", identity.region_server_text())
+        .with("tag.deadRegionServers", "")
+        .with("tag.drainingRegionServers", "")
+        .with("tag.zookeeperQuorum", zookeeper_quorum(figures))
+        .with("tag.serverName", format!("{},{},{start}", identity.host, identity.master_port))
+        .with("tag.clusterId", figures.cluster_id)
+        .with("tag.isActiveMaster", "true")
+        .with("masterActiveTime", start)
+        .with("masterStartTime", start)
+        .with("masterFinishedInitializationTime", start)
+        .with("averageLoad", figures.totals.regions as f64)
+        .with("numRegionServers", 1_u64)
+        .with("numDeadRegionServers", 0_u64)
+        .with("numDrainingRegionServers", 0_u64)
+        .with("clusterRequests", figures.totals.read_requests + figures.totals.write_requests)
+}
+
+/// A region is served from the moment it exists, so none is ever in transition.
+pub(super) fn assignment_manager(figures: &Figures<'_>) -> Bean {
+    let bean = Bean::hbase("Master,sub=AssignmentManager", "master", figures);
+    ["ritCount", "ritCountOverThreshold", "ritOldestAge"].iter().fold(bean, |bean, name| bean.with(name, 0_u64))
+}
+
+pub(super) fn ipc(figures: &Figures<'_>) -> Bean {
+    let bean = Bean::hbase("Master,sub=IPC", "master", figures).with("numCallsInGeneralQueue", figures.queued_admin);
+    calls(bean, figures, SERVICES)
+}

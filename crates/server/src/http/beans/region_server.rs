@@ -1,0 +1,106 @@
+//! `RegionServer,sub=Server`, `sub=IPC` and `sub=WAL`.
+
+use halite_wire::service::{Method, Service};
+
+use super::super::figures::Figures;
+use super::super::summary::Summary;
+use super::{Bean, percent, share};
+
+/// The services of a region server.
+const SERVICES: &[Service] = &[Service::Client, Service::Admin, Service::ClientMeta, Service::BootstrapNode];
+
+pub(super) fn server(figures: &Figures<'_>) -> Bean {
+    let bean = Bean::hbase("RegionServer,sub=Server", "regionserver", figures)
+        .with("tag.zookeeperQuorum", zookeeper_quorum(figures))
+        .with("tag.serverName", figures.identity.region_server_text())
+        .with("tag.clusterId", figures.cluster_id);
+    requests(cache(stores(bean, figures), figures), figures)
+}
+
+/// Where clients find ZooKeeper; empty if there is none.
+pub(super) fn zookeeper_quorum(figures: &Figures<'_>) -> String {
+    figures.context.addresses.zookeeper.map_or_else(String::new, |zookeeper| format!("{}:{}", figures.identity.host, zookeeper.port()))
+}
+
+fn stores(bean: Bean, figures: &Figures<'_>) -> Bean {
+    let totals = &figures.totals;
+    bean.with("regionCount", totals.regions)
+        .with("storeCount", totals.stores)
+        .with("storeFileCount", totals.store_files)
+        .with("maxStoreFileCount", totals.store_files_max)
+        .with("memStoreSize", totals.memstore_data_bytes)
+        .with("memStoreHeapSize", totals.memstore_bytes)
+        .with("memStoreOffHeapSize", 0_u64)
+        .with("storeFileSize", totals.store_file_bytes)
+        .with("numReferenceFiles", totals.reference_files)
+        .with("regionServerStartTime", figures.context.start_code)
+        .with("averageRegionSize", (totals.store_file_bytes + totals.memstore_data_bytes) / totals.regions.max(1))
+        .with("storeFileIndexSize", totals.root_index_bytes)
+        .with("staticIndexSize", totals.static_index_bytes)
+        .with("staticBloomSize", totals.static_bloom_bytes)
+        .with("percentFilesLocal", 100.0)
+        .with("flushedOutputBytes", figures.status.flushed_bytes)
+        .with("compactedOutputBytes", figures.status.compacted_bytes)
+}
+
+fn cache(bean: Bean, figures: &Figures<'_>) -> Bean {
+    let status = &figures.status;
+    let (hits, misses) = (status.block_cache_hits, status.block_cache_misses);
+    let free = figures.context.engine.options().block_cache_bytes.saturating_sub(status.block_cache_bytes);
+    bean.with("blockCacheFreeSize", free)
+        .with("blockCacheSize", status.block_cache_bytes)
+        .with("blockCacheHitCount", hits)
+        .with("blockCacheMissCount", misses)
+        .with("blockCacheCountHitPercent", percent(hits, misses))
+        .with("blockCacheExpressHitPercent", percent(hits, misses))
+        .with("l1CacheSize", status.block_cache_bytes)
+        .with("l1CacheFreeSize", free)
+        .with("l1CacheHitCount", hits)
+        .with("l1CacheMissCount", misses)
+        .with("l1CacheHitRatio", share(hits, misses))
+        .with("l1CacheMissRatio", share(misses, hits))
+}
+
+fn requests(bean: Bean, figures: &Figures<'_>) -> Bean {
+    let totals = &figures.totals;
+    let calls = |method: Method| figures.call_count(method);
+    let summary =
+        |method: Method| Summary::of(figures.context.metrics.called().filter(|(called, _)| *called == method).map(|(_, figures)| &figures.total_us));
+    bean.with("readRequestRatePerSecond", figures.rates.0)
+        .with("writeRequestRatePerSecond", figures.rates.1)
+        .with("activeScanners", figures.scanners)
+        .with("totalRequestCount", figures.calls(SERVICES).count())
+        .with("totalRowActionRequestCount", totals.read_requests + totals.write_requests)
+        .with("readRequestCount", totals.read_requests)
+        .with("filteredReadRequestCount", totals.filtered_read_requests)
+        .with("writeRequestCount", totals.write_requests)
+        .with("rpcGetRequestCount", calls(Method::ClientGet))
+        .with("rpcScanRequestCount", calls(Method::ClientScan))
+        .with("rpcMultiRequestCount", calls(Method::ClientMulti))
+        .with("rpcMutateRequestCount", calls(Method::ClientMutate))
+        .with_all(summary(Method::ClientGet).attributes("Get"))
+        .with_all(summary(Method::ClientScan).attributes("ScanTime"))
+}
+
+pub(super) fn ipc(figures: &Figures<'_>) -> Bean {
+    let metrics = &figures.context.metrics;
+    calls(Bean::hbase("RegionServer,sub=IPC", "regionserver", figures), figures, SERVICES)
+        .with("queueSize", metrics.queue_bytes.get())
+        .with("numCallsInGeneralQueue", figures.queued_readers)
+        .with("numOpenConnections", metrics.connections.get())
+        .with("receivedBytes", metrics.bytes_received.get())
+        .with("sentBytes", metrics.bytes_sent.get())
+        .with("exceptions.callQueueTooBig", metrics.calls_refused.get())
+        .with("exceptions.callTimedOut", metrics.calls_expired.get())
+}
+
+/// What is counted of calls, for the services of a region server or a master.
+pub(super) fn calls(bean: Bean, figures: &Figures<'_>, services: &'static [Service]) -> Bean {
+    let exceptions: u64 = figures.methods(services).map(|figures| figures.exceptions.get()).sum();
+    let queued = Summary::of(figures.methods(services).map(|figures| &figures.queued_us));
+    bean.with("exceptions", exceptions).with_all(figures.calls(services).attributes("TotalCallTime")).with_all(queued.attributes("QueueCallTime"))
+}
+
+pub(super) fn wal(figures: &Figures<'_>) -> Bean {
+    Bean::hbase("RegionServer,sub=WAL", "regionserver", figures).with("writtenBytes", figures.status.wal_bytes)
+}

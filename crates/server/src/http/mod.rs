@@ -1,0 +1,121 @@
+//! The web port: text for people at `/`, `/metrics` for Prometheus, `/jmx` for dashboards made for HBase.
+//!
+//! ```text
+//! figures.rs  what there is to tell, gathered at once      process.rs     this process and its machine
+//! page.rs     text                                         prometheus.rs  OpenMetrics
+//! beans/      HBase's beans and their attributes           json.rs        as JSON
+//! query.rs    which beans
+//! ```
+
+mod beans;
+mod figures;
+mod json;
+mod page;
+mod process;
+mod prometheus;
+mod query;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use self::figures::{Figures, Rates};
+use crate::context::Context;
+use crate::shutdown::Shutdown;
+
+/// Browsers and monitors that are connected at once; more wait.
+const CONNECTIONS_MAX: usize = 64;
+
+/// How long a client may take to send a request, and to send the next one.
+const REQUEST: Duration = Duration::from_secs(30);
+
+/// How long a connection lasts, whatever happens on it.
+const CONNECTION: Duration = Duration::from_mins(10);
+
+/// How long to wait before accepting again when the system has no more sockets.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What the pages of one connection are made from.
+#[derive(Clone)]
+struct Site {
+    context: Arc<Context>,
+    rates: Arc<Rates>,
+    /// The address the client has connected to.
+    local: SocketAddr,
+}
+
+/// Serves clients until everything is to end.
+pub(crate) async fn serve(listener: TcpListener, context: Arc<Context>, mut shutdown: Shutdown) {
+    let rates = Arc::new(Rates::default());
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = shutdown.requested() => break,
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
+                Ok((stream, _)) => {
+                    let Ok(local) = stream.local_addr() else { continue };
+                    connections.spawn(converse(stream, Site { context: Arc::clone(&context), rates: Arc::clone(&rates), local }));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "accepting a connection to the web page");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+        }
+    }
+    connections.shutdown().await;
+}
+
+async fn converse(stream: TcpStream, site: Site) {
+    let service = TowerToHyperService::new(router(site));
+    let connection = http1::Builder::new().timer(TokioTimer::new()).header_read_timeout(REQUEST).serve_connection(TokioIo::new(stream), service);
+    match tokio::time::timeout(CONNECTION, connection).await {
+        Ok(Ok(())) | Err(_) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a connection to the web page broke"),
+    }
+}
+
+fn router(site: Site) -> Router {
+    Router::new().route("/", get(overview)).route("/metrics", get(metrics)).route("/jmx", get(jmx)).with_state(site)
+}
+
+async fn overview(State(site): State<Site>) -> Response {
+    respond(site, "text/plain; charset=utf-8", |figures| (StatusCode::OK, page::text(figures))).await
+}
+
+async fn metrics(State(site): State<Site>) -> Response {
+    respond(site, prometheus::CONTENT_TYPE, |figures| (StatusCode::OK, prometheus::text(figures))).await
+}
+
+async fn jmx(State(site): State<Site>, Query(asked): Query<query::Asked>) -> Response {
+    respond(site, "application/json; charset=utf8", move |figures| query::answer(&beans::all(figures), &asked)).await
+}
+
+/// Gathers the figures and makes a page of them, on a thread that may take its time.
+async fn respond(site: Site, content_type: &'static str, write: impl FnOnce(&Figures<'_>) -> (StatusCode, String) + Send + 'static) -> Response {
+    let page = tokio::task::spawn_blocking(move || write(&Figures::gather(&site.context, site.local, &site.rates)));
+    let headers: [(HeaderName, &str); 3] =
+        [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-cache"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    match page.await {
+        Ok((status, body)) => (status, headers, body).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page of figures could not be made");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The pages as they come over a socket, beside what the store says and what HBase calls things.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use halite_engine::env::Env;
+use halite_engine::{Engine, Options};
+use halite_types::{FamilyDescriptor, Get, Put, TableDescriptor, Tier};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::config::Config;
+use crate::server::{Handle, Server};
+
+struct Web {
+    engine: Arc<Engine>,
+    handle: Handle,
+    _directory: tempfile::TempDir,
+}
+
+impl Web {
+    /// A server over two tables, of which one has a row that was read twice.
+    async fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
+        for name in ["t1", "t2"] {
+            let table = TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
+            engine.create_table(table, Vec::new()).unwrap();
+        }
+        let table = engine.table(&"t1".parse().unwrap()).unwrap();
+        table.apply(vec![Put::new("row").add("f", "q", "value").into()]).unwrap();
+        for _ in 0..2 {
+            table.get(&Get::new("row"), Tier::Disk).unwrap();
+        }
+        let config = Config { master_port: 0, region_port: 0, web_port: Some(0), zookeeper_port: Some(0), ..Config::default() };
+        let handle = Server::start(Arc::clone(&engine), config).await.unwrap();
+        Self { engine, handle, _directory: directory }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.handle.addresses().web.unwrap()
+    }
+
+    /// Head and body of the answer.
+    async fn get(&self, path: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(self.address()).await.unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    async fn body(&self, path: &str) -> String {
+        let (head, body) = self.get(path).await;
+        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
+        body
+    }
+}
+
+/// The value of an attribute in the JSON of one bean.
+fn attribute<'a>(bean: &'a str, name: &str) -> &'a str {
+    let quoted = format!("\"{name}\": ");
+    let line = bean.lines().find_map(|line| line.trim().strip_prefix(&quoted)).unwrap_or_else(|| panic!("no {name} in {bean}"));
+    line.trim_end_matches(',')
+}
+
+#[tokio::test]
+async fn the_region_server_s_bean_tells_what_the_store_holds_and_has_served() {
+    let web = Web::start().await;
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=Server").await;
+    for (name, value) in [("regionCount", "2"), ("storeCount", "4"), ("readRequestCount", "2"), ("writeRequestCount", "1"), ("storeFileCount", "0")] {
+        assert_eq!(attribute(&bean, name), value, "{name}");
+    }
+    assert_eq!(attribute(&bean, "tag.clusterId"), format!("\"{}\"", web.handle.cluster_id()));
+    assert_eq!(attribute(&bean, "memStoreSize"), web.engine.status().regions[0].memstore_data_bytes.to_string());
+    assert_ne!(attribute(&bean, "memStoreSize"), "0");
+    let table = "t1".parse().unwrap();
+    web.engine.flush(&table).unwrap();
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=Regions").await;
+    let region = &web.engine.regions(&table).unwrap()[0].encoded_name;
+    assert_eq!(attribute(&bean, &format!("Namespace_default_table_t1_region_{region}_metric_storeFileCount")), "1");
+    let bean = web.body("/jmx?qry=Hadoop:sub=Tables,*").await;
+    assert_eq!((attribute(&bean, "numTables"), attribute(&bean, "Namespace_default_table_t1_metric_readRequestCount")), ("2", "2"));
+}
+
+/// Every bean and attribute is one that HBase 2.6.4 has, by the names its `/jmx` gave.
+#[tokio::test]
+async fn beans_and_attributes_are_named_as_hbase_names_them() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/jmx/names.txt");
+    let text = std::fs::read_to_string(path).unwrap();
+    let known: BTreeSet<&str> = text.lines().collect();
+    let web = Web::start().await;
+    let regions = web.engine.regions(&"t1".parse().unwrap()).unwrap().into_iter().chain(web.engine.regions(&"t2".parse().unwrap()).unwrap());
+    let regions: Vec<String> = regions.map(|region| region.encoded_name).collect();
+    let page = web.body("/jmx").await;
+    let (mut bean, mut beans, mut strange) = (String::new(), 0, Vec::new());
+    // Attributes stand at this depth; what is deeper belongs to one of them.
+    for line in page.lines().filter_map(|line| line.strip_prefix("      \"")) {
+        let (name, value) = line.split_once("\": ").unwrap();
+        if name == "name" {
+            bean = value.trim_matches(['"', ',']).replace("Hadoop:service=HBase,name=", "");
+            beans += 1;
+            continue;
+        }
+        let mut name = name.replace("Namespace_default_table_t1_", "Namespace_NAMESPACE_table_TABLE_").replace("_table_t2_", "_table_TABLE_");
+        name = name.replace("Namespace_default", "Namespace_NAMESPACE");
+        regions.iter().for_each(|region| name = name.replace(region, "REGION"));
+        // HBase has all of a distribution's where it has one.
+        let ends = ["min", "max", "mean", "median", "25th_percentile", "75th_percentile", "90th_percentile", "95th_percentile", "98th_percentile"];
+        let ends = ends.into_iter().chain(["99th_percentile", "99.9th_percentile"]);
+        if let Some(base) = ends.into_iter().find_map(|end| name.strip_suffix(&format!("_{end}"))) {
+            name = format!("{base}_num_ops");
+        }
+        if !known.contains(format!("{bean} {name}").as_str()) {
+            strange.push(format!("{bean} {name}"));
+        }
+    }
+    assert_eq!(strange, [] as [&str; 0]);
+    assert!(beans >= 13, "{beans}");
+}
+
+#[tokio::test]
+async fn one_attribute_can_be_asked_for_and_what_is_not_there_is_an_error() {
+    let web = Web::start().await;
+    let body = web.body("/jmx?get=java.lang:type=Runtime::Pid").await;
+    assert_eq!(attribute(&body, "Pid"), std::process::id().to_string());
+    assert!(!body.contains("Uptime"), "{body}");
+    assert!(web.get("/jmx?get=java.lang:type=Runtime::Nothing").await.0.starts_with("HTTP/1.1 400 "));
+    assert_eq!(web.body("/jmx?qry=no.such:*").await, "{\n  \"beans\": []\n}");
+    assert!(web.get("/nowhere").await.0.starts_with("HTTP/1.1 404 "));
+}
+
+#[tokio::test]
+async fn prometheus_gets_every_sample_under_a_type_and_an_end() {
+    let web = Web::start().await;
+    let (head, body) = web.get("/metrics").await;
+    assert!(head.contains("content-type: application/openmetrics-text"), "{head}");
+    assert!(body.ends_with("# EOF\n"));
+    for line in [
+        "halite_table_read_requests_total{table=\"t1\"} 2",
+        "halite_table_write_requests_total{table=\"t1\"} 1",
+        "halite_table_regions{table=\"t2\"} 1.0",
+    ] {
+        assert!(body.lines().any(|found| found == line), "{line}:\n{body}");
+    }
+    let mut families = BTreeSet::new();
+    for line in body.lines().filter(|line| *line != "# EOF") {
+        if let Some(named) = line.strip_prefix("# TYPE ") {
+            assert!(families.insert(named.split(' ').next().unwrap()), "twice: {line}");
+        } else if !line.starts_with('#') {
+            let (sample, value) = line.rsplit_once(' ').unwrap();
+            let name = sample.split('{').next().unwrap();
+            let family = ["_total", "_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+            assert!(families.contains(family) || families.contains(name), "no type: {line}");
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+        }
+    }
+    let resident = body.lines().find_map(|line| line.strip_prefix("process_resident_memory_bytes ")).unwrap();
+    assert!(resident.parse::<f64>().unwrap() > 1e6, "{resident}");
+}
+
+#[tokio::test]
+async fn a_person_is_told_where_everything_is() {
+    let web = Web::start().await;
+    let page = web.body("/").await;
+    let addresses = web.handle.addresses();
+    for said in [format!("{}", addresses.zookeeper.unwrap()), format!("{}", addresses.region), web.handle.cluster_id().to_owned()] {
+        assert!(page.contains(&said), "{said}:\n{page}");
+    }
+    let t1 = page.lines().find(|line| line.starts_with("t1 ")).unwrap();
+    assert_eq!(t1.split_whitespace().skip(5).collect::<Vec<_>>(), ["2", "1"]);
+}
+
+#[tokio::test]
+async fn the_server_ends_while_clients_hold_connections_and_say_nothing() {
+    let web = Web::start().await;
+    let mut silent = TcpStream::connect(web.address()).await.unwrap();
+    let mut half = TcpStream::connect(web.address()).await.unwrap();
+    half.write_all(b"GET /metrics HT").await.unwrap();
+    web.body("/").await;
+    tokio::time::timeout(Duration::from_secs(20), web.handle.shutdown()).await.unwrap();
+    for stream in [&mut silent, &mut half] {
+        assert!(matches!(stream.read(&mut [0; 8]).await, Ok(0) | Err(_)));
+    }
+}
