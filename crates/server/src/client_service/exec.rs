@@ -95,6 +95,10 @@ fn mutate_rows(context: &Context, peer: &Peer, target: &Target, request: &bytes:
     let region = region::to_write(target, peer)?;
     let cells = &mut halite_types::Cells::default();
     let ops = request.mutation_request.iter().map(|mutation| convert::mutate::from_proto(mutation, cells)).collect::<Result<Vec<_>, _>>()?;
+    // The caller found the region by its first row, which may have moved; where the others lie no repetition changes.
+    if let Some(op) = ops.iter().skip(1).find(|op| !region.info().contains(op.row())) {
+        return Err(Fault::do_not_retry(format!("row {} is not in the region of the others", halite_types::key::print_bytes(op.row()))));
+    }
     let check = |condition: &pb::Condition| convert::condition::from_proto(condition, RowMutations::new(condition.row.clone()));
     let conditions = request.condition.iter().map(check).collect::<Result<Vec<_>, _>>()?;
     row_mutations::apply_rows(context, peer, &region, &ops, &conditions, (request.nonce_group(), request.nonce()))

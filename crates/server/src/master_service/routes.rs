@@ -96,6 +96,7 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterFlushMasterStore => servers::flush_store,
         MasterExecMasterService => servers::endpoint,
         MasterGetLogEntries => servers::log_entries,
+        MasterListReplicationPeers => servers::replication_peers,
         MasterBalance => switches::balance,
         MasterSetBalancerRunning => switches::set_balancer,
         MasterIsBalancerEnabled => switches::is_balancer_on,
