@@ -12,11 +12,12 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use halite_engine::CommitTicket;
 use halite_types::Result as StoreResult;
 use halite_wire::rpc::{self, Fault as PeerFault, Next};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use crate::call::{Call, Fault, Peer};
@@ -29,8 +30,9 @@ use crate::shutdown::Shutdown;
 
 /// Bytes of answers the client has not read from which on nothing more is read from it.
 const OUTPUT_PAUSE_BYTES: usize = 4 << 20;
-/// Calls answered in a row before what they answered is sent.
+/// Calls, and bytes of calls, that are answered in a row before what they answered is sent.
 const BURST_CALLS: usize = 128;
+const BURST_BYTES: usize = 256 << 10;
 /// Room for the header of a frame that is too big.
 const TOO_BIG_READ_BYTES: usize = 1 << 10;
 /// How long, and for how many bytes, a client that was refused is listened to, so that it can read why.
@@ -100,6 +102,8 @@ struct Task<'a> {
     call_bytes: usize,
     /// No more is read: the client has finished, made a mistake, or everything ends.
     ending: bool,
+    /// The client made a mistake, and is to read what.
+    is_refused: bool,
     /// When something was last read or sent.
     active: Instant,
 }
@@ -115,7 +119,7 @@ enum Event {
 
 impl<'a> Task<'a> {
     fn new(stream: TcpStream, context: &'a Arc<Context>, peer: Arc<Peer>, input: BytesMut) -> Self {
-        let (answers, answered) = mpsc::unbounded_channel();
+        let (answers, answered) = Answers::new();
         let frame_bytes_max = context.config.limits.frame_bytes_max;
         Self {
             stream,
@@ -130,6 +134,7 @@ impl<'a> Task<'a> {
             calls: 0,
             call_bytes: 0,
             ending: false,
+            is_refused: false,
             active: Instant::now(),
         }
     }
@@ -141,6 +146,7 @@ impl<'a> Task<'a> {
         let mut stopping = false;
         let result = loop {
             self.take_calls();
+            self.settle();
             if let Err(error) = self.send() {
                 break Err(error);
             }
@@ -185,7 +191,8 @@ impl<'a> Task<'a> {
         let address = self.peer.address;
         self.context.scanners.connection_ended(self.peer.connection);
         match result {
-            Ok(()) => linger(self.stream).await,
+            Ok(()) if self.is_refused => linger(self.stream).await,
+            Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::TimedOut => tracing::info!(%address, %error, "a connection is closed"),
             Err(error) => tracing::debug!(%address, %error, "a connection is broken"),
         }
@@ -232,12 +239,14 @@ impl<'a> Task<'a> {
 
     /// Takes whole frames from the input, as many as may be in hand, and makes room for the rest of the next.
     fn take_calls(&mut self) {
+        let mut bytes = 0;
         for _ in 0..BURST_CALLS {
-            if self.ending || !self.has_room() {
+            if self.ending || bytes > BURST_BYTES || !self.has_room() {
                 return;
             }
             match rpc::next_frame(&mut self.input, &self.limits) {
                 Ok(Next::Frame(frame)) => {
+                    bytes += frame.len();
                     if let Err(fault) = self.call(&frame) {
                         self.refuse(&fault);
                     }
@@ -274,6 +283,7 @@ impl<'a> Task<'a> {
         self.calls += 1;
         self.call_bytes += call.bytes;
         if let Some(answer) = dispatch::dispatch(self.context, &call, &self.answers) {
+            self.answers.add_unsent(answer.frame.len());
             self.answered(answer);
         }
         Ok(())
@@ -284,10 +294,12 @@ impl<'a> Task<'a> {
         if fault.ends_connection() {
             self.context.metrics.connections_faulty.add(1);
             tracing::warn!(address = %self.peer.address, user = self.peer.user, %fault, "a connection is closed for what it sent");
-            self.ending = true;
+            (self.ending, self.is_refused) = (true, true);
         }
         if let Some((call_id, exception)) = fault.answer() {
-            self.output.push(dispatch::exception_frame(call_id, &Fault::from(exception.clone())));
+            let frame = dispatch::exception_frame(call_id, &Fault::from(exception.clone()));
+            self.answers.add_unsent(frame.len());
+            self.output.push(frame);
         }
     }
 
@@ -299,11 +311,20 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// Gives the answers that need not wait for the log any more. For all calls of a burst the log is written once.
+    fn settle(&mut self) {
+        while let Some(result) = self.undurable.front().and_then(|answer| answer.ticket.as_ref()).and_then(CommitTicket::try_finish) {
+            self.durable(&result);
+        }
+    }
+
     /// The first of the answers that wait for the log need not wait any more.
     fn durable(&mut self, result: &StoreResult<()>) {
         let Some(mut answer) = self.undurable.pop_front() else { return };
         if let Err(error) = result {
+            self.answers.sent(answer.frame.len());
             answer.frame = dispatch::exception_frame(answer.call_id, &Fault::from(error));
+            self.answers.add_unsent(answer.frame.len());
             answer.is_exception = true;
         }
         self.finish(answer);
@@ -326,6 +347,7 @@ impl<'a> Task<'a> {
         }
         let sent = self.output.write_to(&self.stream)?;
         if sent > 0 {
+            self.answers.sent(sent);
             self.context.metrics.bytes_sent.add(sent as u64);
             self.active = Instant::now();
         }

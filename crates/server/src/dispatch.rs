@@ -7,6 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use bytes::BytesMut;
@@ -14,7 +15,7 @@ use halite_engine::CommitTicket;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::rpc::encode_exception;
 use halite_wire::service::{Method, Service};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
@@ -82,7 +83,40 @@ pub(crate) struct Answer {
 }
 
 /// Where answers go.
-pub(crate) type Answers = UnboundedSender<Answer>;
+#[derive(Clone)]
+pub(crate) struct Answers {
+    sender: UnboundedSender<Answer>,
+    /// Bytes of answers that the client has not taken yet.
+    unsent: Arc<AtomicUsize>,
+}
+
+impl Answers {
+    pub(crate) fn new() -> (Self, UnboundedReceiver<Answer>) {
+        let (sender, receiver) = unbounded_channel();
+        (Self { sender, unsent: Arc::default() }, receiver)
+    }
+
+    /// Gives an answer to the connection. It may have ended; then nobody wants the answer.
+    fn send(&self, answer: Answer) {
+        self.unsent.fetch_add(answer.frame.len(), Relaxed);
+        let _ = self.sender.send(answer);
+    }
+
+    /// The connection has an answer that did not come through here.
+    pub(crate) fn add_unsent(&self, bytes: usize) {
+        self.unsent.fetch_add(bytes, Relaxed);
+    }
+
+    /// Bytes went to the client.
+    pub(crate) fn sent(&self, bytes: usize) {
+        self.unsent.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Whether the connection has ended.
+    fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
 
 /// Answers a call now or gives it to a lane, which answers through `answers`.
 pub(crate) fn dispatch(context: &Arc<Context>, call: &Arc<Call>, answers: &Answers) -> Option<Answer> {
@@ -139,9 +173,15 @@ impl Queued {
     fn run(self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
         self.context.metrics.queue_bytes.subtract(self.call.bytes as u64);
         self.context.metrics.method(self.call.method).queued_us.record(self.since.elapsed());
+        if self.answers.unsent.load(Relaxed) > self.context.config.limits.connection_bytes_max {
+            self.context.metrics.calls_refused.add(1);
+            let text = "this connection has not taken the answers to its earlier calls; read those first";
+            self.answers.send(encode(&self.call, Outcome::Now(Err(Fault::new(ExceptionKind::CallQueueTooBig, text)))));
+            return None;
+        }
         if self.call.deadline().is_some_and(|deadline| deadline < Instant::now()) {
             self.context.metrics.calls_expired.add(1);
-            self.send(Answer { frame: BytesMut::new(), ..encode(&self.call, Outcome::Now(Err(Fault::do_not_retry("")))) });
+            self.answers.send(Answer { frame: BytesMut::new(), ..encode(&self.call, Outcome::Now(Err(Fault::do_not_retry("")))) });
             return None;
         }
         self.go_on(work)
@@ -153,20 +193,22 @@ impl Queued {
         }
         // A defect in one call must not take the connection's other calls with it, nor leave this one without an answer.
         match catch_unwind(AssertUnwindSafe(work)) {
-            Ok(Step::Done(outcome)) => self.send(encode(&self.call, outcome)),
+            Ok(Step::Done(outcome)) => {
+                let mut answer = encode(&self.call, outcome);
+                // Better written here than by the task that serves the connection.
+                if matches!(answer.ticket.as_ref().and_then(CommitTicket::try_finish), Some(Ok(()))) {
+                    answer.ticket = None;
+                }
+                self.answers.send(answer);
+            }
             Ok(Step::Later(rest)) => return Some(Next(Box::new(move || self.go_on(rest)))),
             Err(_) => {
                 tracing::error!(method = self.call.method.name(), "a call panicked");
                 let fault = Fault::do_not_retry(format!("{} failed for a defect of the server, which its log describes", self.call.method.name()));
-                self.send(encode(&self.call, Outcome::Now(Err(fault))));
+                self.answers.send(encode(&self.call, Outcome::Now(Err(fault))));
             }
         }
         None
-    }
-
-    fn send(&self, answer: Answer) {
-        // The connection may have ended; then nobody wants the answer.
-        let _ = self.answers.send(answer);
     }
 }
 

@@ -47,6 +47,17 @@ impl CommitTicket {
         }
     }
 
+    /// Whether the write is durable and visible, for tasks that would otherwise wait for the log's thread. Where durable
+    /// means no more than that the operating system has it, this hands it over if nobody else is at it. `None` means to
+    /// wait. It takes no longer than a write to a file's cache.
+    pub fn try_finish(&self) -> Option<Result<()>> {
+        match &self.pending {
+            None => Some(Ok(())),
+            Some(pending) if pending.fsync => pending.wal.is_reached(pending.position, true).then_some(Ok(())),
+            Some(pending) => pending.wal.try_write(pending.position),
+        }
+    }
+
     /// Blocks until the write is durable and visible.
     ///
     /// # Errors

@@ -254,7 +254,7 @@ impl Wal {
         self.buffer().end
     }
 
-    fn is_reached(&self, position: u64, fsync: bool) -> bool {
+    pub(crate) fn is_reached(&self, position: u64, fsync: bool) -> bool {
         let mark = if fsync { &self.synced } else { &self.written };
         mark.load(Ordering::Acquire) >= position
     }
@@ -270,6 +270,26 @@ impl Wal {
         }
         self.check()?;
         self.write_group(&mut io, fsync)
+    }
+
+    /// For tasks, before they wait: whether `position` has been written. If not, it is written here as long as that is one
+    /// write to the operating system, nobody else is at it and nobody wants a sync; `None` if it is not.
+    pub(crate) fn try_write(&self, position: u64) -> Option<Result<()>> {
+        if self.is_reached(position, false) {
+            return Some(Ok(()));
+        }
+        let mut io = self.io.try_lock().ok()?;
+        if self.is_reached(position, false) {
+            return Some(Ok(()));
+        }
+        if let Err(error) = self.check() {
+            return Some(Err(error));
+        }
+        let has_room = io.segment.as_ref().is_some_and(|open| open.bytes < self.options.segment_bytes);
+        if !has_room || self.buffer().wants_fsync {
+            return None;
+        }
+        Some(self.write_group(&mut io, false))
     }
 
     /// Writes out and syncs whatever there is, and completes it all.

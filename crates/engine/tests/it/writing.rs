@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::{Engine, Options, Region};
+use halite_engine::{Engine, Options, Region, WalSync};
 use halite_types::{CheckAndMutate, Delete, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
 
 use crate::support::{engine, name, put};
@@ -63,4 +63,22 @@ fn a_full_region_says_so_instead_of_waiting() {
     while engine.step().unwrap() {}
     region(&engine).try_admit().unwrap();
     assert_eq!(engine.id().len(), 36);
+}
+
+#[test]
+fn a_write_that_needs_no_sync_is_finished_by_whoever_asks() {
+    for (wal_sync, finished) in [(WalSync::Flush, true), (WalSync::Fsync, false)] {
+        let sim = SimEnv::new(1);
+        let mut options = Options::default();
+        options.wal_sync = wal_sync;
+        let engine = Engine::open(sim.env(), options).unwrap();
+        engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+        // The first write begins a segment of the log, which takes a sync.
+        put(&engine, "a", "1");
+        let applied = region(&engine).apply(vec![Put::new("b").add("f", "q", "2").into()]);
+        assert_eq!(applied.ticket.try_finish().is_some(), finished);
+        assert_eq!(value(&engine, "b").is_some(), finished);
+        applied.ticket.wait().unwrap();
+        assert_eq!((applied.ticket.try_finish(), value(&engine, "b")), (Some(Ok(())), Some("2".into())));
+    }
 }

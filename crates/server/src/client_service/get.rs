@@ -21,11 +21,14 @@ const CELL_BLOCK_SINCE: (u32, u32) = (1, 3);
 pub(super) struct Query {
     get: Get,
     existence_only: bool,
+    /// The client wants to know how many bytes of blocks were looked through.
+    wants_metrics: bool,
 }
 
 /// What a get found.
 pub(super) enum Found {
-    Row(Row),
+    /// A row, and the bytes of the blocks that were looked through if the client wants to know.
+    Row(Row, Option<u64>),
     Exists(bool),
 }
 
@@ -40,7 +43,7 @@ pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Resul
     }
     let (context, call) = (Arc::clone(context), Arc::clone(call));
     Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk) {
-        Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default()))),
+        Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))),
         Err(fault) => Err::<Reply, _>(fault).into(),
     })))
 }
@@ -51,16 +54,17 @@ impl Query {
             let text = "Is this a pre-hbase-1.0.0 or asynchbase client? Client is invoking getClosestRowBefore removed in hbase-2.0.0 replaced by reverse Scan.";
             return Err(Fault::new(ExceptionKind::UnknownProtocol, text));
         }
-        Ok(Self { get: convert::get::from_proto(get)?, existence_only: get.existence_only() })
+        Ok(Self { get: convert::get::from_proto(get)?, existence_only: get.existence_only(), wants_metrics: get.query_metrics_enabled() })
     }
 
     /// Reads; `None` if memory does not have it.
     pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, tier: Tier) -> Result<Option<Found>, Fault> {
         let result = match target {
             Target::Region(region) => self.run_on(region, tier),
-            Target::Meta => {
-                context.meta(peer).get(&self.get).map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row) })
-            }
+            Target::Meta => context
+                .meta(peer)
+                .get(&self.get)
+                .map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row, self.wants_metrics.then_some(0)) }),
         };
         match (result, target) {
             (Ok(found), _) => Ok(Some(found)),
@@ -75,7 +79,8 @@ impl Query {
         if self.existence_only {
             region.exists(&self.get, tier, &trace).map(Found::Exists)
         } else {
-            region.get(&self.get, tier, &trace).map(Found::Row)
+            let row = region.get(&self.get, tier, &trace)?;
+            Ok(Found::Row(row, self.wants_metrics.then(|| trace.data_block_bytes())))
         }
     }
 }
@@ -93,8 +98,13 @@ fn reply(peer: &Peer, found: Found) -> Step {
 pub(super) fn result_of(found: Found, cells: Option<&mut Vec<halite_types::Cells>>) -> pb::Result {
     match (found, cells) {
         (Found::Exists(exists), _) => convert::result::existence(exists),
-        (Found::Row(row), cells) => row_result(&row, cells),
+        (Found::Row(row, block_bytes), cells) => pb::Result { metrics: block_bytes.map(query_metrics), ..row_result(&row, cells) },
     }
+}
+
+/// The bytes of blocks that were looked through, as a message.
+pub(super) fn query_metrics(block_bytes: u64) -> pb::QueryMetrics {
+    pb::QueryMetrics { block_bytes_scanned: Some(block_bytes) }
 }
 
 /// The message of a row, with its cells behind it if there is a place for them.

@@ -14,6 +14,7 @@ use halite_wire::convert::scan::ScanQuery;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
+use super::get::query_metrics;
 use super::region::{self, Target};
 use super::scan_metrics::ScanFigures;
 use crate::call::{Call, Fault, Reply};
@@ -34,6 +35,8 @@ pub(crate) struct OpenScanner {
     /// Bytes of cells in one answer.
     bytes_max: usize,
     need_cursor: bool,
+    /// The client wants to know how many bytes of blocks were looked through.
+    wants_metrics: bool,
 }
 
 /// What is under way for one call.
@@ -131,7 +134,7 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest) -> R
         Target::Meta => (None, context.meta(&call.peer).scan(&query.scan)?),
     };
     let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
-    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor: query.need_cursor_result });
+    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor: query.need_cursor_result, wants_metrics: query.query_metrics });
     let id = context.scanners.new_id();
     Ok(Run::new(context, call, request, id, scanner, true).slice())
 }
@@ -272,6 +275,11 @@ impl Run {
             ..pb::ScanResponse::default()
         };
         convert::result::rows_to_response(&self.rows, in_cell_block, &mut response);
+        if self.scanner.wants_metrics {
+            // What was looked through is known of all rows together; they stand with the first.
+            let of_rows = std::iter::once(self.figures.block_bytes(self.scanner.scanner.trace())).chain(std::iter::repeat(0));
+            response.query_metrics = of_rows.take(self.rows.len()).map(query_metrics).collect();
+        }
         let cells = if in_cell_block { self.rows.iter().map(|row| row.cells().clone()).collect() } else { Vec::new() };
         (response, cells)
     }

@@ -10,6 +10,7 @@ use crate::call::Call;
 /// What the scanner had counted before this call.
 pub(super) struct ScanFigures {
     before: Counts,
+    block_bytes: u64,
     queued_ms: u128,
 }
 
@@ -18,7 +19,12 @@ type Counts = [(&'static str, u64); 7];
 
 impl ScanFigures {
     pub(super) fn new(trace: &ReadTrace, call: &Call) -> Self {
-        Self { before: counts(trace), queued_ms: call.received.elapsed().as_millis() }
+        Self { before: counts(trace), block_bytes: trace.data_block_bytes(), queued_ms: call.received.elapsed().as_millis() }
+    }
+
+    /// Bytes of blocks that this call has looked through so far.
+    pub(super) fn block_bytes(&self, trace: &ReadTrace) -> u64 {
+        trace.data_block_bytes().saturating_sub(self.block_bytes)
     }
 
     /// What this call adds, and how long it took.
