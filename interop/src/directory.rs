@@ -6,13 +6,17 @@ use std::path::Path;
 
 use halite::schema::{family_attribute, table_attribute};
 use halite::{
-    Append, BloomType, Bytes, CellRef, CompactionKind, Delete, FamilyDescriptor, Increment, Put, RegionInfo, Scan, Store, TableDescriptor, TableName,
+    Append, BloomType, Bytes, CellRef, CompactionKind, Delete, FamilyDescriptor, Increment, Put, RegionInfo, Scan, SnapshotDescriptor, Store,
+    TableDescriptor, TableName,
 };
 
 use crate::printed::binary;
 use crate::{Result, hbase};
 
+/// Tables that are written to.
 const TABLES: [&str; 2] = ["plain", "space:other"];
+/// All tables in the order of their directories; what is not written to is made of snapshots.
+const ALL: [&str; 5] = ["back", "copy", "halves", "plain", "space:other"];
 const ROWS: u64 = 400;
 /// Timestamps of the test's own, so that nothing depends on when it runs.
 const START_MS: i64 = 1_700_000_000_000;
@@ -26,7 +30,7 @@ pub(crate) fn check(jars: &Path, work: &Path) -> Result<()> {
     let expected = describe(&root).map_err(|error| format!("reading the store: {error}"))?;
     let cells = expected.lines().filter(|line| line.starts_with("cell ")).count();
     compare(&expected, &found)?;
-    println!("{cells} cells in {} tables: HBase's region engine sees in the directory what Halite sees", TABLES.len());
+    println!("{cells} cells in {} tables: HBase's region engine sees in the directory what Halite sees", ALL.len());
     Ok(())
 }
 
@@ -47,8 +51,29 @@ fn fill(root: &Path) -> halite::Result<()> {
             }
         }
     }
-    split(&store)?;
+    copy_and_split(&store)?;
     store.close()
+}
+
+/// Splits the first region of a table, and makes tables of snapshots: links to files in their place and in the archive,
+/// references through links, and what a split makes of links.
+fn copy_and_split(store: &Store) -> halite::Result<()> {
+    let name = |text: &str| text.parse::<TableName>();
+    let take = |snapshot: &str, table: &str| store.create_snapshot(&SnapshotDescriptor::new(snapshot, name(table)?));
+    take("whole", TABLES[1])?;
+    store.clone_snapshot("whole", &name("copy")?)?;
+    split(store, "copy")?;
+    split(store, TABLES[0])?;
+    take("split", TABLES[0])?;
+    store.clone_snapshot("split", &name("halves")?)?;
+    store.clone_snapshot("whole", &name("gone")?)?;
+    write(store, "gone", 5)?;
+    store.compact(&name("gone")?, CompactionKind::Major)?;
+    take("gone", "gone")?;
+    store.disable_table(&name("gone")?)?;
+    store.drop_table(&name("gone")?)?;
+    store.clone_snapshot("gone", &name("back")?)?;
+    ["whole", "split", "gone"].iter().try_for_each(|snapshot| store.delete_snapshot(snapshot))
 }
 
 /// Compactions are off: HBase is to find files as flushes left them, and references as a split did.
@@ -58,8 +83,8 @@ fn descriptor(name: TableName) -> TableDescriptor {
 }
 
 /// Splits the first region, which leaves references to its files in the two new ones.
-fn split(store: &Store) -> halite::Result<()> {
-    let first: RegionInfo = store.table(TABLES[0])?.regions().remove(0);
+fn split(store: &Store, table: &str) -> halite::Result<()> {
+    let first: RegionInfo = store.table(table)?.regions().remove(0);
     store.engine().split_region(&first.encoded_name, Some(Bytes::from_static(b"row-050")))
 }
 
@@ -85,7 +110,7 @@ fn write(store: &Store, name: &str, round: u64) -> halite::Result<()> {
 fn describe(root: &Path) -> halite::Result<String> {
     let store = halite::open(root)?;
     let mut text = String::from("version 8\n");
-    for name in TABLES {
+    for name in ALL {
         let table = store.table(name)?;
         add(&mut text, format_args!("table {name}"));
         for family in table.descriptor().families() {
