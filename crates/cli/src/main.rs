@@ -5,6 +5,8 @@ mod bench;
 mod cmd;
 mod demo;
 mod hfile;
+mod nearest;
+mod serve;
 mod shell;
 mod text_table;
 

@@ -28,6 +28,8 @@ pub struct Config {
     pub web_port: Option<u16>,
     /// Port of the ZooKeeper endpoint, 0 for any that is free, `None` for none; 2181.
     pub zookeeper_port: Option<u16>,
+    /// The znode below which clients look the cluster up (`zookeeper.znode.parent`), a path from the root; `/hbase`.
+    pub znode_parent: String,
     /// The host that clients are told.
     pub advertise: Advertise,
     /// The cluster's id, which should stay with the data: [`cluster_id_of`](crate::cluster_id_of) keeps one there.
@@ -86,6 +88,7 @@ impl Default for Config {
             region_port: 16_020,
             web_port: Some(16_010),
             zookeeper_port: Some(2181),
+            znode_parent: "/hbase".to_string(),
             advertise: Advertise::Auto,
             cluster_id: crate::new_cluster_id(),
             limits: Limits::default(),
@@ -133,6 +136,13 @@ impl Config {
             && (host.is_empty() || host.contains([',', ' ', '/']))
         {
             return Err(Error::invalid(format!("{host:?} is not a host to advertise; give a name or an address without a port")));
+        }
+        let is_path = self.znode_parent.strip_prefix('/').is_some_and(|rest| rest.split('/').all(|name| !matches!(name, "" | "." | "..")));
+        if !is_path || self.znode_parent.starts_with("/zookeeper") {
+            return Err(Error::invalid(format!(
+                "znode_parent {:?} is no place for a cluster; give a path from the root, as in /hbase",
+                self.znode_parent
+            )));
         }
         if self.cluster_id.is_empty() {
             return Err(Error::invalid("cluster_id is empty; give the cluster an id, a UUID by custom"));

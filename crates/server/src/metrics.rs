@@ -48,7 +48,22 @@ pub(crate) struct Metrics {
     pub(crate) calls_expired: Gauge,
     /// Scanners that are open.
     pub(crate) scanners: Gauge,
+    /// The ZooKeeper endpoint's figures.
+    pub(crate) zookeeper: ZooKeeperMetrics,
     methods: OnceLock<Box<[OnceLock<Box<MethodMetrics>>]>>,
+}
+
+/// What is counted of the ZooKeeper endpoint.
+#[derive(Default)]
+pub(crate) struct ZooKeeperMetrics {
+    /// Connections that are open.
+    pub(crate) connections: Gauge,
+    /// Connections refused because there were too many.
+    pub(crate) connections_refused: Gauge,
+    /// Packets from clients, four-letter words among them.
+    pub(crate) packets_received: Gauge,
+    /// Packets to clients.
+    pub(crate) packets_sent: Gauge,
 }
 
 /// What is counted of one method.

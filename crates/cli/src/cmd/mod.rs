@@ -3,6 +3,7 @@
 mod bench;
 mod demo;
 mod hfile;
+mod serve;
 mod shell;
 
 use std::process::ExitCode;
@@ -13,6 +14,7 @@ pub(crate) enum Command {
     Bench(bench::BenchCommand),
     Demo(demo::Demo),
     Hfile(hfile::Hfile),
+    Serve(serve::Serve),
     Shell(shell::Shell),
 }
 
@@ -25,6 +27,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Bench(bench) => bench.run(),
         Command::Demo(demo) => demo.run(),
         Command::Hfile(hfile) => hfile.run(),
+        Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),
     }
 }

@@ -37,6 +37,14 @@ pub(crate) fn run(data: &Path, acknowledged: Option<&Path>) -> anyhow::Result<()
     conclude(data, &mut page)
 }
 
+/// Loads the demo's tables into a store, unless they are there, and says what that came to.
+///
+/// # Errors
+/// The store's, or a table of that name that is not the demo's.
+pub(crate) fn load_tables(store: &Store) -> anyhow::Result<String> {
+    Ok(what_was_loaded(&load::load(store, &weather::observations()?, None)?))
+}
+
 fn introduce<W: Write>(page: &mut Page<W>, data: &Path, observations: &[Observation]) -> anyhow::Result<()> {
     let stations: Vec<String> = STATIONS.iter().map(|(code, name)| format!("{code} ({name})")).collect();
     page.heading("A year of weather at New York's airports in a Halite store")?;

@@ -2,9 +2,9 @@
 
 use halite_types::key::print_bytes;
 
-use super::nearest::{nearest, suggestion};
 use super::session::Stop;
 use super::value::print_float;
+use crate::nearest::{nearest, suggestion};
 
 /// How the bytes of a value are shown. The names are those of HBase's `Bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use halite_types::TableName;
 use super::ast::{Block, Call, Expression, Piece};
 use super::help;
 use super::methods;
-use super::nearest::{nearest, suggestion};
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
 use super::words::{self, Arguments, Word};
+use crate::nearest::{nearest, suggestion};
 
 /// Evaluates statements in order; the value is the last one's.
 pub(crate) fn run(session: &mut Session<'_>, statements: &[Expression]) -> Outcome {

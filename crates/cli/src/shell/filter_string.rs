@@ -5,8 +5,8 @@
 
 use halite_types::{Bytes, Comparator, CompareOp, Filter, RegexString};
 
-use super::nearest::{nearest, suggestion};
 use super::session::{Outcome, Stop};
+use crate::nearest::{nearest, suggestion};
 
 /// The filters and their arguments.
 pub(crate) const FILTERS: [(&str, &str); 19] = [

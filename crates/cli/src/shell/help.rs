@@ -1,9 +1,9 @@
 //! `help`: the groups, a group, or a command.
 
-use super::nearest::{nearest, suggestion};
 use super::session::{Outcome, Session};
 use super::value::Value;
 use super::words::{self, Group, Word};
+use crate::nearest::{nearest, suggestion};
 
 /// Width that texts are wrapped to.
 const WIDTH: usize = 100;

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use super::ast::Block;
 use super::eval::run_block;
-use super::nearest::{nearest, suggestion};
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
+use crate::nearest::{nearest, suggestion};
 
 /// Most items a range may unfold to, so that a slip does not fill the memory.
 const RANGE_ITEMS_MAX: i64 = 10_000_000;

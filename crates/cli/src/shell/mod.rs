@@ -16,7 +16,6 @@ mod help;
 mod interactive;
 mod lexer;
 mod methods;
-mod nearest;
 mod parser;
 mod print;
 #[cfg(test)]

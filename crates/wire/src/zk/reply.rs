@@ -20,6 +20,10 @@ impl Code {
     pub const BAD_ARGUMENTS: Self = Self(-8);
     /// There is no such znode.
     pub const NO_NODE: Self = Self(-101);
+    /// There is such a znode already.
+    pub const NODE_EXISTS: Self = Self(-110);
+    /// The server only answers questions.
+    pub const NOT_READ_ONLY: Self = Self(-119);
     /// The session is gone.
     pub const SESSION_EXPIRED: Self = Self(-112);
 }
@@ -91,7 +95,14 @@ pub enum Reply {
     Children(Vec<String>),
     /// The names below a znode and the facts about it.
     ChildrenAndStat(Vec<String>, Stat),
+    /// The path that was asked for.
+    Path(String),
+    /// That everybody may read the znode and nothing else, and the facts about it.
+    OpenAcl(Stat),
 }
+
+/// The permission to read in an access list.
+const READ_PERMISSION: i32 = 1;
 
 /// Appends the packet of an answer. `zxid` is the newest change the server knows.
 pub fn encode_reply(xid: i32, zxid: i64, reply: Result<&Reply, Code>, out: &mut BytesMut) {
@@ -109,6 +120,14 @@ pub fn encode_reply(xid: i32, zxid: i64, reply: Result<&Reply, Code>, out: &mut 
             Ok(Reply::Children(names)) => put_strings(out, names),
             Ok(Reply::ChildrenAndStat(names, stat)) => {
                 put_strings(out, names);
+                stat.put(out);
+            }
+            Ok(Reply::Path(path)) => put_string(out, path),
+            Ok(Reply::OpenAcl(stat)) => {
+                out.put_i32(1);
+                out.put_i32(READ_PERMISSION);
+                put_string(out, "world");
+                put_string(out, "anyone");
                 stat.put(out);
             }
         }

@@ -37,6 +37,32 @@ pub enum Request {
         /// See above.
         watch: bool,
     },
+    /// Who may do what with a znode: [`Reply::OpenAcl`](super::Reply::OpenAcl).
+    GetAcl {
+        /// The znode.
+        path: String,
+    },
+    /// To see at least what any other client has seen: [`Reply::Path`](super::Reply::Path).
+    Sync {
+        /// The znode.
+        path: String,
+    },
+    /// A new znode, in any of four ways. Only the path is read, enough to refuse it.
+    Create {
+        /// The operation's number.
+        operation: i32,
+        /// The znode.
+        path: String,
+    },
+    /// Another content or access list for a znode, or its end. Only the path is read, enough to refuse it.
+    Change {
+        /// The operation's number.
+        operation: i32,
+        /// The znode.
+        path: String,
+    },
+    /// Several operations as one, with a body that is not looked at.
+    Multi,
     /// A sign of life: [`Reply::Empty`](super::Reply::Empty).
     Ping,
     /// The end of a session: [`Reply::Empty`](super::Reply::Empty), then the connection is closed.
@@ -61,19 +87,25 @@ pub enum Request {
         /// Znodes whose children are watched.
         child: Vec<String>,
     },
-    /// Anything else, such as `create` (1), with a body that is not looked at; a server that has none of it answers
-    /// `UNIMPLEMENTED`.
+    /// Anything else, with a body that is not looked at; a server that has none of it answers `UNIMPLEMENTED`.
     Other {
         /// The operation's number.
         operation: i32,
     },
 }
 
+/// `create`, `create2`, `createContainer`, `createTTL`.
+const CREATE: [i32; 4] = [1, 15, 19, 21];
+/// `delete`, `setData`, `setACL`, `deleteContainer`.
+const CHANGE: [i32; 4] = [2, 5, 7, 20];
 const EXISTS: i32 = 3;
 const GET_DATA: i32 = 4;
+const GET_ACL: i32 = 6;
 const GET_CHILDREN: i32 = 8;
+const SYNC: i32 = 9;
 const PING: i32 = 11;
 const GET_CHILDREN_2: i32 = 12;
+const MULTI: i32 = 14;
 const AUTH: i32 = 100;
 const SET_WATCHES: i32 = 101;
 const CLOSE_SESSION: i32 = -11;
@@ -90,6 +122,11 @@ pub fn decode_request(packet: &Bytes) -> Result<(i32, Request)> {
         GET_DATA => Request::GetData { path: reader.string()?, watch: reader.bool()? },
         GET_CHILDREN => Request::GetChildren { path: reader.string()?, watch: reader.bool()? },
         GET_CHILDREN_2 => Request::GetChildren2 { path: reader.string()?, watch: reader.bool()? },
+        GET_ACL => Request::GetAcl { path: reader.string()? },
+        SYNC => Request::Sync { path: reader.string()? },
+        operation if CREATE.contains(&operation) => Request::Create { operation, path: reader.string()? },
+        operation if CHANGE.contains(&operation) => Request::Change { operation, path: reader.string()? },
+        MULTI => Request::Multi,
         PING => Request::Ping,
         CLOSE_SESSION => Request::CloseSession,
         AUTH => Request::Auth { kind: reader.i32()?, scheme: reader.string()?, auth: reader.buffer()? },
@@ -102,7 +139,7 @@ pub fn decode_request(packet: &Bytes) -> Result<(i32, Request)> {
     Ok((xid, request))
 }
 
-/// Appends the packet of a request. [`Request::Other`] is written without a body.
+/// Appends the packet of a request. Of one whose body is not read, so much is written as is read.
 pub fn encode_request(xid: i32, request: &Request, out: &mut BytesMut) {
     put_packet(out, |out| {
         out.put_i32(xid);
@@ -124,7 +161,8 @@ pub fn encode_request(xid: i32, request: &Request, out: &mut BytesMut) {
                 out.put_i64(*relative_zxid);
                 [data, exist, child].into_iter().for_each(|paths| put_strings(out, paths));
             }
-            Request::Ping | Request::CloseSession | Request::Other { .. } => {}
+            Request::GetAcl { path } | Request::Sync { path } | Request::Create { path, .. } | Request::Change { path, .. } => put_string(out, path),
+            Request::Ping | Request::CloseSession | Request::Multi | Request::Other { .. } => {}
         }
     });
 }
@@ -137,11 +175,14 @@ impl Request {
             Self::GetData { .. } => GET_DATA,
             Self::GetChildren { .. } => GET_CHILDREN,
             Self::GetChildren2 { .. } => GET_CHILDREN_2,
+            Self::GetAcl { .. } => GET_ACL,
+            Self::Sync { .. } => SYNC,
+            Self::Multi => MULTI,
             Self::Ping => PING,
             Self::CloseSession => CLOSE_SESSION,
             Self::Auth { .. } => AUTH,
             Self::SetWatches { .. } => SET_WATCHES,
-            Self::Other { operation } => *operation,
+            Self::Create { operation, .. } | Self::Change { operation, .. } | Self::Other { operation } => *operation,
         }
     }
 }

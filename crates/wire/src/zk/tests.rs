@@ -80,7 +80,11 @@ fn a_request_for_data_reads_as_java_writes_it() {
 #[test]
 fn what_is_not_served_is_still_understood() {
     let create = Bytes::from(hex("00000007 00000001 00000002 2f61 ffffffff 00000000 00000000"));
-    assert_eq!(decode_request(&create).unwrap(), (7, Request::Other { operation: 1 }));
+    assert_eq!(decode_request(&create).unwrap(), (7, Request::Create { operation: 1, path: "/a".to_string() }));
+    let set_data = Bytes::from(hex("00000007 00000005 00000002 2f61 00000001 78 ffffffff"));
+    assert_eq!(decode_request(&set_data).unwrap(), (7, Request::Change { operation: 5, path: "/a".to_string() }));
+    let who_am_i = Bytes::from(hex("00000007 0000006b"));
+    assert_eq!(decode_request(&who_am_i).unwrap(), (7, Request::Other { operation: 107 }));
     let refused = payload(&written(|out| encode_reply(7, 0, Err(Code::UNIMPLEMENTED), out)));
     assert_eq!(refused, hex("00000007 0000000000000000 fffffffa"));
     let Ok(Incoming::Reply { xid: 7, result: Err(code), .. }) = decode_reply(&refused) else { panic!("it is an answer to 7") };
@@ -100,6 +104,14 @@ fn replies_are_read_back_by_who_asked() {
     assert_eq!(body(&Reply::Children(names.clone())).children().unwrap(), names);
     assert_eq!(body(&Reply::ChildrenAndStat(names.clone(), stat())).children_and_stat().unwrap(), (names, stat()));
     assert!(body(&Reply::Empty).stat().is_err());
+}
+
+#[test]
+fn an_access_list_reads_as_zookeeper_writes_it() {
+    let acl = payload(&written(|out| encode_reply(1, 1, Ok(&Reply::OpenAcl(stat())), out)));
+    assert_eq!(acl[16..acl.len() - 68], hex("00000001 00000001 00000005 776f726c64 00000006 616e796f6e65")[..]);
+    let path = payload(&written(|out| encode_reply(1, 1, Ok(&Reply::Path("/a".to_string())), out)));
+    assert_eq!(path[16..], hex("00000002 2f61")[..]);
 }
 
 #[test]
@@ -172,7 +184,12 @@ fn any_request() -> impl Strategy<Value = Request> {
             exist,
             child
         }),
-        Just(Request::Other { operation: 14 }),
+        ".*".prop_map(|path| Request::GetAcl { path }),
+        ".*".prop_map(|path| Request::Sync { path }),
+        (prop::sample::select(vec![1, 15, 19, 21]), ".*").prop_map(|(operation, path)| Request::Create { operation, path }),
+        (prop::sample::select(vec![2, 5, 7, 20]), ".*").prop_map(|(operation, path)| Request::Change { operation, path }),
+        Just(Request::Multi),
+        Just(Request::Other { operation: 107 }),
     ]
 }
 

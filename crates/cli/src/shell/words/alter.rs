@@ -6,7 +6,7 @@ use super::create::{family_attributes, table_attributes};
 use super::explain::About;
 use super::options::Options;
 use super::{Arguments, Group, Word};
-use crate::shell::nearest::{nearest, suggestion};
+use crate::nearest::{nearest, suggestion};
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;
 

@@ -8,7 +8,7 @@ use super::explain::About;
 use super::options::Options;
 use super::splits;
 use super::{Arguments, Group, Word};
-use crate::shell::nearest::{nearest, suggestion};
+use crate::nearest::{nearest, suggestion};
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;
 

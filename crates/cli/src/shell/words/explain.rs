@@ -2,7 +2,7 @@
 
 use halite_types::{Error, ErrorKind, TableName};
 
-use crate::shell::nearest::nearest;
+use crate::nearest::nearest;
 use crate::shell::session::{Outcome, Session, Stop};
 
 /// The error of a call about `table`, in the shell's words.

@@ -2,7 +2,7 @@
 
 use halite_types::TimeRange;
 
-use crate::shell::nearest::{nearest, suggestion};
+use crate::nearest::{nearest, suggestion};
 use crate::shell::session::{Outcome, Stop};
 use crate::shell::value::Value;
 

@@ -4,7 +4,7 @@ use halite_types::{Error, ErrorKind, SnapshotDescriptor, SnapshotKind};
 
 use super::explain::{About, unknown_namespace};
 use super::{Arguments, Group, Word};
-use crate::shell::nearest::nearest;
+use crate::nearest::nearest;
 use crate::shell::print;
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;

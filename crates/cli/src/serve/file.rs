@@ -1,0 +1,115 @@
+//! The configuration file: TOML whose keys are the names of the options.
+//!
+//! A dot counts as a hyphen, so `wal.sync = "flush"`, `wal-sync = "flush"` and a section `[wal]` with `sync = "flush"` are the same.
+//! The section `[set]` holds settings under HBase's own names.
+
+use anyhow::{Context as _, bail};
+use toml::{Table, Value};
+
+use super::options::{self, OPTIONS};
+use crate::nearest::{nearest, suggestion};
+
+/// What a file says, in its order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct File {
+    /// Names of options and their values.
+    pub(crate) options: Vec<(&'static str, String)>,
+    /// HBase's names and their values.
+    pub(crate) set: Vec<(String, String)>,
+}
+
+/// Reads the text of a configuration file.
+///
+/// # Errors
+/// TOML that is none, an unknown key (with the one that was probably meant), a value that is a list or a date.
+pub(crate) fn parse(text: &str) -> anyhow::Result<File> {
+    let table: Table = text.parse().context("this is not TOML")?;
+    let mut file = File::default();
+    for (key, value) in table {
+        match value {
+            Value::Table(set) if key == "set" => flatten(".", None, set, &mut |name, value| {
+                file.set.push((name.to_owned(), value));
+                Ok(())
+            })?,
+            value => flatten("-", None, Table::from_iter([(key, value)]), &mut |name, value| {
+                file.options.push((known(name)?, value));
+                Ok(())
+            })?,
+        }
+    }
+    Ok(file)
+}
+
+/// Walks sections down to plain values, whose names are joined from those of the sections.
+fn flatten(joint: &str, above: Option<&str>, table: Table, found: &mut dyn FnMut(&str, String) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    for (key, value) in table {
+        let name = above.map_or_else(|| key.clone(), |above| format!("{above}{joint}{key}"));
+        match value {
+            Value::Table(section) => flatten(joint, Some(&name), section, found)?,
+            Value::String(text) => found(&name, text)?,
+            Value::Integer(number) => found(&name, number.to_string())?,
+            Value::Float(number) => found(&name, number.to_string())?,
+            Value::Boolean(yes) => found(&name, yes.to_string())?,
+            Value::Array(_) | Value::Datetime(_) => bail!("{name}: give a string, a number, true or false"),
+        }
+    }
+    Ok(())
+}
+
+fn known(name: &str) -> anyhow::Result<&'static str> {
+    if let Some(option) = options::find(&name.replace('.', "-")) {
+        return Ok(option.name);
+    }
+    if matches!(name, "set" | "config") {
+        bail!("{name}: in the file this is {}", if name == "set" { "a section: [set]" } else { "not possible; it is an option of the command only" });
+    }
+    let near = nearest(name, OPTIONS.iter().map(|option| option.name));
+    bail!("{name}: there is no such key{}; docs/serve.md lists them all", suggestion(near))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        format!("{:#}", parse(text).unwrap_err())
+    }
+
+    #[test]
+    fn hyphens_dots_and_sections_are_the_same_key() {
+        for text in ["wal-sync = 'flush'", "wal.sync = 'flush'", "[wal]\nsync = 'flush'"] {
+            assert_eq!(parse(text).unwrap().options, [("wal-sync", "flush".to_owned())], "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_truths_need_no_quotes() {
+        let file = parse("zk-port = 0\nephemeral = true\ncompaction-ratio = 1.4").unwrap();
+        let mut options = file.options;
+        options.sort_unstable();
+        assert_eq!(options, [("compaction-ratio", "1.4".to_owned()), ("ephemeral", "true".to_owned()), ("zk-port", "0".to_owned())]);
+    }
+
+    #[test]
+    fn hbase_names_stand_in_their_own_section_with_or_without_quotes() {
+        let file = parse("[set]\nhbase.client.scanner.timeout.period = 5000\n\"hbase.wal.hsync\" = true").unwrap();
+        let mut set = file.set;
+        set.sort_unstable();
+        assert_eq!(set, [("hbase.client.scanner.timeout.period", "5000"), ("hbase.wal.hsync", "true")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_and_the_likely_one_named() {
+        assert!(error("wal-snyc = 'flush'").contains("wal-snyc: there is no such key (did you mean wal-sync?)"), "{}", error("wal-snyc = 'flush'"));
+        assert!(error("colour = 'red'").starts_with("colour: there is no such key;"));
+        assert!(error("set = 5").contains("a section: [set]"));
+        assert!(error("config = 'other.toml'").contains("an option of the command only"));
+    }
+
+    #[test]
+    fn what_is_no_toml_or_no_plain_value_is_refused_with_its_place() {
+        assert!(error("data = ").contains("not TOML"));
+        assert!(error("data = ").contains("line 1"), "{}", error("data = "));
+        assert!(error("data = ['a', 'b']").starts_with("data: give a string"));
+    }
+}

@@ -1,0 +1,88 @@
+//! The options as the command line has them.
+
+use clap::builder::Arg;
+use clap::error::{Error, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+use super::options::OPTIONS;
+use super::settings::Settings;
+
+/// What the command line says, still as text.
+#[derive(Debug, Default)]
+pub(crate) struct Flags {
+    /// Names of options and their values, those that were given.
+    pub(crate) options: Vec<(&'static str, String)>,
+    /// HBase's names and their values, in their order.
+    pub(crate) set: Vec<(String, String)>,
+    /// The configuration file.
+    pub(crate) config: Option<String>,
+}
+
+impl FromArgMatches for Flags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut flags = Self { config: matches.get_one("config").cloned(), ..Self::default() };
+        for option in OPTIONS {
+            match option.value {
+                Some(_) => flags.options.extend(matches.get_one::<String>(option.name).map(|value| (option.name, value.clone()))),
+                None => flags.options.extend(matches.get_flag(option.name).then(|| (option.name, "true".to_owned()))),
+            }
+        }
+        let typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+        if typed("data") && typed("ephemeral") {
+            return Err(Error::raw(
+                ErrorKind::ArgumentConflict,
+                "--ephemeral keeps the store in a directory of its own; leave out --data or --ephemeral\n",
+            ));
+        }
+        flags.set.extend(matches.get_many::<(String, String)>("set").into_iter().flatten().cloned());
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Flags {
+    fn augment_args(command: Command) -> Command {
+        let defaults = Settings::default();
+        let mut command = command
+            .arg(
+                Arg::new("config")
+                    .long("config")
+                    .value_name("FILE")
+                    .help("Read options from this TOML file; what the command line says comes before it"),
+            )
+            .arg(
+                Arg::new("set")
+                    .long("set")
+                    .value_name("NAME=VALUE")
+                    .action(ArgAction::Append)
+                    .value_parser(name_and_value)
+                    .help("Set what HBase calls by this name, as in hbase.client.scanner.timeout.period=5000; may be repeated"),
+            );
+        for option in OPTIONS {
+            let arg = Arg::new(option.name).long(option.name);
+            let arg = match option.value {
+                Some(value) => arg.value_name(value).help(format!("{} [default: {}]", option.help, option.show(&defaults))),
+                None => arg.action(ArgAction::SetTrue).help(option.help),
+            };
+            // A store is named by the same variable as for the other commands.
+            command = command.arg(if option.name == "data" { arg.env("HALITE_DATA") } else { arg });
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("give it as NAME=VALUE".into()),
+    }
+}

@@ -1,0 +1,162 @@
+//! HBase's own names of settings, for `--set NAME=VALUE` and the section `[set]`.
+
+use super::options;
+use super::settings::Settings;
+use crate::nearest::{nearest, suggestion};
+
+/// One of HBase's settings.
+pub(crate) struct HBaseName {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: Meaning,
+}
+
+/// What it comes to here.
+pub(crate) enum Meaning {
+    /// This option, with the same values.
+    Same(&'static str),
+    /// This option, with values that are written differently.
+    As(&'static str, fn(&str) -> Result<String, String>),
+    /// Nothing, for this reason.
+    Nothing(&'static str),
+}
+
+use Meaning::{As, Nothing, Same};
+
+/// Those that are known, in the order of the documentation.
+pub(crate) const HBASE_NAMES: &[HBaseName] = &[
+    named("hbase.rootdir", As("data", local_path)),
+    named("hbase.wal.hsync", As("wal-sync", |text| Ok(if truth(text)? { "fsync" } else { "flush" }.to_owned()))),
+    named("hbase.master.port", Same("master-port")),
+    named("hbase.regionserver.port", Same("region-port")),
+    named("hbase.master.info.port", As("web-port", |text| Ok(if text == "-1" { "off" } else { text }.to_owned()))),
+    named("hbase.zookeeper.property.clientPort", Same("zk-port")),
+    named("zookeeper.znode.parent", Same("znode-parent")),
+    named("hbase.master.ipc.address", Same("listen")),
+    named("hbase.regionserver.ipc.address", Same("listen")),
+    named("hbase.master.hostname", Same("advertise")),
+    named("hbase.regionserver.hostname", Same("advertise")),
+    named("hbase.unsafe.regionserver.hostname", Same("advertise")),
+    named("hbase.client.scanner.timeout.period", Same("scanner-lease-ms")),
+    named("hbase.server.scanner.max.result.size", Same("result-bytes-max")),
+    named("hbase.server.keyvalue.maxsize", Same("cell-bytes-max")),
+    named("hbase.ipc.max.request.size", Same("frame-bytes-max")),
+    named("hbase.ipc.server.max.callqueue.length", Same("reader-queue-max")),
+    named("hbase.ipc.server.max.callqueue.size", Same("queue-bytes-max")),
+    named("hbase.regionserver.handler.count", Same("reader-threads")),
+    named("hbase.server.hashNonce.gracePeriod", Same("nonce-ms")),
+    named("hbase.quota.enabled", Same("quotas-enabled")),
+    named("hbase.hregion.memstore.flush.size", Same("memstore-flush-bytes")),
+    named("hbase.hregion.memstore.block.multiplier", Same("memstore-block-multiplier")),
+    named("hbase.hregion.memstore.mslab.chunksize", Same("memstore-chunk-bytes")),
+    named("hfile.block.cache.memory.size", Same("block-cache-bytes")),
+    named("hbase.hregion.max.filesize", Same("region-file-bytes-max")),
+    named("hbase.hstore.compactionThreshold", Same("compaction-files-min")),
+    named("hbase.hstore.compaction.min", Same("compaction-files-min")),
+    named("hbase.hstore.compaction.max", Same("compaction-files-max")),
+    named("hbase.hstore.compaction.ratio", Same("compaction-ratio")),
+    named("hbase.hregion.majorcompaction", Same("major-compaction-ms")),
+    named("hbase.store.delete.expired.storefile", Same("delete-expired-files")),
+    named("hbase.regionserver.maxlogs", Same("wal-segments-max")),
+    named("hbase.regionserver.global.memstore.size", Nothing("it is a share of Java's heap, and there is none here; give memstore-total-bytes")),
+    named("hfile.block.cache.size", Nothing("it is a share of Java's heap, and there is none here; give block-cache-bytes")),
+    named("hbase.regionserver.info.port", Nothing("there is one page for master and region server; give web-port")),
+    named("hbase.cluster.distributed", Nothing("master, region server and ZooKeeper are this one process")),
+    named("hbase.zookeeper.quorum", Nothing("the ZooKeeper endpoint is in this process; clients are told where it is")),
+    named("hbase.hstore.blockingStoreFiles", Nothing("writers do not wait for compactions here")),
+];
+
+const fn named(name: &'static str, meaning: Meaning) -> HBaseName {
+    HBaseName { name, meaning }
+}
+
+/// What setting one of HBase's names has done.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Set,
+    /// Nothing, and this is what a person should know.
+    Warning(String),
+}
+
+/// Sets what HBase calls `name`.
+///
+/// # Errors
+/// A name that means something with a value that does not.
+pub(crate) fn set(settings: &mut Settings, name: &str, value: &str) -> Result<Outcome, String> {
+    let Some(known) = HBASE_NAMES.iter().find(|known| known.name == name) else { return Ok(Outcome::Warning(stranger(name))) };
+    let value = value.trim();
+    let wrong = |wanted: String| format!("{name}={value}: give {wanted}");
+    let (option, value) = match known.meaning {
+        Nothing(why) => return Ok(Outcome::Warning(format!("{name} is ignored: {why}"))),
+        Same(option) => (option, value.to_owned()),
+        As(option, translate) => (option, translate(value).map_err(wrong)?),
+    };
+    let option = options::find(option).ok_or_else(|| format!("{name}: there is no option {option}"))?;
+    option.set(settings, &value).map_err(wrong)?;
+    Ok(Outcome::Set)
+}
+
+fn stranger(name: &str) -> String {
+    let near = suggestion(nearest(name, HBASE_NAMES.iter().map(|known| known.name)));
+    let is_of_clients = near.is_empty() && ["hbase.client.", "hbase.rpc.", "hbase.ipc.client."].iter().any(|prefix| name.starts_with(prefix));
+    let why = if is_of_clients { "it is a setting of clients; it belongs in their hbase-site.xml" } else { "it has no meaning here" };
+    format!("{name} is ignored: {why}{near}")
+}
+
+fn truth(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| "true or false".to_owned())
+}
+
+/// The path of a `file:` address.
+fn local_path(text: &str) -> Result<String, String> {
+    let path = text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")).unwrap_or(text);
+    if path.contains("://") { Err("a directory of this machine, as in file:///var/lib/halite".into()) } else { Ok(path.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn show(settings: &Settings, option: &str) -> String {
+        options::find(option).unwrap().show(settings)
+    }
+
+    #[test]
+    fn every_name_that_means_something_leads_to_an_option_there_is() {
+        for known in HBASE_NAMES {
+            if let Same(option) | As(option, _) = known.meaning {
+                assert!(options::find(option).is_some(), "{} leads to {option}", known.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_setting_under_hbase_s_name_is_set() {
+        let mut settings = Settings::default();
+        for (name, value, option, shown) in [
+            ("hbase.client.scanner.timeout.period", "5000", "scanner-lease-ms", "5s"),
+            ("hbase.hregion.memstore.flush.size", "1048576", "memstore-flush-bytes", "1m"),
+            ("hbase.hstore.compaction.ratio", "1.4F", "compaction-ratio", "1.4"),
+            ("hbase.wal.hsync", "false", "wal-sync", "flush"),
+            ("hbase.master.info.port", "-1", "web-port", "off"),
+            ("hbase.rootdir", "file:///var/lib/halite", "data", "/var/lib/halite"),
+        ] {
+            assert_eq!(set(&mut settings, name, value), Ok(Outcome::Set), "{name}");
+            assert_eq!(show(&settings, option), shown, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_is_an_error_and_a_name_without_meaning_a_warning() {
+        let settings = &mut Settings::default();
+        assert_eq!(set(settings, "hbase.wal.hsync", "maybe"), Err("hbase.wal.hsync=maybe: give true or false".into()));
+        assert!(set(settings, "hbase.rootdir", "hdfs://nn/hbase").unwrap_err().contains("a directory of this machine"));
+        let warning = |name: &str| match set(&mut Settings::default(), name, "1") {
+            Ok(Outcome::Warning(text)) => text,
+            other => panic!("{name}: {other:?}"),
+        };
+        assert!(warning("hfile.block.cache.size").contains("block-cache-bytes"));
+        assert!(warning("hbase.client.pause").contains("a setting of clients"));
+        assert!(warning("hbase.hregion.max.filesise").contains("did you mean hbase.hregion.max.filesize?"));
+        assert_eq!(warning("my.own.name"), "my.own.name is ignored: it has no meaning here");
+    }
+}

@@ -1,0 +1,100 @@
+//! From defaults, configuration file and command line to settings: what comes later in this order wins.
+
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+
+use super::file;
+use super::flags::Flags;
+use super::hbase_names::{self, Outcome};
+use super::options;
+use super::settings::Settings;
+
+/// Settings, and what a person should be told about them.
+#[derive(Debug)]
+pub(crate) struct Layered {
+    pub(crate) settings: Settings,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Puts the layers together; reads the configuration file if one is named.
+///
+/// # Errors
+/// The file cannot be read or has an unknown key; a value that cannot be. The text says where it stands.
+pub(crate) fn settings(flags: &Flags) -> anyhow::Result<Layered> {
+    let mut layered = Layered { settings: Settings::default(), warnings: Vec::new() };
+    if let Some(path) = &flags.config {
+        let read = || -> anyhow::Result<file::File> { file::parse(&std::fs::read_to_string(Path::new(path))?) };
+        let file = read().with_context(|| format!("configuration file {path}"))?;
+        layered.add("", &file.options, &file.set).with_context(|| format!("configuration file {path}"))?;
+    }
+    layered.add("--", &flags.options, &flags.set)?;
+    layered.settings.engine.check()?;
+    layered.settings.server.check()?;
+    Ok(layered)
+}
+
+impl Layered {
+    /// A name of Halite's own comes before one of HBase's in the same place.
+    fn add(&mut self, dashes: &str, options: &[(&'static str, String)], set: &[(String, String)]) -> anyhow::Result<()> {
+        for (name, value) in set {
+            match hbase_names::set(&mut self.settings, name, value).map_err(|error| anyhow!("{dashes}set: {error}"))? {
+                Outcome::Set => {}
+                Outcome::Warning(text) => self.warnings.push(text),
+            }
+        }
+        for (name, value) in options {
+            let option = options::find(name).with_context(|| format!("there is no option {name}"))?;
+            option.set(&mut self.settings, value).map_err(|wanted| anyhow!("{dashes}{name}: {value:?} does not do; give {wanted}"))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(options: &[(&'static str, &str)], set: &[(&str, &str)], config: Option<&Path>) -> Flags {
+        Flags {
+            options: options.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
+            set: set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            config: config.map(|path| path.display().to_string()),
+        }
+    }
+
+    fn show(settings: &Settings, option: &str) -> String {
+        options::find(option).unwrap().show(settings)
+    }
+
+    #[test]
+    fn the_command_line_comes_before_the_file_and_both_before_the_defaults() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("halite.toml");
+        std::fs::write(&path, "zk-port = 1\nmaster-port = 2\n[set]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n")
+            .unwrap();
+        let flags = flags(&[("zk-port", "5")], &[("hbase.regionserver.port", "6"), ("hbase.zookeeper.property.clientPort", "7")], Some(&path));
+        let settings = settings(&flags).unwrap().settings;
+        let shown = ["zk-port", "master-port", "region-port", "web-port", "wal-sync"].map(|option| show(&settings, option));
+        assert_eq!(shown, ["5", "2", "6", "16010", "flush"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let said = |flags: &Flags| format!("{:#}", settings(flags).unwrap_err());
+        assert_eq!(said(&flags(&[("zk-port", "x")], &[], None)), "--zk-port: \"x\" does not do; give a port from 0 to 65535");
+        assert_eq!(said(&flags(&[], &[("hbase.wal.hsync", "x")], None)), "--set: hbase.wal.hsync=x: give true or false");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("halite.toml");
+        assert!(said(&flags(&[], &[], Some(&path))).starts_with(&format!("configuration file {}: ", path.display())));
+        std::fs::write(&path, "zk-prot = 1").unwrap();
+        assert!(said(&flags(&[], &[], Some(&path))).contains("halite.toml: zk-prot: there is no such key (did you mean zk-port?)"));
+        assert!(said(&flags(&[("master-port", "9"), ("region-port", "9")], &[], None)).contains("port 9 is given twice"));
+    }
+
+    #[test]
+    fn a_name_without_meaning_is_told_and_does_not_stop_the_server() {
+        let layered = settings(&flags(&[], &[("hbase.no.such", "1")], None)).unwrap();
+        assert_eq!(layered.warnings, ["hbase.no.such is ignored: it has no meaning here"]);
+    }
+}

@@ -1,0 +1,305 @@
+//! The options of `halite serve`, each of them once: its flag, its key in the configuration file, its help and what it sets.
+
+use halite::WalSync;
+use halite_server::Advertise;
+
+use super::settings::Settings;
+use super::units::{parse_bytes, parse_ms, show_bytes, show_ms};
+
+/// One option. Its name is the flag behind `--` and the key in the file.
+pub(crate) struct ServeOption {
+    pub(crate) name: &'static str,
+    /// What the value is called in the help; a flag without a value has none.
+    pub(crate) value: Option<&'static str>,
+    pub(crate) help: &'static str,
+    place: Place,
+}
+
+/// Where in the settings a value goes, and how it is written.
+enum Place {
+    Flag(fn(&mut Settings) -> &mut bool),
+    Truth(fn(&mut Settings) -> &mut bool),
+    Port(fn(&mut Settings) -> &mut u16),
+    PortOrOff(fn(&mut Settings) -> &mut Option<u16>),
+    Bytes(fn(&mut Settings) -> &mut u64),
+    Size(fn(&mut Settings) -> &mut usize),
+    Count(fn(&mut Settings) -> &mut usize),
+    LongCount(fn(&mut Settings) -> &mut u64),
+    Ms(fn(&mut Settings) -> &mut u64),
+    SignedMs(fn(&mut Settings) -> &mut i64),
+    Ratio(fn(&mut Settings) -> &mut f64),
+    Other(fn(&mut Settings, &str) -> Result<(), String>, fn(&Settings) -> String),
+}
+
+use Place::{Bytes, Count, Flag, LongCount, Ms, Other, Port, PortOrOff, Ratio, SignedMs, Size, Truth};
+
+const fn option(name: &'static str, value: &'static str, place: Place, help: &'static str) -> ServeOption {
+    ServeOption { name, value: Some(value), help, place }
+}
+
+const fn flag(name: &'static str, place: Place, help: &'static str) -> ServeOption {
+    ServeOption { name, value: None, help, place }
+}
+
+/// All of them, in the order of the help and the documentation.
+pub(crate) const OPTIONS: &[ServeOption] = &[
+    option("data", "DIR", Other(set_data, |s| s.data.display().to_string()), "Directory of the store; it is created if it does not exist"),
+    flag("ephemeral", Flag(|s| &mut s.ephemeral), "Keep the store in a temporary directory, which is removed at the end"),
+    flag("demo", Flag(|s| &mut s.demo), "Load the tables of `halite demo` first, unless they are there"),
+    option(
+        "wal-sync",
+        "MODE",
+        Other(set_wal_sync, show_wal_sync),
+        "What an acknowledged write has survived: power loss (fsync), or the death of the process (flush), which is HBase's promise",
+    ),
+    option(
+        "listen",
+        "ADDRESS",
+        Other(set_listen, |s| s.server.listen.to_string()),
+        "Address to listen on; 0.0.0.0 or :: for every network. There is no authentication",
+    ),
+    option(
+        "advertise",
+        "HOST",
+        Other(set_advertise, show_advertise),
+        "Host that clients are told to connect to; auto is the address they have connected to",
+    ),
+    option("master-port", "PORT", Port(|s| &mut s.server.master_port), "Port of the master; 0 for any that is free"),
+    option("region-port", "PORT", Port(|s| &mut s.server.region_port), "Port of the region server; 0 for any that is free"),
+    option("web-port", "PORT", PortOrOff(|s| &mut s.server.web_port), "Port of /metrics and /jmx; 0 for any that is free, off for none"),
+    option("zk-port", "PORT", PortOrOff(|s| &mut s.server.zookeeper_port), "Port of the ZooKeeper endpoint; 0 for any that is free, off for none"),
+    option("znode-parent", "PATH", Other(set_znode_parent, |s| s.server.znode_parent.clone()), "The znode below which clients look the cluster up"),
+    option(
+        "log-level",
+        "LEVEL",
+        Other(set_log_level, |s| s.log_level.to_string().to_lowercase()),
+        "What is logged at least: error, warn, info, debug or trace",
+    ),
+    option("memstore-flush-bytes", "SIZE", Bytes(|s| &mut s.engine.memstore_flush_bytes), "Size of a region's memstores that asks for a flush"),
+    option(
+        "memstore-block-multiplier",
+        "COUNT",
+        LongCount(|s| &mut s.engine.memstore_block_multiplier),
+        "Writers wait when a region's memstores are this many times that size",
+    ),
+    option(
+        "memstore-total-bytes",
+        "SIZE",
+        Bytes(|s| &mut s.engine.memstore_total_bytes),
+        "Size of all memstores above which the largest is flushed; writers wait at one and a half times",
+    ),
+    option("block-cache-bytes", "SIZE", Bytes(|s| &mut s.engine.block_cache_bytes), "Size of the blocks kept in memory"),
+    option("cell-bytes-max", "SIZE", Size(|s| &mut s.engine.cell_bytes_max), "Largest cell that is taken; 0 for no limit"),
+    option("wal-segment-bytes", "SIZE", Bytes(|s| &mut s.engine.wal_segment_bytes), "Size at which a file of the log is closed"),
+    option("wal-segments-max", "COUNT", Count(|s| &mut s.engine.wal_segments_max), "More closed files of the log than this make regions flush"),
+    option("region-file-bytes-max", "SIZE", Bytes(|s| &mut s.engine.region_file_bytes_max), "Size of a region's largest store at which it splits"),
+    option("compaction-files-min", "COUNT", Count(|s| &mut s.engine.compaction_files_min), "Fewest files a minor compaction merges"),
+    option("compaction-files-max", "COUNT", Count(|s| &mut s.engine.compaction_files_max), "Most files a minor compaction merges"),
+    option(
+        "compaction-ratio",
+        "RATIO",
+        Ratio(|s| &mut s.engine.compaction_ratio),
+        "A file joins a compaction if it is at most this many times as large as the others together",
+    ),
+    option("major-compaction-ms", "TIME", SignedMs(|s| &mut s.engine.major_compaction_ms), "Age at which everything is rewritten; 0 for never"),
+    option(
+        "delete-expired-files",
+        "TRUTH",
+        Truth(|s| &mut s.engine.delete_expired_files),
+        "Whether files whose cells have all expired go without being rewritten",
+    ),
+    option("memstore-chunk-bytes", "SIZE", Size(|s| &mut s.engine.memstore_chunk_bytes), "Largest piece of memory a memstore takes at once"),
+    option("scanner-lease-ms", "TIME", Ms(|s| &mut s.server.limits.scanner_lease_ms), "How long a scanner that nobody asks lives"),
+    option("result-bytes-max", "SIZE", Size(|s| &mut s.server.limits.result_bytes_max), "Size of the cells in one answer to a scan or a multi"),
+    option("frame-bytes-max", "SIZE", Size(|s| &mut s.server.limits.frame_bytes_max), "Size of one request"),
+    option("connections-max", "COUNT", Count(|s| &mut s.server.limits.connections_max), "Connections open at once, on each port"),
+    option(
+        "connection-calls-max",
+        "COUNT",
+        Count(|s| &mut s.server.limits.connection_calls_max),
+        "Unanswered calls of one connection; no more is read from it meanwhile",
+    ),
+    option(
+        "connection-bytes-max",
+        "SIZE",
+        Size(|s| &mut s.server.limits.connection_bytes_max),
+        "Size of those calls and of answers the client has not read",
+    ),
+    option("connection-scanners-max", "COUNT", Count(|s| &mut s.server.limits.connection_scanners_max), "Scanners that one connection may have open"),
+    option("reader-threads", "COUNT", Count(|s| &mut s.server.limits.reader_threads), "Threads that scan and read from the disk"),
+    option("reader-queue-max", "COUNT", Count(|s| &mut s.server.limits.reader_queue_max), "Calls that wait for one of those threads"),
+    option("admin-threads", "COUNT", Count(|s| &mut s.server.limits.admin_threads), "Threads that create tables and the like"),
+    option("admin-queue-max", "COUNT", Count(|s| &mut s.server.limits.admin_queue_max), "Calls that wait for one of those threads"),
+    option("queue-bytes-max", "SIZE", Size(|s| &mut s.server.limits.queue_bytes_max), "Size of all calls that wait"),
+    option("idle-ms-max", "TIME", Ms(|s| &mut s.server.limits.idle_ms_max), "How long a connection without a call in hand lives"),
+    option("write-stall-ms-max", "TIME", Ms(|s| &mut s.server.limits.write_stall_ms_max), "How long a client may take to read any of its answers"),
+    option("handshake-ms-max", "TIME", Ms(|s| &mut s.server.limits.handshake_ms_max), "How long a client may take to say who it is"),
+    option(
+        "nonce-ms",
+        "TIME",
+        Ms(|s| &mut s.server.limits.nonce_ms),
+        "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once",
+    ),
+    option("quotas-enabled", "TRUTH", Truth(|s| &mut s.server.quotas_enabled), "Whether the quotas that set_quota stored are enforced"),
+];
+
+/// The option of a name.
+pub(crate) fn find(name: &str) -> Option<&'static ServeOption> {
+    OPTIONS.iter().find(|option| option.name == name)
+}
+
+impl ServeOption {
+    /// Sets it to what a person wrote.
+    ///
+    /// # Errors
+    /// What it should have been, without the name and the value.
+    pub(crate) fn set(&self, settings: &mut Settings, text: &str) -> Result<(), String> {
+        let text = text.trim();
+        match &self.place {
+            Flag(at) | Truth(at) => *at(settings) = text.parse().map_err(|_| "true or false")?,
+            Port(at) => *at(settings) = parse_port(text)?,
+            PortOrOff(at) => *at(settings) = if text == "off" { None } else { Some(parse_port(text)?) },
+            Bytes(at) => *at(settings) = parse_bytes(text)?,
+            Size(at) => *at(settings) = usize::try_from(parse_bytes(text)?).map_err(|_| "a size this machine can have in memory")?,
+            Count(at) => *at(settings) = text.parse().map_err(|_| "a number from 0 up")?,
+            LongCount(at) => *at(settings) = text.parse().map_err(|_| "a number from 0 up")?,
+            Ms(at) => *at(settings) = parse_ms(text)?,
+            SignedMs(at) => *at(settings) = i64::try_from(parse_ms(text)?).map_err(|_| "a time that is shorter")?,
+            Ratio(at) => *at(settings) = text.trim_end_matches(['f', 'F']).parse().map_err(|_| "a number, as in 1.2")?,
+            Other(set, _) => set(settings, text)?,
+        }
+        Ok(())
+    }
+
+    /// What it is in these settings, as it could be written.
+    pub(crate) fn show(&self, settings: &Settings) -> String {
+        // The places are found by functions that may write, so they look at a copy.
+        let copy = &mut settings.clone();
+        match &self.place {
+            Flag(at) | Truth(at) => at(copy).to_string(),
+            Port(at) => at(copy).to_string(),
+            PortOrOff(at) => at(copy).map_or_else(|| "off".to_owned(), |port| port.to_string()),
+            Bytes(at) => show_bytes(*at(copy)),
+            Size(at) => show_bytes(*at(copy) as u64),
+            Count(at) => at(copy).to_string(),
+            LongCount(at) => at(copy).to_string(),
+            Ms(at) => show_ms(*at(copy)),
+            SignedMs(at) => show_ms(at(copy).unsigned_abs()),
+            Ratio(at) => at(copy).to_string(),
+            Other(_, show) => show(copy),
+        }
+    }
+}
+
+fn parse_port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "a port from 0 to 65535".to_owned())
+}
+
+fn set_data(settings: &mut Settings, text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("a directory".into());
+    }
+    settings.data = text.into();
+    Ok(())
+}
+
+fn set_wal_sync(settings: &mut Settings, text: &str) -> Result<(), String> {
+    settings.engine.wal_sync = match text {
+        "fsync" => WalSync::Fsync,
+        "flush" => WalSync::Flush,
+        _ => return Err("fsync or flush".into()),
+    };
+    Ok(())
+}
+
+fn show_wal_sync(settings: &Settings) -> String {
+    match settings.engine.wal_sync {
+        WalSync::Fsync => "fsync",
+        WalSync::Flush => "flush",
+    }
+    .to_owned()
+}
+
+fn set_log_level(settings: &mut Settings, text: &str) -> Result<(), String> {
+    settings.log_level = text.parse().map_err(|_| "error, warn, info, debug or trace")?;
+    Ok(())
+}
+
+fn set_listen(settings: &mut Settings, text: &str) -> Result<(), String> {
+    let text = if text == "localhost" { "127.0.0.1" } else { text };
+    settings.server.listen = text.parse().map_err(|_| "an address of this machine, as in 127.0.0.1, or 0.0.0.0 for all")?;
+    Ok(())
+}
+
+fn set_advertise(settings: &mut Settings, text: &str) -> Result<(), String> {
+    settings.server.advertise = match text {
+        "auto" => Advertise::Auto,
+        host if !host.is_empty() && !host.contains([':', ',', '/']) && !host.contains(char::is_whitespace) => Advertise::Host(host.to_owned()),
+        _ => return Err("auto, or a name or IPv4 address without a port".into()),
+    };
+    Ok(())
+}
+
+fn show_advertise(settings: &Settings) -> String {
+    match &settings.server.advertise {
+        Advertise::Auto => "auto".to_owned(),
+        Advertise::Host(host) => host.clone(),
+    }
+}
+
+fn set_znode_parent(settings: &mut Settings, text: &str) -> Result<(), String> {
+    let is_path = text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(|name| !name.is_empty() && name != "." && name != ".."));
+    if !is_path {
+        return Err("a path from the root, as in /hbase".into());
+    }
+    text.clone_into(&mut settings.server.znode_parent);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_takes_back_what_it_shows() {
+        for option in OPTIONS {
+            let mut settings = Settings::default();
+            let shown = option.show(&settings);
+            option.set(&mut settings, &shown).unwrap_or_else(|error| panic!("{}={shown}: {error}", option.name));
+            assert_eq!(option.show(&settings), shown, "{}", option.name);
+        }
+    }
+
+    /// What is not its default, and what each kind of value shows as.
+    #[test]
+    fn a_value_that_is_set_is_the_one_that_is_shown_and_no_other_changes() {
+        let values =
+            [("zk-port", "off"), ("web-port", "0"), ("wal-sync", "flush"), ("listen", "::1"), ("advertise", "db.example"), ("ephemeral", "true")];
+        let sizes =
+            [("block-cache-bytes", "1g"), ("frame-bytes-max", "3m"), ("compaction-ratio", "1.5"), ("major-compaction-ms", "0ms"), ("nonce-ms", "5s")];
+        for (name, value) in values.into_iter().chain(sizes) {
+            let mut settings = Settings::default();
+            find(name).unwrap().set(&mut settings, value).unwrap();
+            let changed: Vec<&str> = OPTIONS.iter().filter(|o| o.show(&settings) != o.show(&Settings::default())).map(|o| o.name).collect();
+            assert_eq!((changed, find(name).unwrap().show(&settings)), (vec![name], value.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_could() {
+        for (name, value, wanted) in [
+            ("zk-port", "65536", "a port from 0 to 65535"),
+            ("wal-sync", "fast", "fsync or flush"),
+            ("listen", "everywhere", "an address"),
+            ("advertise", "host:16020", "without a port"),
+            ("znode-parent", "hbase", "/hbase"),
+            ("znode-parent", "/", "/hbase"),
+            ("znode-parent", "/a//b", "/hbase"),
+            ("ephemeral", "yes", "true or false"),
+            ("scanner-lease-ms", "-1", "a time"),
+        ] {
+            let error = find(name).unwrap().set(&mut Settings::default(), value).unwrap_err();
+            assert!(error.contains(wanted), "{name}={value}: {error}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Everything `halite serve` can be told, with its defaults.
+
+use std::path::PathBuf;
+
+use halite::Options;
+use halite_server::Config;
+
+/// What the options come to.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Directory of the store.
+    pub(crate) data: PathBuf,
+    /// Whether the store lies in a temporary directory instead, which goes when the server ends.
+    pub(crate) ephemeral: bool,
+    /// Whether the demo's tables are loaded first.
+    pub(crate) demo: bool,
+    /// What is logged at least.
+    pub(crate) log_level: tracing::Level,
+    /// What the engine is told.
+    pub(crate) engine: Options,
+    /// What the server is told; the cluster's id comes from the data directory.
+    pub(crate) server: Config,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            data: PathBuf::from("halite-data"),
+            ephemeral: false,
+            demo: false,
+            log_level: tracing::Level::INFO,
+            engine: Options::default(),
+            server: Config::default(),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Sizes, times and counts as people write them, and written back.
+
+/// A number of bytes: plain, or with `k`, `m`, `g` or `t` for powers of 1024, as in `128m`, `64 KiB`, `10GB`.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    const WANTED: &str = "a size: a number of bytes, or a number with k, m, g or t (powers of 1024) as in 128m";
+    let (number, unit) = split_unit(text);
+    let shift = match unit.trim_end_matches('b').trim_end_matches('i') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return Err(WANTED.into()),
+    };
+    let number: u64 = number.parse().map_err(|_| WANTED.to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "a size below 16 EiB".into())
+}
+
+/// A time in milliseconds: plain, or with `ms`, `s`, `min`, `h` or `d`.
+pub(crate) fn parse_ms(text: &str) -> Result<u64, String> {
+    const WANTED: &str = "a time: a number of milliseconds, or a number with ms, s, min, h or d as in 60s";
+    let (number, unit) = split_unit(text);
+    let factor: u64 = match unit.as_str() {
+        "" | "ms" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(WANTED.into()),
+    };
+    let number: u64 = number.parse().map_err(|_| WANTED.to_owned())?;
+    number.checked_mul(factor).filter(|ms| i64::try_from(*ms).is_ok()).ok_or_else(|| "a time that is shorter".into())
+}
+
+/// The size in the largest unit that divides it.
+pub(crate) fn show_bytes(bytes: u64) -> String {
+    let units = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
+    let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
+    unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
+/// The time in the largest unit that divides it.
+pub(crate) fn show_ms(ms: u64) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")];
+    let unit = units.into_iter().find(|(factor, _)| ms > 0 && ms.is_multiple_of(*factor));
+    unit.map_or_else(|| format!("{ms}ms"), |(factor, unit)| format!("{}{unit}", ms / factor))
+}
+
+/// The digits at the front, and the rest in lower case without spaces around.
+fn split_unit(text: &str) -> (&str, String) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim().to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_every_unit_people_write() {
+        for (text, bytes) in [("0", 0), ("512", 512), ("64k", 65_536), ("64 KiB", 65_536), ("128MB", 128 << 20), ("10g", 10 << 30), ("1T", 1 << 40)] {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "m", "-1", "1.5g", "5q", "64kk", "99999999999999999999", "16777216t"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_with_every_unit_people_write() {
+        for (text, ms) in [("0", 0), ("5000", 5000), ("250ms", 250), ("60 s", 60_000), ("5min", 300_000), ("2h", 7_200_000), ("7D", 604_800_000)] {
+            assert_eq!(parse_ms(text), Ok(ms), "{text}");
+        }
+        for text in ["", "s", "-5", "1.5s", "3 weeks", "9223372036854775808", "106751991168d"] {
+            assert!(parse_ms(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_reads_back_as_the_same() {
+        for bytes in [0, 1, 1000, 1024, 65_536, 10 << 20, 10 << 30, (1 << 40) + 1] {
+            assert_eq!(parse_bytes(&show_bytes(bytes)), Ok(bytes));
+        }
+        for ms in [0, 1, 1000, 1500, 60_000, 604_800_000] {
+            assert_eq!(parse_ms(&show_ms(ms)), Ok(ms));
+        }
+        assert_eq!((show_bytes(128 << 20), show_ms(604_800_000)), ("128m".into(), "7d".into()));
+    }
+}

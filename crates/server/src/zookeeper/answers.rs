@@ -1,0 +1,56 @@
+//! What each request of a session is answered.
+
+use halite_wire::zk::{Code, Reply, Request, Stat};
+
+use super::tree::{Node, Tree};
+
+/// The one change this ZooKeeper knows: that everything came to be.
+pub(super) const ZXID: i64 = 1;
+
+/// The session that owns the ephemeral znodes, which is the server's own.
+const SERVER_SESSION: i64 = 1;
+
+/// `setWatches2`, which newer clients send after they have connected anew.
+const SET_WATCHES_2: i32 = 105;
+
+/// Answers a request. Watches are taken and never fire: what clients look up does not change while the server lives.
+/// Changes are refused as by a ZooKeeper that is read-only.
+pub(super) fn answer(tree: &Tree<'_>, request: &Request) -> Result<Reply, Code> {
+    let node = |path: &str| tree.node(path).ok_or(Code::NO_NODE);
+    let start = tree.context.start_code;
+    match request {
+        Request::Exists { path, .. } => Ok(Reply::Stat(stat(&node(path)?, start))),
+        Request::GetData { path, .. } => node(path).map(|node| Reply::Data(node.data.clone(), stat(&node, start))),
+        Request::GetChildren { path, .. } => Ok(Reply::Children(node(path)?.children)),
+        Request::GetChildren2 { path, .. } => {
+            let node = node(path)?;
+            let stat = stat(&node, start);
+            Ok(Reply::ChildrenAndStat(node.children, stat))
+        }
+        Request::GetAcl { path } => Ok(Reply::OpenAcl(stat(&node(path)?, start))),
+        Request::Sync { path } => Ok(Reply::Path(path.clone())),
+        Request::Create { path, .. } => Err(if node(path).is_ok() { Code::NODE_EXISTS } else { Code::NOT_READ_ONLY }),
+        Request::Change { path, .. } => node(path).and(Err(Code::NOT_READ_ONLY)),
+        Request::Multi => Err(Code::NOT_READ_ONLY),
+        Request::Ping | Request::Auth { .. } | Request::SetWatches { .. } | Request::Other { operation: SET_WATCHES_2 } | Request::CloseSession => {
+            Ok(Reply::Empty)
+        }
+        Request::Other { .. } => Err(Code::UNIMPLEMENTED),
+    }
+}
+
+fn stat(node: &Node, start_code: u64) -> Stat {
+    let started = i64::try_from(start_code).unwrap_or(i64::MAX);
+    let count = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
+    Stat {
+        czxid: ZXID,
+        mzxid: ZXID,
+        pzxid: ZXID,
+        ctime: started,
+        mtime: started,
+        ephemeral_owner: if node.is_ephemeral { SERVER_SESSION } else { 0 },
+        data_length: count(node.data.len()),
+        num_children: count(node.children.len()),
+        ..Stat::default()
+    }
+}

@@ -1,0 +1,78 @@
+//! Sessions: an id, a password that proves it, and a timeout.
+//!
+//! A session owns nothing here - no ephemeral znodes, no watches - so none is kept: the password follows from the id and
+//! a secret of the process, and whoever shows both goes on where it was. A session of an earlier process is gone, as it
+//! would be had it expired.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use bytes::Bytes;
+use halite_wire::zk::{ConnectRequest, ConnectResponse};
+
+/// 2 to 20 ticks of 2 seconds, ZooKeeper's own limits.
+const TIMEOUT_MS: RangeInclusive<i32> = 4000..=40_000;
+
+/// Opens sessions.
+pub(super) struct Sessions {
+    next: AtomicI64,
+    /// Keyed from the operating system's randomness.
+    secret: [RandomState; 2],
+}
+
+impl Sessions {
+    /// `start_code` is when the process started, in milliseconds since 1970: ids of two processes differ.
+    pub(super) fn new(start_code: u64) -> Self {
+        let first = i64::try_from(start_code & 0xff_ffff_ffff).unwrap_or(0) << 16;
+        Self { next: AtomicI64::new(first | 1), secret: [RandomState::new(), RandomState::new()] }
+    }
+
+    /// The answer to a client's first packet. One with a timeout of 0 says that the session asked for is gone; the
+    /// connection ends then.
+    pub(super) fn open(&self, request: &ConnectRequest) -> ConnectResponse {
+        if request.session_id == 0 {
+            let id = self.next.fetch_add(1, Ordering::Relaxed);
+            return request.accept(id, self.password(id), TIMEOUT_MS);
+        }
+        if request.password == self.password(request.session_id) {
+            return request.accept(request.session_id, request.password.clone(), TIMEOUT_MS);
+        }
+        let nothing = Bytes::from_static(&[0; 16]);
+        ConnectResponse { timeout_ms: 0, session_id: 0, password: nothing, ..request.accept(0, Bytes::new(), TIMEOUT_MS) }
+    }
+
+    fn password(&self, id: i64) -> Bytes {
+        self.secret.iter().flat_map(|secret| secret.hash_one(id).to_be_bytes()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks(session_id: i64, password: Bytes) -> ConnectRequest {
+        ConnectRequest { timeout_ms: 90_000, session_id, password, read_only: Some(false), ..Default::default() }
+    }
+
+    #[test]
+    fn sessions_have_ids_of_their_own_and_can_be_taken_up_again() {
+        let sessions = Sessions::new(1_795_289_608_650);
+        let (first, second) = (sessions.open(&asks(0, Bytes::new())), sessions.open(&asks(0, Bytes::new())));
+        assert!(first.session_id > 0 && second.session_id > 0 && first.session_id != second.session_id);
+        assert_eq!((first.password.len(), first.timeout_ms), (16, 40_000));
+        let again = sessions.open(&asks(first.session_id, first.password.clone()));
+        assert_eq!(again, first);
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_proved_is_gone() {
+        let sessions = Sessions::new(1_795_289_608_650);
+        let first = sessions.open(&asks(0, Bytes::new()));
+        let other = Sessions::new(1_795_289_999_999);
+        for refused in [other.open(&asks(first.session_id, first.password.clone())), sessions.open(&asks(first.session_id + 1, first.password))] {
+            assert_eq!((refused.timeout_ms, refused.session_id, &refused.password[..]), (0, 0, &[0; 16][..]));
+            assert_eq!(refused.read_only, Some(false));
+        }
+    }
+}

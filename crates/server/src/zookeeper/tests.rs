@@ -1,0 +1,333 @@
+//! Sessions over a stream in memory, with a clock that is moved by hand.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use halite_engine::env::Env;
+use halite_engine::{Engine, Options};
+use halite_types::{ErrorKind, FamilyDescriptor, Result, TableDescriptor};
+use halite_wire::proto as pb;
+use halite_wire::zk::{
+    Code, ConnectRequest, ConnectResponse, Incoming, Next, PING_XID, ReplyBody, Request, decode_reply, encode_request, next_packet, znode,
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use tokio::task::JoinHandle;
+
+use super::connection::Connection;
+use super::{LARGE_PACKETS, Shared};
+use crate::config::Config;
+use crate::context::Context;
+use crate::master_service::Master;
+use crate::metrics::Metrics;
+use crate::server::Addresses;
+
+const START_CODE: u64 = 1_795_289_608_650;
+
+struct Server {
+    shared: Arc<Shared>,
+    _directory: tempfile::TempDir,
+}
+
+impl Server {
+    fn new() -> Self {
+        Self::with(Config { cluster_id: "0e94ce3b-2b9f-45cb-a8bf-50331a5496ac".to_string(), ..Config::default() })
+    }
+
+    fn with(config: Config) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
+        let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        let addresses = Addresses { master: at(16_000), region: at(16_020), web: Some(at(16_010)), zookeeper: Some(at(2181)) };
+        let master = Master::new(&engine, &config).unwrap();
+        let context = Context { engine, config, addresses, start_code: START_CODE, metrics: Metrics::default(), master };
+        Self { shared: Arc::new(Shared::new(Arc::new(context))), _directory: directory }
+    }
+
+    fn connect(&self) -> Client {
+        self.connect_to("10.1.2.3:2181")
+    }
+
+    fn connect_to(&self, local: &str) -> Client {
+        let (stream, theirs) = tokio::io::duplex(64 << 10);
+        let connection = Connection::new(theirs, local.parse().unwrap(), Arc::clone(&self.shared));
+        Client { stream, served: tokio::spawn(connection.serve()), received: BytesMut::new(), xid: 0 }
+    }
+
+    async fn session(&self) -> Client {
+        let mut client = self.connect();
+        client.open(&request(30_000, 0, &[0; 16])).await;
+        client
+    }
+}
+
+struct Client {
+    stream: DuplexStream,
+    served: JoinHandle<Result<()>>,
+    received: BytesMut,
+    xid: i32,
+}
+
+fn request(timeout_ms: i32, session_id: i64, password: &[u8]) -> ConnectRequest {
+    ConnectRequest { timeout_ms, session_id, password: Bytes::copy_from_slice(password), read_only: Some(false), ..Default::default() }
+}
+
+impl Client {
+    async fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+    }
+
+    /// The next packet; `None` when the server has closed.
+    async fn packet(&mut self) -> Option<Bytes> {
+        loop {
+            if let Next::Packet(packet) = next_packet(&mut self.received).unwrap() {
+                return Some(packet);
+            }
+            if self.stream.read_buf(&mut self.received).await.unwrap() == 0 {
+                return None;
+            }
+        }
+    }
+
+    async fn open(&mut self, request: &ConnectRequest) -> ConnectResponse {
+        let mut out = BytesMut::new();
+        request.encode(&mut out);
+        self.send(&out).await;
+        ConnectResponse::decode(&self.packet().await.unwrap()).unwrap()
+    }
+
+    async fn ask(&mut self, request: Request) -> std::result::Result<ReplyBody, Code> {
+        self.xid += 1;
+        let xid = if request == Request::Ping { PING_XID } else { self.xid };
+        let mut out = BytesMut::new();
+        encode_request(xid, &request, &mut out);
+        self.send(&out).await;
+        match decode_reply(&self.packet().await.expect("an answer")).unwrap() {
+            Incoming::Reply { xid: answered, result, .. } if answered == xid => result,
+            other => panic!("asked {xid}, got {other:?}"),
+        }
+    }
+
+    async fn data(&mut self, path: &str) -> Bytes {
+        let (data, stat) = self.ask(Request::GetData { path: path.to_string(), watch: true }).await.unwrap().data().unwrap();
+        assert_eq!(stat.data_length, i32::try_from(data.len()).unwrap());
+        data
+    }
+
+    async fn children(&mut self, path: &str) -> Vec<String> {
+        self.ask(Request::GetChildren { path: path.to_string(), watch: false }).await.unwrap().children().unwrap()
+    }
+
+    /// How the server ended the connection.
+    async fn end(mut self) -> Result<()> {
+        assert_eq!(self.packet().await, None);
+        self.served.await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_client_finds_the_servers_under_the_address_it_connected_to() {
+    let server = Server::new();
+    for (local, host) in [("10.1.2.3:2181", "10.1.2.3"), ("127.0.0.1:2181", "127.0.0.1"), ("[::1]:2181", "localhost")] {
+        let mut client = server.connect_to(local);
+        client.open(&request(90_000, 0, &[0; 16])).await;
+        let meta: pb::MetaRegionServer = znode::decode(client.data("/hbase/meta-region-server").await).unwrap();
+        let name = |port: u32| pb::ServerName { host_name: host.to_string(), port: Some(port), start_code: Some(START_CODE) };
+        assert_eq!((meta.server, meta.state), (name(16_020), Some(pb::region_state::State::Open as i32)));
+        let master: pb::Master = znode::decode(client.data("/hbase/master").await).unwrap();
+        assert_eq!((master.master, master.info_port), (name(16_000), Some(16_010)));
+        assert_eq!(client.children("/hbase/rs").await, [format!("{host},16020,{START_CODE}")]);
+        let text: pb::ClusterId = znode::decode(client.data("/hbase/hbaseid").await).unwrap();
+        assert_eq!(text.cluster_id, "0e94ce3b-2b9f-45cb-a8bf-50331a5496ac");
+    }
+}
+
+/// asynchbase takes any answer but this for a cluster of 0.94.
+#[tokio::test]
+async fn what_is_not_there_is_no_node() {
+    let server = Server::new();
+    let mut client = server.session().await;
+    for path in
+        ["/hbase/root-region-server", "/hbase/meta-region-server-1", "/hbase/master/", "/hbase/rs/other,1,2", "/hbas", "", "hbase", "/hbase/a/b/c/d"]
+    {
+        let path = path.to_string();
+        let asked = [Request::GetData { path: path.clone(), watch: true }, Request::Exists { path: path.clone(), watch: true }];
+        for request in asked.into_iter().chain([Request::GetChildren2 { path, watch: false }]) {
+            assert_eq!(client.ask(request.clone()).await, Err(Code::NO_NODE), "{request:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_tree_has_the_nodes_of_a_cluster_at_rest_and_its_tables() {
+    let server = Server::new();
+    let engine = &server.shared.context.engine;
+    for name in ["t1", "t2"] {
+        engine.create_table(TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    }
+    engine.disable_table(&"t2".parse().unwrap()).unwrap();
+    let mut client = server.session().await;
+    assert_eq!(client.children("/").await, ["hbase", "zookeeper"]);
+    let captured = "meta-region-server rs splitWAL backup-masters flush-table-proc master-maintenance online-snapshot master running draining namespace hbaseid table";
+    let mut captured: Vec<&str> = captured.split(' ').collect();
+    captured.sort_unstable();
+    assert_eq!(client.children("/hbase").await, captured);
+    for name in captured {
+        client.data(&format!("/hbase/{name}")).await;
+    }
+    assert_eq!(client.children("/hbase/table").await, ["hbase:meta", "t1", "t2"]);
+    for (table, state) in [("hbase:meta", 0), ("t1", 0), ("t2", 1)] {
+        let content: pb::DeprecatedTableState = znode::decode(client.data(&format!("/hbase/table/{table}")).await).unwrap();
+        assert_eq!(content.state, state, "{table}");
+    }
+    assert_eq!(client.children("/hbase/namespace").await, ["default", "hbase"]);
+    assert!(client.data("/hbase/namespace/default").await.ends_with(b"\0\0\x0a\x07default"));
+    assert_eq!(client.children("/hbase/online-snapshot").await, ["abort", "acquired", "reached"]);
+}
+
+#[tokio::test]
+async fn the_parent_is_where_it_was_put() {
+    let server = Server::with(Config { znode_parent: "/our/own".to_string(), ..Config::default() });
+    let mut client = server.session().await;
+    assert_eq!(client.children("/").await, ["our", "zookeeper"]);
+    assert_eq!(client.children("/our").await, ["own"]);
+    assert!(client.children("/our/own").await.contains(&"master".to_string()));
+    assert_eq!(client.ask(Request::GetData { path: "/hbase/master".into(), watch: false }).await, Err(Code::NO_NODE));
+}
+
+/// gohbase sends no such byte and reads no such byte.
+#[tokio::test]
+async fn a_session_has_the_timeout_zookeeper_would_give_and_the_last_byte_is_mirrored() {
+    let server = Server::new();
+    for (asked, given, read_only, length) in [(90_000, 40_000, Some(false), 37), (30_000, 30_000, None, 36), (5, 4000, Some(true), 37)] {
+        let mut client = server.connect();
+        let mut out = BytesMut::new();
+        ConnectRequest { read_only, ..request(asked, 0, &[0; 16]) }.encode(&mut out);
+        client.send(&out).await;
+        let answer = client.packet().await.unwrap();
+        assert_eq!(answer.len(), length);
+        assert_eq!(ConnectResponse::decode(&answer).unwrap().timeout_ms, given);
+    }
+}
+
+#[tokio::test]
+async fn a_session_goes_on_over_another_connection_and_a_strange_one_is_gone() {
+    let server = Server::new();
+    let opened = server.connect().open(&request(30_000, 0, &[0; 16])).await;
+    let mut client = server.connect();
+    assert_eq!(client.open(&request(30_000, opened.session_id, &opened.password)).await, opened);
+    client.data("/hbase/master").await;
+    let mut stranger = server.connect();
+    assert_eq!(stranger.open(&request(30_000, opened.session_id, &[7; 16])).await.timeout_ms, 0);
+    stranger.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_is_answered_and_then_comes_the_end_of_the_connection() {
+    let mut client = Server::new().session().await;
+    client.ask(Request::CloseSession).await.unwrap();
+    client.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn changes_are_refused_as_by_a_zookeeper_that_is_read_only() {
+    let server = Server::new();
+    let mut client = server.session().await;
+    let path = |path: &str| path.to_string();
+    for (request, code) in [
+        (Request::Create { operation: 1, path: path("/hbase/new") }, Code::NOT_READ_ONLY),
+        (Request::Create { operation: 15, path: path("/hbase/rs") }, Code::NODE_EXISTS),
+        (Request::Change { operation: 5, path: path("/hbase/master") }, Code::NOT_READ_ONLY),
+        (Request::Change { operation: 2, path: path("/hbase/new") }, Code::NO_NODE),
+        (Request::Multi, Code::NOT_READ_ONLY),
+        (Request::Other { operation: 16 }, Code::UNIMPLEMENTED),
+    ] {
+        assert_eq!(client.ask(request.clone()).await, Err(code), "{request:?}");
+    }
+    let auth = Request::Auth { kind: 0, scheme: "digest".to_string(), auth: Bytes::from_static(b"a:b") };
+    let watches = Request::SetWatches { relative_zxid: 1, data: vec!["/hbase/master".to_string()], exist: vec![], child: vec![] };
+    for request in [auth, watches, Request::Ping, Request::Sync { path: path("/hbase") }, Request::GetAcl { path: path("/hbase") }] {
+        assert!(client.ask(request.clone()).await.is_ok(), "{request:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_is_silent_for_its_timeout_is_let_go_and_one_that_pings_is_not() {
+    let server = Server::new();
+    let mut silent = server.connect();
+    silent.open(&request(10_000, 0, &[0; 16])).await;
+    let mut alive = server.session().await;
+    for _ in 0..10 {
+        tokio::time::advance(Duration::from_secs(9)).await;
+        alive.ask(Request::Ping).await.unwrap();
+    }
+    assert!(silent.served.is_finished() && !alive.served.is_finished());
+    silent.end().await.unwrap();
+    let never_says_who_it_is = server.connect();
+    let half = server.connect();
+    let mut half = half;
+    half.send(&[0, 0, 0, 45, 0]).await;
+    tokio::time::advance(Duration::from_secs(11)).await;
+    never_says_who_it_is.end().await.unwrap();
+    half.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_ends_the_connection_and_no_other() {
+    let server = Server::new();
+    let mut other = server.session().await;
+    for bytes in [&[0xff, 0xff, 0xff, 0xff][..], &[0x00, 0x10, 0x00, 0x00], &[0, 0, 0, 2, 1, 2], b"HBas\0P"] {
+        let mut client = server.connect();
+        client.send(bytes).await;
+        assert_eq!(client.end().await.unwrap_err().kind(), ErrorKind::InvalidRequest, "{bytes:?}");
+    }
+    for bytes in [&[0, 0, 0, 0][..], &[0, 0, 0, 6, 0, 0, 0, 1, 0, 0], &[0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 4, 0x7f, 0xff, 0xff, 0xff], b"ruok"] {
+        let mut client = server.session().await;
+        client.send(bytes).await;
+        assert_eq!(client.end().await.unwrap_err().kind(), ErrorKind::InvalidRequest, "{bytes:?}");
+    }
+    other.data("/hbase/master").await;
+}
+
+/// Each may be 1 MiB, so there may be only so many of them, whatever number of connections.
+#[tokio::test]
+async fn packets_of_unusual_size_are_few_at_a_time() {
+    let server = Server::new();
+    let mut waiting = Vec::new();
+    for _ in 0..LARGE_PACKETS {
+        let mut client = server.session().await;
+        client.send(&[0, 0x0f, 0, 0, 1]).await;
+        waiting.push(client);
+    }
+    while server.shared.large_packets.available_permits() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let mut one_more = server.session().await;
+    one_more.send(&[0, 0x0f, 0, 0, 1]).await;
+    assert_eq!(one_more.end().await.unwrap_err().kind(), ErrorKind::InvalidRequest);
+    drop(waiting);
+    while server.shared.large_packets.available_permits() < LARGE_PACKETS {
+        tokio::task::yield_now().await;
+    }
+    let mut again = server.session().await;
+    let mut write = BytesMut::new();
+    encode_request(1, &Request::Create { operation: 1, path: "/x".repeat(20_000) }, &mut write);
+    again.send(&write).await;
+    assert!(matches!(decode_reply(&again.packet().await.unwrap()).unwrap(), Incoming::Reply { result: Err(Code::NOT_READ_ONLY), .. }));
+}
+
+#[tokio::test]
+async fn monitors_get_their_words_answered() {
+    let server = Server::new();
+    let mut client = server.connect();
+    client.send(b"ruok").await;
+    let mut said = String::new();
+    client.stream.read_to_string(&mut said).await.unwrap();
+    assert_eq!(said, "imok");
+    let mut client = server.connect();
+    client.send(b"mntr").await;
+    client.stream.read_to_string(&mut said).await.unwrap();
+    // As many as HBase 2.6.4 has, but for hbase:namespace, which is no table here.
+    assert!(said.contains("zk_znode_count\t28\n"), "{said}");
+}

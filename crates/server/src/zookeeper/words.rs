@@ -1,0 +1,76 @@
+//! Words of four letters that monitors send instead of a session: `ruok`, `srvr`, `stat`, `mntr`, `isro`.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::metrics::ZooKeeperMetrics;
+
+/// The version whose protocol this is, as monitors want to parse one.
+const VERSION: &str = concat!("3.8.4-halite-", env!("CARGO_PKG_VERSION"));
+
+/// What the words report.
+pub(super) struct Facts<'a> {
+    pub(super) metrics: &'a ZooKeeperMetrics,
+    /// Since the server started.
+    pub(super) uptime: Duration,
+    /// Number of znodes.
+    pub(super) nodes: usize,
+}
+
+/// The answer to a word.
+pub(super) fn answer(word: [u8; 4], facts: &Facts<'_>) -> String {
+    match &word {
+        b"ruok" => "imok".to_owned(),
+        b"isro" => "ro".to_owned(),
+        b"srvr" => format!("Zookeeper version: {VERSION}\n{}", counts(facts)),
+        b"stat" => format!("Zookeeper version: {VERSION}\nClients:\n\n{}", counts(facts)),
+        b"mntr" => monitor(facts),
+        _ => format!("{} is not executed because it is not in the whitelist.\n", word.escape_ascii()),
+    }
+}
+
+fn counts(Facts { metrics, nodes, .. }: &Facts<'_>) -> String {
+    let (received, sent, connections) = (metrics.packets_received.get(), metrics.packets_sent.get(), metrics.connections.get());
+    format!("Received: {received}\nSent: {sent}\nConnections: {connections}\nOutstanding: 0\nZxid: 0x1\nMode: standalone\nNode count: {nodes}\n")
+}
+
+fn monitor(Facts { metrics, uptime, nodes }: &Facts<'_>) -> String {
+    let mut out = format!("zk_version\t{VERSION}\nzk_server_state\tstandalone\n");
+    for (name, value) in [
+        ("znode_count", *nodes as u64),
+        ("num_alive_connections", metrics.connections.get()),
+        ("packets_received", metrics.packets_received.get()),
+        ("packets_sent", metrics.packets_sent.get()),
+        ("connection_rejected", metrics.connections_refused.get()),
+        ("uptime", u64::try_from(uptime.as_millis()).unwrap_or(u64::MAX)),
+        ("outstanding_requests", 0),
+        ("ephemerals_count", 2),
+        ("watch_count", 0),
+    ] {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "zk_{name}\t{value}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(word: [u8; 4]) -> String {
+        let metrics = ZooKeeperMetrics::default();
+        metrics.packets_received.add(7);
+        answer(word, &Facts { metrics: &metrics, uptime: Duration::from_secs(3), nodes: 30 })
+    }
+
+    #[test]
+    fn monitors_find_the_lines_they_look_for() {
+        assert_eq!(said(*b"ruok"), "imok");
+        assert!(said(*b"srvr").starts_with("Zookeeper version: 3.8.4") && said(*b"srvr").contains("\nReceived: 7\n"));
+        assert!(said(*b"stat").contains("\nMode: standalone\nNode count: 30\n"));
+        let monitor = said(*b"mntr");
+        assert!(monitor.lines().all(|line| line.split_once('\t').is_some_and(|(name, _)| name.starts_with("zk_"))), "{monitor}");
+        assert!(monitor.contains("zk_uptime\t3000\n") && monitor.contains("zk_znode_count\t30\n"));
+        assert_eq!(said(*b"kill"), "kill is not executed because it is not in the whitelist.\n");
+    }
+}
