@@ -10,6 +10,10 @@ use halite::{
     TableDescriptor, TableName,
 };
 
+use halite_engine::BulkLoad;
+use halite_engine::env::Env;
+use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
+
 use crate::printed::binary;
 use crate::{Result, hbase};
 
@@ -42,6 +46,9 @@ fn fill(root: &Path) -> halite::Result<()> {
         store.create_table(descriptor(table.clone()), &[b"row-100", b"row-300"])?;
         for round in 0..4 {
             write(&store, name, round)?;
+            if round == 2 {
+                load(&store, root, &table)?;
+            }
             // The last round is left to what closing does.
             if round < 3 {
                 store.flush(&table)?;
@@ -53,6 +60,28 @@ fn fill(root: &Path) -> halite::Result<()> {
     }
     copy_and_split(&store)?;
     store.close()
+}
+
+/// Loads a file made elsewhere, whose cells are newer than those written before under the same keys and older than those
+/// written after.
+fn load(store: &Store, root: &Path, table: &TableName) -> halite::Result<()> {
+    let put = |row: &str, value: &str| Put::new(row.to_owned()).add_at("f", "loaded", START_MS, value);
+    let handle = store.table(&table.to_string())?;
+    ["row-010", "row-020"].iter().try_for_each(|row| handle.put(put(row, "before")))?;
+    let path = root.with_extension("to-load");
+    write_file(&path, &[put("row-010", "loaded"), put("row-020", "loaded"), put("row-030", "loaded")])?;
+    let files = vec![(Bytes::from_static(b"f"), path.display().to_string())];
+    store.engine().bulk_load(table, &BulkLoad { files, assign_sequence: true, copy: false })?;
+    handle.put(put("row-020", "after"))
+}
+
+fn write_file(path: &Path, puts: &[Put]) -> halite::Result<()> {
+    let folder = path.parent().ok_or_else(|| halite::Error::invalid("the file to load has no folder"))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = Env::os(folder)?.fs.create(&name).map_err(|error| halite::Error::io("making the file to load", error))?;
+    let mut writer = Writer::create(file, &name, WriterOptions { include_sequence_ids: false, ..WriterOptions::default() })?;
+    puts.iter().flat_map(|put| put.mutation().cells()).try_for_each(|cell| writer.append(cell))?;
+    writer.finish(StoreFileInfo::default()).map(|_| ())
 }
 
 /// Splits the first region of a table, and makes tables of snapshots: links to files in their place and in the archive,

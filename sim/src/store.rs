@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_engine::env::Env;
-use halite_engine::{Engine, Options};
+use halite_engine::{BulkLoad, Engine, Options};
 use halite_types::{
     CompactionKind, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
 };
@@ -153,6 +153,15 @@ impl Store {
             }
             rows.extend(more);
         }
+    }
+
+    /// Loads files whose cells lie in the region of `row`.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn load(&self, row: &[u8], files: Vec<(Bytes, String)>) -> Result<()> {
+        let region = self.engine.table(&self.table)?.region_of(row)?;
+        region.bulk_load(&BulkLoad { files, assign_sequence: true, copy: false })
     }
 
     /// Writes the memstores to files.

@@ -23,4 +23,4 @@ pub use catalog::meta::ServerIdentity;
 pub use commit::CommitTicket;
 pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};
 pub use options::{Options, WalSync};
-pub use region::{Applied, Region, explain_empty};
+pub use region::{Applied, BulkLoad, Region, explain_empty};

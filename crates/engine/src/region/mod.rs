@@ -5,6 +5,7 @@
 //! commit.rs     sequence id, log, memstore: one short step under a lock
 //! read.rs       gets and scans as of a snapshot                        snapshot.rs  what a reader holds
 //! selection.rs  what a read asks of the stores
+//! load.rs       store files that were made elsewhere
 //! flush.rs      memstores to store files                               counters.rs  what it counts
 //! maintain.rs   what the region wants done                             figures.rs   what it tells about itself
 //! ```
@@ -17,6 +18,7 @@ mod commit;
 mod counters;
 mod figures;
 mod flush;
+mod load;
 mod maintain;
 mod read;
 mod row_lock;
@@ -38,6 +40,8 @@ use crate::store::{StoreFile, StoreSnapshot};
 
 use commit::CommitState;
 use counters::Counters;
+pub use load::BulkLoad;
+pub(crate) use load::first_row;
 pub use read::explain_empty;
 use row_lock::RowLocks;
 pub(crate) use selection::{UserRead, check_scan, filter_state, wanted_stores};
