@@ -91,7 +91,11 @@ impl Merge {
         });
     }
 
-    /// Bytes of the cells that were passed in memstores.
+    pub(crate) fn count_memstore_bytes(&mut self) {
+        self.active.iter_mut().chain(&mut self.ended).for_each(Source::count_memstore_bytes);
+    }
+
+    /// Bytes of the cells that were passed in memstores since they are counted.
     pub(crate) fn memstore_bytes(&self) -> u64 {
         self.active.iter().chain(&self.ended).map(Source::memstore_bytes).sum()
     }

@@ -100,6 +100,12 @@ impl RegionScanner {
         &self.trace
     }
 
+    /// From here on the trace tells the bytes of the cells that were passed in memstores. To count them takes time for each
+    /// cell, so it is done for those who ask.
+    pub fn count_memstore_bytes(&mut self) {
+        self.stores.iter_mut().for_each(StoreScanner::count_memstore_bytes);
+    }
+
     /// The sequence id up to which it sees writes; for [`ReadAt::Point`](super::ReadAt::Point) when the scan has to be
     /// begun anew.
     pub fn read_point(&self) -> u64 {

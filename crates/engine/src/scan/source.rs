@@ -12,8 +12,8 @@ use crate::store::{Clip, StoreFile};
 
 /// One sorted run of cells.
 pub(crate) enum Source {
-    /// The cells of a memstore up to a sequence id; bytes of those that were passed.
-    Memstore { cursor: memstore::Cursor, read_point: u64, bytes: u64 },
+    /// The cells of a memstore up to a sequence id; bytes of those that were passed, if they are counted.
+    Memstore { cursor: memstore::Cursor, read_point: u64, bytes: Option<u64> },
     /// The cells of a store file.
     File(FileSource),
 }
@@ -30,7 +30,8 @@ pub(crate) struct FileSource {
 
 impl FileSource {
     fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>, read_point: u64) -> Self {
-        let newest = (file.reader().max_cell_sequence_id() > read_point).then_some(read_point);
+        // Most reads see all of every file, and do not ask it what it has.
+        let newest = (read_point < u64::MAX && file.reader().max_cell_sequence_id() > read_point).then_some(read_point);
         Self { cursor, file, past_clip: false, newest }
     }
 
@@ -38,11 +39,17 @@ impl FileSource {
     #[inline]
     fn settle(&mut self) -> Result<()> {
         if let Some(newest) = self.newest {
-            while self.cursor.peek().is_some_and(|cell| cell.sequence() > newest) {
-                self.cursor.advance()?;
-            }
+            self.skip_newer(newest)?;
         }
         self.check_clip();
+        Ok(())
+    }
+
+    #[cold]
+    fn skip_newer(&mut self, newest: u64) -> Result<()> {
+        while self.cursor.peek().is_some_and(|cell| cell.sequence() > newest) {
+            self.cursor.advance()?;
+        }
         Ok(())
     }
 
@@ -109,7 +116,7 @@ impl FileSource {
 impl Source {
     /// The cells of a memstore up to a sequence id.
     pub(crate) fn memstore(memstore: &memstore::MemTable, read_point: u64) -> Self {
-        Self::Memstore { cursor: memstore.cursor(), read_point, bytes: 0 }
+        Self::Memstore { cursor: memstore.cursor(), read_point, bytes: None }
     }
 
     /// The cells of a store file up to a sequence id, through `blocks`.
@@ -133,7 +140,9 @@ impl Source {
     pub(crate) fn next(&mut self) -> Result<()> {
         match self {
             Self::Memstore { cursor, read_point, bytes } => {
-                *bytes += cursor.peek().map_or(0, |cell| cell.encoded_len() as u64);
+                if let Some(bytes) = bytes {
+                    *bytes += cursor.peek().map_or(0, |cell| cell.encoded_len() as u64);
+                }
                 cursor.next();
                 skip_unseen(cursor, *read_point);
             }
@@ -148,8 +157,15 @@ impl Source {
     /// Bytes of the cells that were passed, if it is a memstore.
     pub(crate) fn memstore_bytes(&self) -> u64 {
         match self {
-            Self::Memstore { bytes, .. } => *bytes,
+            Self::Memstore { bytes, .. } => bytes.unwrap_or(0),
             Self::File(_) => 0,
+        }
+    }
+
+    /// From here on the bytes of the cells that are passed are counted, if it is a memstore.
+    pub(crate) fn count_memstore_bytes(&mut self) {
+        if let Self::Memstore { bytes, .. } = self {
+            bytes.get_or_insert(0);
         }
     }
 

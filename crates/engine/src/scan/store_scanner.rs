@@ -126,7 +126,11 @@ impl StoreScanner {
         self.row_finished = false;
     }
 
-    /// Bytes of the cells that were passed in memstores.
+    pub(crate) fn count_memstore_bytes(&mut self) {
+        self.merge.count_memstore_bytes();
+    }
+
+    /// Bytes of the cells that were passed in memstores since they are counted.
     pub(crate) fn memstore_bytes(&self) -> u64 {
         self.merge.memstore_bytes()
     }

@@ -60,7 +60,7 @@ trace! {
     block_bytes_cached: add_block_bytes_cached,
     /// Bytes of the data blocks that were read in, from wherever, decompressed.
     data_block_bytes: add_data_block_bytes,
-    /// Bytes of the encoded cells that were passed in memstores.
+    /// Bytes of the encoded cells that were passed in memstores; only of scanners that were told to count them.
     memstore_bytes_read: add_memstore_bytes_read,
 }
 

@@ -60,6 +60,17 @@ fn an_unlimited_call_returns_everything_and_says_that_the_region_ends() {
 }
 
 #[test]
+fn a_range_outside_the_region_gives_nothing() {
+    let engine = engine(&SimEnv::new(1), &["b", "d"]);
+    wide(&engine);
+    let middle = engine.table(&name()).unwrap().region_of(b"b").unwrap();
+    let scan = |scan: Scan| answers(middle.scan(&scan.family("f"), Tier::Disk).unwrap(), ScanBudget::default());
+    assert_eq!([scan(Scan::range("d", "")), scan(Scan::range("", "b"))], [[" : RegionEnd"], [" : RegionEnd"]]);
+    assert_eq!([scan(Scan::range("d", "").reverse(true)), scan(Scan::range("", "b").reverse(true))], [[" : RegionEnd"], [" : RegionEnd"]]);
+    assert_eq!(scan(Scan::range("a", "").reverse(true)), ["c=f1,f2,f3 b=f1,f2,f3 : RegionEnd"], "what lies in it is given all the same");
+}
+
+#[test]
 fn results_count_rows_and_pieces_of_rows() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
@@ -270,11 +281,13 @@ fn the_trace_tells_where_the_bytes_came_from() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let mut memstore = open(&engine, &Scan::all());
+    memstore.count_memstore_bytes();
     memstore.next_rows(ScanBudget::default()).unwrap();
     assert_eq!((memstore.trace().memstore_bytes_read(), memstore.trace().data_block_bytes()), (24 * CELL as u64, 0));
     engine.flush(&name()).unwrap();
     let scanned = || {
         let mut scanner = open(&engine, &Scan::all());
+        scanner.count_memstore_bytes();
         scanner.next_rows(ScanBudget::default()).unwrap();
         let trace = scanner.trace();
         (trace.blocks_read(), trace.block_bytes_read() > 0, trace.block_bytes_cached() > 0, trace.data_block_bytes(), trace.memstore_bytes_read())

@@ -175,7 +175,10 @@ fn reply_of(kept: KeptReply, call: &Call) -> Reply {
 }
 
 impl Run {
-    fn new(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64, scanner: Box<OpenScanner>, opens: bool) -> Self {
+    fn new(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64, mut scanner: Box<OpenScanner>, opens: bool) -> Self {
+        if request.track_scan_metrics() {
+            scanner.scanner.count_memstore_bytes();
+        }
         // HBase returns one row if nobody says how many, and none with a scanner that is to be closed at once.
         let rows = request.number_of_rows.unwrap_or(u32::from(!request.close_scanner()));
         let limit = request.limit_of_rows();
