@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use halite_engine::{Engine, MetaView};
-use halite_types::Result;
+use halite_types::{Result, Tier};
 
 use crate::call::Peer;
 use crate::config::Config;
@@ -59,8 +59,11 @@ impl Context {
     }
 
     /// `hbase:meta` as this client is told it.
-    pub(crate) fn meta(&self, peer: &Peer) -> MetaView {
-        self.engine.meta(&peer.server)
+    ///
+    /// # Errors
+    /// `NeedsIo` with [`Tier::Memory`], or a failed read, of what clients have written there.
+    pub(crate) fn meta(&self, peer: &Peer, tier: Tier) -> Result<MetaView> {
+        self.engine.meta(&peer.server, tier)
     }
 
     /// Who this server is to a client that has connected to `local`.

@@ -49,6 +49,8 @@ pub(crate) struct RegionEntry {
     /// Everything up to this sequence id is in store files.
     pub(crate) flushed_sequence: u64,
     pub(crate) families: BTreeMap<Bytes, FamilyFiles>,
+    /// The regions it was merged from, in the order of their keys; of interest while it reads their files.
+    pub(crate) parents: Vec<Arc<RegionInfo>>,
 }
 
 /// The store files of one family of a region.
@@ -164,6 +166,11 @@ impl RegionEntry {
         self.families.iter().flat_map(|(family, files)| files.iter().map(move |file| (family, file)))
     }
 
+    /// The regions it was merged from, as long as it reads their files: what HBase calls merge qualifiers.
+    pub(crate) fn live_parents(&self) -> &[Arc<RegionInfo>] {
+        if self.files().any(|(_, file)| file.is_part()) { &self.parents } else { &[] }
+    }
+
     /// Everything that its files are and stand for.
     pub(crate) fn homes(&self) -> impl Iterator<Item = Home> {
         self.files().flat_map(|(family, file)| [file.place(&self.info, family), file.home(&self.info, family)])
@@ -171,6 +178,11 @@ impl RegionEntry {
 }
 
 impl Catalog {
+    /// The tables that are in lists: all but what the engine keeps for itself.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = (&TableName, &TableEntry)> {
+        self.tables.iter().filter(|(name, _)| !layout::is_hidden(name))
+    }
+
     /// The table, or the error that it does not exist.
     pub(crate) fn table(&self, name: &TableName) -> Result<&TableEntry> {
         self.tables.get(name).ok_or_else(|| no_table(name))
@@ -247,7 +259,13 @@ mod tests {
 
     fn region(table: &str, files: Vec<FileEntry>) -> RegionEntry {
         let info = layout::new_region(&table.parse().unwrap(), Bytes::new(), Bytes::new(), 7);
-        RegionEntry { info: Arc::new(info), number: 1, flushed_sequence: 0, families: BTreeMap::from([(Bytes::from_static(b"f"), files)]) }
+        RegionEntry {
+            info: Arc::new(info),
+            number: 1,
+            flushed_sequence: 0,
+            families: BTreeMap::from([(Bytes::from_static(b"f"), files)]),
+            parents: Vec::new(),
+        }
     }
 
     fn table(name: &str, files: Vec<FileEntry>) -> TableEntry {

@@ -3,9 +3,12 @@
 //! ```text
 //! t             table:state
 //! t,start,id.encoded.   info:regioninfo, seqnumDuringOpen, server, serverstartcode, sn, state
+//!                       info:merge0000, merge0001... while it reads the files of the regions it was merged from
+//!                       info:server_0001 and so on for the further replicas of a table with REGION_REPLICATION
 //! ```
 //! They are in the order of the meta comparator: a table's own row, then its regions by start key, and tables by name.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -51,11 +54,16 @@ fn table_name() -> TableName {
 
 /// The descriptor of `hbase:meta`, with the attributes HBase 2.6 gives it and the family of HBase 3.
 pub(crate) fn descriptor() -> TableDescriptor {
+    families_of(table_name()).set("IS_META", "true")
+}
+
+/// A table with the families of `hbase:meta`.
+pub(crate) fn families_of(table: TableName) -> TableDescriptor {
     let family = |name: &'static [u8], versions: u32| {
         let family = FamilyDescriptor::new(name).versions(versions).set("IN_MEMORY", "true").set("BLOCKSIZE", 8192);
         family.set("BLOOMFILTER", "ROWCOL").set("DATA_BLOCK_ENCODING", "ROW_INDEX_V1").set("REPLICATION_SCOPE", 0)
     };
-    let table = TableDescriptor::new(table_name()).set("IS_META", "true");
+    let table = TableDescriptor::new(table);
     table.family(family(INFO, 3)).family(family(b"ns", 3)).family(family(b"rep_barrier", i32::MAX as u32)).family(family(TABLE, 3))
 }
 
@@ -81,7 +89,7 @@ pub(crate) enum MetaRow<'a> {
 
 impl MetaIndex {
     pub(crate) fn new(catalog: Arc<Catalog>) -> Self {
-        let mut tables: Vec<_> = catalog.tables.keys().map(|name| (name.to_string(), name.clone())).collect();
+        let mut tables: Vec<_> = catalog.listed().map(|(name, _)| name).map(|name| (name.to_string(), name.clone())).collect();
         tables.sort();
         Self { catalog, tables }
     }
@@ -159,7 +167,7 @@ const ENABLED: i32 = 0;
 const DISABLED: i32 = 1;
 
 /// A column of a row with its value, and the timestamp of the cell.
-pub(crate) type MetaCell = (&'static [u8], Vec<u8>, i64);
+pub(crate) type MetaCell = (Cow<'static, [u8]>, Vec<u8>, i64);
 
 impl MetaRow<'_> {
     /// The row key.
@@ -185,25 +193,53 @@ impl MetaRow<'_> {
                 let state = TableStateMessage { state: if table.enabled { ENABLED } else { DISABLED } };
                 // No change of it is kept with its time; it is as old as the table's regions.
                 let oldest = table.regions.iter().map(|region| region.info.region_id).min().unwrap_or(1);
-                vec![(b"state", state.encode_to_vec(), timestamp(oldest))]
+                vec![cell(b"state", state.encode_to_vec(), timestamp(oldest))]
             }
-            Self::Region(table, region) => {
-                let created = region.info.region_id;
-                // Since it began the process has all regions, but for those that were made later.
-                let assigned = timestamp(created.max(server.start_code));
-                let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
-                let state: &[u8] = if table.enabled { b"OPEN" } else { b"CLOSED" };
-                vec![
-                    (b"regioninfo", pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created)),
-                    (b"seqnumDuringOpen", sequence.to_be_bytes().to_vec(), assigned),
-                    (b"server", format!("{}:{}", server.host, server.port).into_bytes(), assigned),
-                    (b"serverstartcode", server.start_code.to_be_bytes().to_vec(), assigned),
-                    (b"sn", server.to_string().into_bytes(), assigned),
-                    (b"state", state.to_vec(), assigned),
-                ]
-            }
+            Self::Region(table, region) => region_cells(table, region, server, open_sequence),
         }
     }
+}
+
+fn cell(qualifier: &'static [u8], value: Vec<u8>, timestamp: i64) -> MetaCell {
+    (Cow::Borrowed(qualifier), value, timestamp)
+}
+
+fn region_cells(table: &TableEntry, region: &RegionEntry, server: &ServerIdentity, open_sequence: Option<u64>) -> Vec<MetaCell> {
+    let created = region.info.region_id;
+    let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
+    let mut cells = vec![cell(b"regioninfo", pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created))];
+    for replica in 0..replicas(&table.descriptor) {
+        cells.extend(location(replica, server, table.enabled, sequence, created));
+    }
+    for (at, parent) in region.live_parents().iter().enumerate() {
+        let qualifier = format!("merge{at:04}").into_bytes();
+        cells.push((Cow::Owned(qualifier), pbuf(&RegionInfoMessage::from(&**parent)), timestamp(created)));
+    }
+    cells
+}
+
+/// How many replicas a table's regions are said to have. All are the one region there is.
+fn replicas(table: &TableDescriptor) -> u16 {
+    table.attributes.get("REGION_REPLICATION").and_then(|count| count.parse().ok()).unwrap_or(1).max(1)
+}
+
+/// Where a replica is, under the names HBase gives the columns (`CatalogFamilyFormat`): the number of the replica in
+/// hexadecimal behind those of the first one.
+fn location(replica: u16, server: &ServerIdentity, enabled: bool, sequence: u64, created: u64) -> Vec<MetaCell> {
+    // Since it began the process has all regions, but for those that were made later.
+    let assigned = timestamp(created.max(server.start_code));
+    let column = |name: &'static str, value: Vec<u8>| match replica {
+        0 => cell(name.as_bytes(), value, assigned),
+        _ => (Cow::Owned(format!("{name}_{replica:04X}").into_bytes()), value, assigned),
+    };
+    let state: &[u8] = if enabled { b"OPEN" } else { b"CLOSED" };
+    vec![
+        column("seqnumDuringOpen", sequence.to_be_bytes().to_vec()),
+        column("server", format!("{}:{}", server.host, server.port).into_bytes()),
+        column("serverstartcode", server.start_code.to_be_bytes().to_vec()),
+        column("sn", server.to_string().into_bytes()),
+        column("state", state.to_vec()),
+    ]
 }
 
 fn timestamp(milliseconds: u64) -> i64 {

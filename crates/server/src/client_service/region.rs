@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite_engine::Region;
+use halite_engine::{MetaView, Region};
 use halite_types::schema::META_ENCODED_NAME;
 use halite_types::{Error, ErrorKind, RowOp};
 use halite_wire::convert;
@@ -11,6 +11,9 @@ use halite_wire::proto as pb;
 
 use crate::call::{Fault, Peer};
 use crate::context::Context;
+
+/// The length of `_0001`.
+const REPLICA_BYTES: usize = 5;
 
 /// What a request is about.
 pub(super) enum Target {
@@ -21,30 +24,55 @@ pub(super) enum Target {
 
 /// The region of a request.
 pub(super) fn find(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Target, Fault> {
-    let encoded = convert::region::encoded_name(specifier)?;
+    let encoded = match convert::region::encoded_name(specifier) {
+        Ok(encoded) => encoded,
+        Err(exception) => return of_replica(context, &specifier.value).ok_or_else(|| exception.into()),
+    };
     if encoded == META_ENCODED_NAME {
         return Ok(Target::Meta);
     }
     match context.engine.region(encoded) {
         Ok(region) => Ok(Target::Region(region)),
-        Err(error) if error.kind() == ErrorKind::NoSuchRegion => Err(not_serving(peer, &specifier.value)),
+        Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
+            of_replica(context, &specifier.value).ok_or_else(|| not_serving(peer, &specifier.value))
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The region of a request that writes.
-pub(super) fn find_to_write(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Arc<Region>, Fault> {
-    to_write(&find(context, peer, specifier)?, peer)
+/// The one region there is for a replica of it, named as HBase names replicas: `table,start,id_0001.encoded.`, where the
+/// number of the replica is in hexadecimal.
+fn of_replica(context: &Context, name: &[u8]) -> Option<Target> {
+    let meta = MetaView::region();
+    let prefix = name.strip_suffix(b".").unwrap_or(name);
+    let prefix = &prefix[..prefix.iter().rposition(|byte| *byte == b'.')?];
+    let (primary, replica) = prefix.split_at_checked(prefix.len().checked_sub(REPLICA_BYTES)?)?;
+    let is_replica = replica[0] == b'_' && replica[1..].iter().all(u8::is_ascii_hexdigit);
+    if !is_replica {
+        return None;
+    }
+    if primary == meta.name_prefix() {
+        return Some(Target::Meta);
+    }
+    let table = std::str::from_utf8(primary.split(|byte| *byte == b',').next()?).ok()?;
+    let start = primary.get(table.len() + 1..primary.iter().rposition(|byte| *byte == b',')?)?;
+    let region = context.engine.table(&table.parse().ok()?).ok()?.region_of(start).ok()?;
+    (region.info().name_prefix() == primary).then_some(Target::Region(region))
 }
 
-/// The region to write to, if it takes a write now.
-pub(super) fn to_write(target: &Target, peer: &Peer) -> Result<Arc<Region>, Fault> {
-    match target {
-        Target::Region(region) => admit(region, peer).map(|()| Arc::clone(region)),
-        Target::Meta => {
-            Err(Fault::do_not_retry("hbase:meta is computed from the tables there are and cannot be written; create, alter or drop tables"))
-        }
-    }
+/// The region of a request that writes.
+pub(super) fn find_to_write(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Arc<Region>, Fault> {
+    to_write(context, peer, &find(context, peer, specifier)?)
+}
+
+/// The region to write to, if it takes a write now. What is written to `hbase:meta` goes into a region of its own, and
+/// the first who writes there has it made, which waits for the disk.
+pub(super) fn to_write(context: &Context, peer: &Peer, target: &Target) -> Result<Arc<Region>, Fault> {
+    let region = match target {
+        Target::Region(region) => Arc::clone(region),
+        Target::Meta => context.engine.meta_additions()?,
+    };
+    admit(&region, peer).map(|()| region)
 }
 
 /// Whether the region takes a write now. HBase makes clients wait elsewhere than on its threads, and so does this.

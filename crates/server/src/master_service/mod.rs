@@ -26,7 +26,7 @@ mod regions;
 mod results;
 pub(crate) mod routes;
 mod sanity;
-mod schema;
+pub(crate) mod schema;
 mod servers;
 mod snapshots;
 mod status;
