@@ -209,7 +209,7 @@ impl From<&RegionEntry> for RegionMessage {
             end: region.info.end.to_vec(),
             flushed_sequence: region.flushed_sequence,
             families: region.families.iter().map(family).collect(),
-            parents: region.live_parents().iter().map(parent).collect(),
+            parents: region.parents.iter().map(parent).collect(),
         }
     }
 }

@@ -303,6 +303,8 @@ fn a_merged_region_names_those_it_was_merged_from_while_it_reads_their_files() {
     drop(engine);
     let engine = Engine::open(env.env(), Options::default()).unwrap();
     assert_eq!(named(&engine), before);
+    env.clock.advance_ms(400_000);
+    assert_eq!(named(&engine), before);
     engine.compact(&table, None, halite_types::CompactionKind::Major).unwrap();
     assert_eq!(named(&engine), []);
 }
@@ -318,4 +320,17 @@ fn the_replicas_of_a_region_are_all_in_one_place() {
         assert_eq!(text(row, column), "example.org:16020");
     }
     assert_eq!((text(row, "state_0002"), row.value("info", "serverstartcode_0001").unwrap().len()), ("OPEN".into(), 8));
+}
+
+#[test]
+fn empty_regions_that_were_merged_are_named_for_a_while() {
+    let env = SimEnv::new(1);
+    let engine = Engine::open(env.env(), Options::default()).unwrap();
+    create(&engine, "t", &["m"]);
+    let parents = engine.regions(&"t".parse().unwrap()).unwrap();
+    engine.merge_regions(&parents[0].encoded_name, &parents[1].encoded_name, false).unwrap();
+    let cells = |engine: &Engine| rows(engine, &scan(Bound::Included("t,,"), Bound::Unbounded, false))[0].len();
+    assert_eq!(cells(&engine), 6 + 2);
+    env.clock.advance_ms(300_001);
+    assert_eq!(cells(&engine), 6);
 }

@@ -16,7 +16,7 @@ use crate::context::Context;
 const REPLICA_BYTES: usize = 5;
 
 /// What a request is about.
-pub(super) enum Target {
+pub(crate) enum Target {
     Region(Arc<Region>),
     /// `hbase:meta`, which is computed from the catalog.
     Meta,
@@ -42,7 +42,7 @@ pub(super) fn find(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifi
 
 /// The one region there is for a replica of it, named as HBase names replicas: `table,start,id_0001.encoded.`, where the
 /// number of the replica is in hexadecimal.
-fn of_replica(context: &Context, name: &[u8]) -> Option<Target> {
+pub(crate) fn of_replica(context: &Context, name: &[u8]) -> Option<Target> {
     let meta = MetaView::region();
     let prefix = name.strip_suffix(b".").unwrap_or(name);
     let prefix = &prefix[..prefix.iter().rposition(|byte| *byte == b'.')?];
