@@ -8,6 +8,7 @@ mod ddl;
 mod meta;
 mod open;
 mod region_index;
+mod settings;
 mod snapshot;
 mod split;
 mod table;

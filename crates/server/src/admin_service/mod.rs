@@ -24,6 +24,7 @@ use crate::context::Context;
 use crate::master_service::asked::Asked;
 use crate::master_service::faults::not_offered;
 use crate::master_service::routes::routes;
+use crate::master_service::space;
 
 /// Answers a call of `AdminService`. May take its time: it has a thread of its own.
 pub(crate) fn call(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault> {
@@ -41,7 +42,7 @@ pub(crate) fn call(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault> 
         AdminGetServerInfo => server::info,
         AdminStopServer => server::stop,
         AdminUpdateConfiguration => server::update_configuration,
-        AdminGetSpaceQuotaSnapshots => server::space_quotas,
+        AdminGetSpaceQuotaSnapshots => space::snapshots,
         AdminGetSlowLogResponses => server::slow_calls,
         AdminGetLargeLogResponses => server::slow_calls,
         AdminClearSlowLogsResponses => server::clear_slow_calls,
