@@ -5,11 +5,12 @@
 //!
 //! ```text
 //! regions.rs   which regions there are, and what they are    upkeep.rs   flushes, compactions, caches
-//! server.rs    the server itself, its log, its slow calls
+//! server.rs    the server itself, its log, its slow calls    requested.rs  compactions asked for a moment ago
 //! ```
 #![allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref, reason = "the handlers in one table have one shape")]
 
 mod regions;
+pub(crate) mod requested;
 mod server;
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,7 @@ use crate::testing;
 /// A server without sockets, and a client of it.
 pub(crate) struct Rig {
     pub(crate) context: Arc<Context>,
-    peer: Arc<Peer>,
+    pub(crate) peer: Arc<Peer>,
     directory: Option<tempfile::TempDir>,
 }
 
