@@ -11,6 +11,7 @@ mod region_index;
 mod settings;
 mod snapshot;
 mod split;
+mod staging;
 mod table;
 mod tree;
 
