@@ -119,11 +119,11 @@ pub(super) fn set(asked: &Asked<'_>, request: &pb::SetQuotaRequest) -> Result<pb
     let place = place(request)?;
     let _change = asked.context.master.quotas.lock();
     let changed = if request.remove_all() { None } else { changed(read_quotas(&table, &place)?, request)? };
-    write_quotas(&table, place, changed)?;
+    write_quotas(&table, place, changed.as_ref())?;
     Ok(pb::SetQuotaResponse {})
 }
 
-fn write_quotas(table: &Table, place: Place, quotas: Option<pb::Quotas>) -> Result<(), Fault> {
+fn write_quotas(table: &Table, place: Place, quotas: Option<&pb::Quotas>) -> Result<(), Fault> {
     match quotas {
         Some(quotas) => {
             let value = [MAGIC, &quotas.encode_to_vec()].concat();
@@ -141,7 +141,10 @@ fn forget(context: &Context, row: String) {
     let place = Place { row, qualifier: SETTINGS.to_owned() };
     let forgotten = read_quotas(&table, &place).and_then(|quotas| match quotas {
         pb::Quotas { throttle: None, space: None, .. } => Ok(()),
-        quotas => write_quotas(&table, place, quotas.bypass_globals().then(|| pb::Quotas { throttle: None, space: None, ..quotas })),
+        quotas => {
+            let left = pb::Quotas { throttle: None, space: None, ..quotas };
+            write_quotas(&table, place, Some(&left).filter(|left| left.bypass_globals()))
+        }
     });
     if let Err(fault) = forgotten {
         tracing::warn!("the quotas of what was dropped stay in {}: {}", table_name(), fault.exception());
@@ -183,12 +186,12 @@ fn changed(mut quotas: pb::Quotas, request: &pb::SetQuotaRequest) -> Result<Opti
     if let Some(bypass) = request.bypass_globals {
         quotas.bypass_globals = Some(bypass);
     } else if let Some(limit) = &request.space_limit {
-        let quota = limit.quota.clone().ok_or_else(|| Fault::do_not_retry("the space limit says nothing of a quota"))?;
+        let quota = limit.quota.ok_or_else(|| Fault::do_not_retry("the space limit says nothing of a quota"))?;
         quotas.space = (!quota.remove()).then_some(quota);
     } else if let Some(throttle) = &request.throttle {
         quotas.throttle = match &throttle.timed_quota {
             Some(_) if throttle.r#type.is_some() => Some(merged(quotas.throttle.unwrap_or_default(), throttle)?),
-            _ => without(quotas.throttle, throttle),
+            _ => without(quotas.throttle.as_ref(), throttle),
         };
     } else {
         return Err(Fault::do_not_retry("java.lang.IllegalStateException: Unhandled SetRequestQuota state"));

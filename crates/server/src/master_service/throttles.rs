@@ -34,7 +34,7 @@ fn kind(request: &pb::ThrottleRequest) -> Option<ThrottleType> {
 /// `DoNotRetryIOException` for a kind or a limit that cannot be.
 pub(super) fn merged(mut throttle: pb::Throttle, request: &pb::ThrottleRequest) -> Result<pb::Throttle, Fault> {
     let kind = kind(request).ok_or_else(|| Fault::do_not_retry(format!("there is no throttle of the type {:?}", request.r#type)))?;
-    let quota = request.timed_quota.clone().unwrap_or_default();
+    let quota = request.timed_quota.unwrap_or_default();
     if quota.soft_limit() < 1 {
         return Err(Fault::do_not_retry("The throttle limit must be greater then 0"));
     }
@@ -43,8 +43,8 @@ pub(super) fn merged(mut throttle: pb::Throttle, request: &pb::ThrottleRequest) 
 }
 
 /// The limits without the one that is named, or none of them; `None` if none is left.
-pub(super) fn without(throttle: Option<pb::Throttle>, request: &pb::ThrottleRequest) -> Option<pb::Throttle> {
-    let mut throttle = throttle?;
+pub(super) fn without(throttle: Option<&pb::Throttle>, request: &pb::ThrottleRequest) -> Option<pb::Throttle> {
+    let mut throttle = *throttle?;
     *limit(&mut throttle, kind(request)?) = None;
     (throttle != pb::Throttle::default()).then_some(throttle)
 }

@@ -41,7 +41,7 @@ fn limits_of_a_user_are_merged_and_taken_away_one_by_one() {
     set(&rig, &user(Some(throttle(ThrottleType::WriteNumber, 12, TimeUnit::Minutes)))).unwrap();
     set(&rig, &pb::SetQuotaRequest { bypass_globals: Some(true), ..user(None) }).unwrap();
     let [(row, qualifier, quotas)] = &stored(&rig)[..] else { panic!("one quota") };
-    let limits = quotas.throttle.clone().unwrap();
+    let limits = quotas.throttle.unwrap();
     assert_eq!((&row[..], &qualifier[..], quotas.bypass_globals()), ("u.u1", "s", true));
     assert_eq!((limits.read_num.unwrap().soft_limit(), limits.write_num.unwrap().soft_limit()), (6, 12));
     let one = pb::ThrottleRequest { r#type: Some(ThrottleType::ReadNumber.into()), timed_quota: None };
