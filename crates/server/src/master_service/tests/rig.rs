@@ -16,6 +16,7 @@ use pb::get_procedure_result_response::State;
 use crate::call::Peer;
 use crate::config::Config;
 use crate::context::Context;
+use crate::dispatch::{Lane, Outcome, Step};
 use crate::server::Addresses;
 use crate::testing;
 
@@ -63,11 +64,15 @@ impl Rig {
         self
     }
 
-    /// Calls a method of the master or the region server.
+    /// Calls a method; of clients only one that an administration thread answers.
     pub(crate) fn ask<C: service::Call>(&self, request: &C::Request) -> Result<C::Response, Exception> {
         let call = testing::call::<C>(&self.peer, request);
         let answer = match C::METHOD.service() {
             Service::Admin => crate::admin_service::call(&self.context, &call),
+            Service::Client => match crate::client_service::call(&self.context, &Arc::new(call), Lane::Admin) {
+                Step::Done(Outcome::Now(answer)) => answer,
+                _ => panic!("{} is not answered at once", C::METHOD.name()),
+            },
             _ => crate::master_service::call(&self.context, &call),
         };
         let reply = answer.map_err(|fault| fault.exception().clone())?;
