@@ -34,7 +34,7 @@ pub struct Config {
     pub advertise: Advertise,
     /// What clients may have.
     pub limits: Limits,
-    /// Whether the quotas that `set_quota` stored are enforced (`hbase.quota.enabled`); false.
+    /// Whether there are quotas, kept in `hbase:quota` and told; nobody is held to them (`hbase.quota.enabled`); false.
     pub quotas_enabled: bool,
 }
 

@@ -6,7 +6,7 @@ use halite_wire::service::{self, Method};
 
 use super::asked::Asked;
 use super::faults::not_offered;
-use super::{describe, families, flush, namespaces, regions, results, servers, snapshots, status, switches, tables};
+use super::{access, describe, families, flush, namespaces, peers, quotas, regions, results, servers, snapshots, space, status, switches, tables};
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 
@@ -96,7 +96,6 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterFlushMasterStore => servers::flush_store,
         MasterExecMasterService => servers::endpoint,
         MasterGetLogEntries => servers::log_entries,
-        MasterListReplicationPeers => servers::replication_peers,
         MasterBalance => switches::balance,
         MasterSetBalancerRunning => switches::set_balancer,
         MasterIsBalancerEnabled => switches::is_balancer_on,
@@ -113,5 +112,32 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterIsCleanerChoreEnabled => switches::is_cleaner_on,
         MasterSwitchSnapshotCleanup => switches::set_snapshot_cleanup,
         MasterIsSnapshotCleanupEnabled => switches::is_snapshot_cleanup_on,
+
+        // Quotas.
+        MasterSetQuota => quotas::set,
+        MasterGetQuotaStates => space::states,
+        MasterGetSpaceQuotaRegionSizes => space::sizes,
+        MasterSwitchRpcThrottle => quotas::set_throttle,
+        MasterIsRpcThrottleEnabled => quotas::is_throttle_on,
+        MasterSwitchExceedThrottleQuota => quotas::set_exceed,
+
+        // Replication peers.
+        MasterAddReplicationPeer => peers::add,
+        MasterRemoveReplicationPeer => peers::remove,
+        MasterEnableReplicationPeer => peers::enable,
+        MasterDisableReplicationPeer => peers::disable,
+        MasterUpdateReplicationPeerConfig => peers::update,
+        MasterGetReplicationPeerConfig => peers::config,
+        MasterListReplicationPeers => peers::list,
+        MasterIsReplicationPeerEnabled => peers::is_enabled,
+        MasterReplicationPeerModificationSwitch => peers::set_modification,
+        MasterIsReplicationPeerModificationEnabled => peers::is_modification_on,
+        MasterGetReplicationPeerModificationProcedures => peers::procedures,
+
+        // Permissions.
+        MasterGrant => access::grant,
+        MasterRevoke => access::revoke,
+        MasterGetUserPermissions => access::permissions,
+        MasterHasUserPermissions => access::has_permissions,
     }
 }

@@ -3,6 +3,8 @@
 mod cluster;
 mod families;
 mod namespaces;
+mod peers;
+mod quotas;
 mod regions;
 pub(crate) mod rig;
 mod snapshots;

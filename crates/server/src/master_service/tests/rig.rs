@@ -23,21 +23,26 @@ use crate::testing;
 /// A server without sockets, and a client of it.
 pub(crate) struct Rig {
     pub(crate) context: Arc<Context>,
-    peer: Arc<Peer>,
+    pub(crate) peer: Arc<Peer>,
     directory: Option<tempfile::TempDir>,
 }
 
 impl Rig {
     /// A server over an empty store.
     pub(crate) fn new() -> Self {
-        Self::over(tempfile::tempdir().unwrap())
+        Self::over(tempfile::tempdir().unwrap(), Config::default())
     }
 
-    fn over(directory: tempfile::TempDir) -> Self {
+    /// The same with quotas.
+    pub(crate) fn with_quotas() -> Self {
+        Self::over(tempfile::tempdir().unwrap(), Config { quotas_enabled: true, ..Config::default() })
+    }
+
+    fn over(directory: tempfile::TempDir, config: Config) -> Self {
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let addresses = Addresses { master: address(16_000), region: address(16_020), web: Some(address(16_010)), zookeeper: None };
-        let mut context = Context::new(engine, Config::default(), addresses).unwrap();
+        let mut context = Context::new(engine, config, addresses).unwrap();
         context.start_code = 1_700_000_000_000;
         let peer = testing::peer(&context, Service::Master, Some((2, 6)));
         Self { context: Arc::new(context), peer: Arc::new(peer), directory: Some(directory) }
@@ -46,10 +51,11 @@ impl Rig {
     /// The same store after the process has ended and started again.
     pub(crate) fn restarted(mut self) -> Self {
         let directory = self.directory.take().unwrap();
+        let config = self.context.config.clone();
         self.context.master.close();
         Arc::clone(&self.context.engine).close().unwrap();
         drop(self);
-        Self::over(directory)
+        Self::over(directory, config)
     }
 
     /// The same server, asked by a client of that version.
