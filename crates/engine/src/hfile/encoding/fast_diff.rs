@@ -1,4 +1,4 @@
-//! FAST_DIFF: `flag | [cint key] | [cint value] | cint common | rest of the key | rest of the timestamp | [type] | [value]`. The first
+//! `FAST_DIFF`: `flag | [cint key] | [cint value] | cint common | rest of the key | rest of the timestamp | [type] | [value]`. The first
 //! cell of a block has its whole key.
 
 use super::key::{Keys, STAMP_BYTES, Value, row_end};

@@ -42,7 +42,7 @@ impl Keys {
     }
 
     /// Reads row, family and qualifier of a key of `key_bytes`, of which `common` are those of the key before, as DIFF and
-    /// FAST_DIFF store them: the family never, the qualifier whole where the rows differ.
+    /// `FAST_DIFF` store them: the family never, the qualifier whole where the rows differ.
     pub(super) fn read_front(&mut self, input: &mut Input<'_>, common: usize, key_bytes: usize) -> Option<()> {
         let front = key_bytes.checked_sub(STAMP_BYTES)?;
         self.key.extend_from_slice(self.previous.get(..common)?);

@@ -236,7 +236,7 @@ mod tests {
                 for _ in 0..3 {
                     seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     let at = 6 + (seed >> 33) as usize % (wrong.len() - 6);
-                    wrong[at] = (seed >> 25) as u8;
+                    wrong[at] = seed.to_be_bytes()[2];
                 }
                 let tags = CellLayout { tags: true, tags_compressed: seed & 1 == 1, sequence_ids: seed & 2 == 2 };
                 drop((decode(&wrong, layout()), decode(&wrong, tags)));
