@@ -230,11 +230,13 @@ fn stop<C: Call>(service: Service, address: SocketAddr, request: &C::Request) {
     Wire::of(service, address).call::<C>(request);
 }
 
+/// What asks a server to end.
+type Stop = fn(&Served);
+
 #[test]
 fn a_client_ends_it_as_cleanly_as_a_signal() {
     let folder = tempfile::tempdir().unwrap();
     let name = store(folder.path());
-    type Stop = fn(&Served);
     let stops: [(&str, Stop); 3] = [
         ("asked the master to stop", |served| stop::<MasterStopMaster>(Service::Master, served.address("master"), &pb::StopMasterRequest {})),
         ("asked the cluster to shut down", |served| stop::<MasterShutdown>(Service::Master, served.address("master"), &pb::ShutdownRequest {})),
