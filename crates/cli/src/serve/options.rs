@@ -140,6 +140,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Ms(|s| &mut s.server.limits.nonce_ms),
         "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once",
     ),
+    option("snapshot-cleaner-ms", "TIME", Ms(|s| &mut s.server.snapshot_cleaner_ms), "How often snapshots whose time to live is over are deleted"),
     option(
         "quotas-enabled",
         "TRUTH",

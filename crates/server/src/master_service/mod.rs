@@ -8,8 +8,8 @@
 //! snapshots.rs   taken, listed, restored, cloned             status.rs      the state of the cluster
 //! procedures.rs  work with an id                             results.rs     what became of it
 //! quotas.rs      quotas, with throttles.rs and space.rs      peers.rs       replication peers
-//! access.rs      permissions
-//! switches.rs    balancer and chores                         servers.rs     servers, capabilities, locks
+//! access.rs      permissions                                 hbck.rs        repairs             locks.rs    of clients
+//! switches.rs    balancer and chores                         servers.rs     servers, capabilities
 //! schema.rs      descriptors and their messages              sanity.rs      what a descriptor may say
 //! names.rs       names of tables, regions, servers           faults.rs      refusals in HBase's words
 //! ```
@@ -21,7 +21,9 @@ mod describe;
 mod families;
 pub(crate) mod faults;
 mod flush;
+mod hbck;
 pub(crate) mod load;
+mod locks;
 pub(crate) mod names;
 mod namespaces;
 mod peers;
@@ -53,6 +55,7 @@ use crate::config::Config;
 use crate::context::Context;
 pub(crate) use procedures::now_ms;
 use procedures::{MOMENT, Procedures};
+pub(crate) use snapshots::delete_expired as delete_expired_snapshots;
 
 /// What the master keeps between calls.
 pub(crate) struct Master {
@@ -62,6 +65,7 @@ pub(crate) struct Master {
     switches: switches::Switches,
     quotas: quotas::Quotas,
     servers: servers::Servers,
+    locks: locks::Locks,
     /// Regions that were unassigned and not assigned again, by encoded name.
     unassigned: regions::Unassigned,
     pub(crate) request_rate: load::RequestRate,
@@ -83,6 +87,7 @@ impl Master {
             switches: switches::Switches::load(engine),
             quotas: quotas::Quotas::default(),
             servers: servers::Servers::default(),
+            locks: locks::Locks::default(),
             unassigned: regions::Unassigned::default(),
             request_rate: load::RequestRate::default(),
             stop: watch::Sender::new(None),

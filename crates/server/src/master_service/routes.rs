@@ -6,7 +6,9 @@ use halite_wire::service::{self, Method};
 
 use super::asked::Asked;
 use super::faults::not_offered;
-use super::{access, describe, families, flush, namespaces, peers, quotas, regions, results, servers, snapshots, space, status, switches, tables};
+use super::{
+    access, describe, families, flush, hbck, locks, namespaces, peers, quotas, regions, results, servers, snapshots, space, status, switches, tables,
+};
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 
@@ -58,7 +60,7 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterGetProcedureResult => results::result,
         MasterGetProcedures => results::list,
         MasterAbortProcedure => results::abort,
-        MasterGetLocks => results::locks,
+        MasterGetLocks => locks::list,
         MasterFlushTable => flush::table,
         MasterExecProcedure => flush::exec,
         MasterExecProcedureWithRet => flush::exec_with_answer,
@@ -133,6 +135,19 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterReplicationPeerModificationSwitch => peers::set_modification,
         MasterIsReplicationPeerModificationEnabled => peers::is_modification_on,
         MasterGetReplicationPeerModificationProcedures => peers::procedures,
+
+        // Repairs, and locks that clients take.
+        HbckSetTableStateInMeta => hbck::table_state,
+        HbckSetRegionStateInMeta => hbck::region_state,
+        HbckAssigns => hbck::assigns,
+        HbckUnassigns => hbck::unassigns,
+        HbckBypassProcedure => hbck::bypass,
+        HbckScheduleServerCrashProcedure => hbck::server_crash,
+        HbckScheduleSCPsForUnknownServers => hbck::unknown_servers,
+        HbckRunHbckChore => hbck::run_chore,
+        HbckFixMeta => hbck::fix_meta,
+        LockRequestLock => locks::request,
+        LockLockHeartbeat => locks::heartbeat,
 
         // Permissions.
         MasterGrant => access::grant,

@@ -6,6 +6,7 @@ mod namespaces;
 mod peers;
 mod quotas;
 mod regions;
+mod repairs;
 pub(crate) mod rig;
 mod snapshots;
 mod tables;
