@@ -4,8 +4,10 @@
 //! t             table:state
 //! t,start,id.encoded.   info:regioninfo, seqnumDuringOpen, server, serverstartcode, sn, state
 //!                       info:merge0000, merge0001... the regions it was merged from, while that is of interest
-//!                       info:server_0001 and so on for the further replicas of a table with REGION_REPLICATION
+//!                       and for each replica all but the first again, with its number: server_0001
 //! ```
+//! A replica is another name of its region: it is at the same place and has the same rows.
+//!
 //! They are in the order of the meta comparator: a table's own row, then its regions by start key, and tables by name.
 
 use std::borrow::Cow;
@@ -208,7 +210,7 @@ fn region_cells(table: &TableEntry, region: &RegionEntry, server: &ServerIdentit
     let created = region.info.region_id;
     let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
     let mut cells = vec![cell(b"regioninfo", pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created))];
-    for replica in 0..replicas(&table.descriptor) {
+    for replica in 0..table.descriptor.region_replication() {
         cells.extend(location(replica, server, table.enabled, sequence, created));
     }
     for (at, parent) in region.shown_parents(now_ms).iter().enumerate() {
@@ -218,20 +220,11 @@ fn region_cells(table: &TableEntry, region: &RegionEntry, server: &ServerIdentit
     cells
 }
 
-/// How many replicas a table's regions are said to have. All are the one region there is.
-fn replicas(table: &TableDescriptor) -> u16 {
-    table.attributes.get("REGION_REPLICATION").and_then(|count| count.parse().ok()).unwrap_or(1).max(1)
-}
-
-/// Where a replica is, under the names HBase gives the columns (`CatalogFamilyFormat`): the number of the replica in
-/// hexadecimal behind those of the first one.
-fn location(replica: u16, server: &ServerIdentity, enabled: bool, sequence: u64, created: u64) -> Vec<MetaCell> {
+/// Where a replica is.
+fn location(replica: u32, server: &ServerIdentity, enabled: bool, sequence: u64, created: u64) -> Vec<MetaCell> {
     // Since it began the process has all regions, but for those that were made later.
     let assigned = timestamp(created.max(server.start_code));
-    let column = |name: &'static str, value: Vec<u8>| match replica {
-        0 => cell(name.as_bytes(), value, assigned),
-        _ => (Cow::Owned(format!("{name}_{replica:04X}").into_bytes()), value, assigned),
-    };
+    let column = |name: &'static str, value: Vec<u8>| (replica_column(name.as_bytes(), replica), value, assigned);
     let state: &[u8] = if enabled { b"OPEN" } else { b"CLOSED" };
     vec![
         column("seqnumDuringOpen", sequence.to_be_bytes().to_vec()),
@@ -240,6 +233,14 @@ fn location(replica: u16, server: &ServerIdentity, enabled: bool, sequence: u64,
         column("sn", server.to_string().into_bytes()),
         column("state", state.to_vec()),
     ]
+}
+
+/// The column of a replica: the first has no number, the others four hexadecimal digits.
+fn replica_column(qualifier: &'static [u8], replica: u32) -> Cow<'static, [u8]> {
+    match replica {
+        0 => Cow::Borrowed(qualifier),
+        _ => Cow::Owned([qualifier, format!("_{replica:04X}").as_bytes()].concat()),
+    }
 }
 
 fn timestamp(milliseconds: u64) -> i64 {

@@ -108,7 +108,7 @@ impl Engine {
     pub(super) fn forget_additions(&self, is_gone: impl Fn(&[u8]) -> bool) -> Result<()> {
         let Some(region) = self.additions_region() else { return Ok(()) };
         let additions = self.additions(Tier::Disk)?;
-        let gone = additions.rows.iter().map(|row| row.key()).filter(|row| is_gone(row));
+        let gone = additions.rows.iter().map(Row::key).filter(|row| is_gone(row));
         let deletes: Vec<RowOp> = gone.map(|row| Delete::new(Bytes::copy_from_slice(row)).into()).collect();
         if deletes.is_empty() {
             return Ok(());

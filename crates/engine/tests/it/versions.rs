@@ -31,8 +31,8 @@ impl World {
         apply(&self.engine, RowOp::Delete(delete(Delete::new("r"))));
     }
 
-    fn get(&self, get: Get) -> Vec<i64> {
-        let row = self.engine.table(&name()).unwrap().get(&get, Tier::Disk).unwrap();
+    fn get(&self, get: impl std::borrow::Borrow<Get>) -> Vec<i64> {
+        let row = self.engine.table(&name()).unwrap().get(get.borrow(), Tier::Disk).unwrap();
         row.iter().map(|cell| cell.timestamp()).collect()
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use halite_engine::Region;
-use halite_types::{RegionInfo, TableName};
+use halite_types::{CompactionState, RegionInfo, TableName};
 use halite_wire::convert::region::{encoded_name, meta, to_proto};
 use halite_wire::convert::schema::table_name_from_proto;
 use halite_wire::convert::status::compaction_state_to_proto;
@@ -11,7 +11,7 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use crate::call::Fault;
-use crate::client_service::{Target, of_replica};
+use crate::client_service::is_meta_replica;
 use crate::master_service::asked::Asked;
 use crate::master_service::load::{meta_load, region_loads};
 use crate::master_service::schema;
@@ -34,17 +34,15 @@ const LARGE_VALUES_START: &[u8] = b".mob";
 /// # Errors
 /// `NotServingRegionException` for one that is not here.
 pub(super) fn meant(asked: &Asked<'_>, specifier: &pb::RegionSpecifier) -> Result<Meant, Fault> {
+    if is_meta_replica(&specifier.value) {
+        return Ok(Meant::Meta);
+    }
     let encoded = encoded_name(specifier)?;
     if encoded == meta().encoded_name {
         return Ok(Meant::Meta);
     }
-    if let Ok(region) = asked.engine().region(encoded) {
+    if let Ok(region) = asked.engine().region(encoded).or_else(|_| asked.engine().region_named(&specifier.value)) {
         return Ok(Meant::Region(region));
-    }
-    match of_replica(asked.context, &specifier.value) {
-        Some(Target::Region(region)) => return Ok(Meant::Region(region)),
-        Some(Target::Meta) => return Ok(Meant::Meta),
-        None => {}
     }
     if let Some(table) = table_of_large_values(&specifier.value).filter(|table| asked.engine().is_enabled(table).is_ok()) {
         return Ok(Meant::LargeValues(table));
@@ -62,6 +60,11 @@ fn table_of_large_values(name: &[u8]) -> Option<TableName> {
     std::str::from_utf8(table).ok().filter(|_| is_meant)?.parse().ok()
 }
 
+/// Under which compactions of large values are noted.
+pub(super) fn large_values_key(table: &TableName) -> String {
+    format!("{table},.mob")
+}
+
 /// `GetRegionInfo`, with the state of its compactions and the row it would be split at if they are asked for.
 pub(super) fn info(asked: &Asked<'_>, request: &pb::GetRegionInfoRequest) -> Result<pb::GetRegionInfoResponse, Fault> {
     let wants_state = request.compaction_state();
@@ -77,13 +80,15 @@ pub(super) fn info(asked: &Asked<'_>, request: &pb::GetRegionInfoRequest) -> Res
         Meant::LargeValues(table) => {
             let start = bytes::Bytes::from_static(LARGE_VALUES_START);
             let region = RegionInfo { table, start, end: bytes::Bytes::new(), region_id: 0, encoded_name: String::new() };
-            let compaction_state = wants_state.then_some(none.into());
+            let state = asked.context.requested_compactions.state(&large_values_key(&region.table), CompactionState::None);
+            let compaction_state = wants_state.then(|| compaction_state_to_proto(state).into());
             Ok(pb::GetRegionInfoResponse { region_info: to_proto(&region), compaction_state, ..Default::default() })
         }
         Meant::Region(region) => {
             let may = region.is_splittable();
             // The two enumerations have the same numbers.
-            let compaction_state = wants_state.then(|| compaction_state_to_proto(region.compaction_state()).into());
+            let state = asked.context.requested_compactions.state(&region.info().encoded_name, region.compaction_state());
+            let compaction_state = wants_state.then(|| compaction_state_to_proto(state).into());
             let best_split_row = if request.best_split_row() { best_split_row(&region)? } else { None };
             let region_info = to_proto(region.info());
             Ok(pb::GetRegionInfoResponse { region_info, compaction_state, splittable: Some(may), mergeable: Some(may), best_split_row })

@@ -12,11 +12,8 @@ use halite_wire::proto as pb;
 use crate::call::{Fault, Peer};
 use crate::context::Context;
 
-/// The length of `_0001`.
-const REPLICA_BYTES: usize = 5;
-
 /// What a request is about.
-pub(crate) enum Target {
+pub(super) enum Target {
     Region(Arc<Region>),
     /// `hbase:meta`, which is computed from the catalog.
     Meta,
@@ -24,40 +21,29 @@ pub(crate) enum Target {
 
 /// The region of a request.
 pub(super) fn find(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Target, Fault> {
-    let encoded = match convert::region::encoded_name(specifier) {
-        Ok(encoded) => encoded,
-        Err(exception) => return of_replica(context, &specifier.value).ok_or_else(|| exception.into()),
-    };
+    if is_meta_replica(&specifier.value) {
+        return Ok(Target::Meta);
+    }
+    let encoded = convert::region::encoded_name(specifier)?;
     if encoded == META_ENCODED_NAME {
         return Ok(Target::Meta);
     }
-    match context.engine.region(encoded) {
+    let found = match specifier.r#type() {
+        pb::region_specifier::RegionSpecifierType::RegionName => context.engine.region_named(&specifier.value),
+        pb::region_specifier::RegionSpecifierType::EncodedRegionName => context.engine.region(encoded),
+    };
+    match found {
         Ok(region) => Ok(Target::Region(region)),
-        Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
-            of_replica(context, &specifier.value).ok_or_else(|| not_serving(peer, &specifier.value))
-        }
+        Err(error) if error.kind() == ErrorKind::NoSuchRegion => Err(not_serving(peer, &specifier.value)),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The one region there is for a replica of it, named as HBase names replicas: `table,start,id_0001.encoded.`, where the
-/// number of the replica is in hexadecimal.
-pub(crate) fn of_replica(context: &Context, name: &[u8]) -> Option<Target> {
-    let meta = MetaView::region();
-    let prefix = name.strip_suffix(b".").unwrap_or(name);
-    let prefix = &prefix[..prefix.iter().rposition(|byte| *byte == b'.')?];
-    let (primary, replica) = prefix.split_at_checked(prefix.len().checked_sub(REPLICA_BYTES)?)?;
-    let is_replica = replica[0] == b'_' && replica[1..].iter().all(u8::is_ascii_hexdigit);
-    if !is_replica {
-        return None;
-    }
-    if primary == meta.name_prefix() {
-        return Some(Target::Meta);
-    }
-    let table = std::str::from_utf8(primary.split(|byte| *byte == b',').next()?).ok()?;
-    let start = primary.get(table.len() + 1..primary.iter().rposition(|byte| *byte == b',')?)?;
-    let region = context.engine.table(&table.parse().ok()?).ok()?.region_of(start).ok()?;
-    (region.info().name_prefix() == primary).then_some(Target::Region(region))
+/// Whether it is the name of a replica of `hbase:meta`, `hbase:meta,,1_0001.encoded`: all are the same view.
+pub(crate) fn is_meta_replica(name: &[u8]) -> bool {
+    let prefix = MetaView::region().name_prefix();
+    let replica = name.strip_prefix(&prefix[..]).and_then(|rest| rest.strip_prefix(b"_")).and_then(|rest| rest.split_first_chunk::<4>());
+    replica.is_some_and(|(number, rest)| number.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
 }
 
 /// The region of a request that writes.

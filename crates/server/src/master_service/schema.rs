@@ -2,7 +2,7 @@
 
 use halite_engine::Engine;
 use halite_types::schema::family_attribute as fam;
-use halite_types::{Attributes, FamilyDescriptor, TableDescriptor, TableName};
+use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
 use halite_wire::convert::schema::{to_proto, with_defaults};
 use halite_wire::proto as pb;
 
@@ -13,8 +13,6 @@ use crate::call::Fault;
 pub(crate) const TRACKER: &str = "hbase.store.file-tracker.impl";
 /// The tracker of tables that name none.
 pub(crate) const TRACKER_DEFAULT: &str = "DEFAULT";
-/// The attribute that says how many replicas each region has.
-const REGION_REPLICATION: &str = "REGION_REPLICATION";
 /// Replicas of `hbase:meta` that clients are told of at most.
 const META_REPLICAS_MAX: u32 = 16;
 /// HBase's endpoint for changes of several rows of `hbase:meta`, as its descriptor names it.
@@ -49,17 +47,12 @@ pub(crate) fn alter_meta(engine: &Engine, new: TableDescriptor) -> Result<(), Fa
 
 /// How many replicas the region of `hbase:meta` is said to have; there is one, and it answers for all.
 pub(crate) fn meta_replicas(engine: &Engine) -> u32 {
-    replicas_of(&engine.meta_attributes()).min(META_REPLICAS_MAX)
+    meta_descriptor(engine).region_replication().min(META_REPLICAS_MAX)
 }
 
 /// The same for the regions of any table.
 pub(crate) fn replicas(engine: &Engine, name: &TableName) -> u32 {
-    if is_meta(name) { meta_replicas(engine) } else { engine.descriptor(name).map_or(1, |table| replicas_of(&table.attributes)) }
-}
-
-fn replicas_of(attributes: &Attributes) -> u32 {
-    let count: Option<u16> = attributes.get(REGION_REPLICATION).and_then(|count| count.trim().parse().ok());
-    count.unwrap_or(1).max(1).into()
+    if is_meta(name) { meta_replicas(engine) } else { engine.descriptor(name).map_or(1, |table| table.region_replication()) }
 }
 
 fn own_meta_descriptor() -> TableDescriptor {

@@ -267,7 +267,7 @@ fn without_replaced(op: &RowOp) -> RowOp {
     let RowOp::Delete(delete) = op else { return op.clone() };
     let cells: Vec<_> = delete.mutation().cells().iter().collect();
     let is_family = |cell: &halite_types::CellRef<'_>| cell.cell_type() == Some(halite_types::CellType::DeleteFamily);
-    let is_replaced = |at: usize| cells[at + 1..].iter().any(|later| is_family(later) && later.family() == cells[at].family());
+    let is_replaced = |at: usize| cells[at..].iter().skip(1).any(|later| is_family(later) && later.family() == cells[at].family());
     let mut kept = CellsBuilder::default();
     cells.iter().enumerate().filter(|(at, _)| !is_replaced(*at)).for_each(|(_, cell)| kept.push(*cell));
     Delete::from_cells(delete.row().clone(), kept, delete.mutation().durability).up_to(delete.timestamp).into()
