@@ -6,8 +6,12 @@ use std::path::Path;
 
 use halite::schema::{family_attribute, table_attribute};
 use halite::{
-    Append, BloomType, Bytes, CellRef, CompactionKind, Delete, FamilyDescriptor, Increment, Put, RegionInfo, Scan, Store, TableDescriptor, TableName,
+    Append, BloomType, BulkLoad, Bytes, CellRef, CompactionKind, Delete, FamilyDescriptor, Increment, Put, RegionInfo, Scan, Store, TableDescriptor,
+    TableName,
 };
+
+use halite_engine::env::Env;
+use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
 
 use crate::printed::binary;
 use crate::{Result, hbase};
@@ -38,6 +42,9 @@ fn fill(root: &Path) -> halite::Result<()> {
         store.create_table(descriptor(table.clone()), &[b"row-100", b"row-300"])?;
         for round in 0..4 {
             write(&store, name, round)?;
+            if round == 2 {
+                load(&store, root, &table)?;
+            }
             // The last round is left to what closing does.
             if round < 3 {
                 store.flush(&table)?;
@@ -49,6 +56,27 @@ fn fill(root: &Path) -> halite::Result<()> {
     }
     split(&store)?;
     store.close()
+}
+
+/// Loads a file made elsewhere, whose cells are newer than those written before under the same keys and older than those
+/// written after.
+fn load(store: &Store, root: &Path, table: &TableName) -> halite::Result<()> {
+    let put = |row: &str, value: &str| Put::new(row.to_owned()).add_at("f", "loaded", START_MS, value);
+    let handle = store.table(&table.to_string())?;
+    ["row-010", "row-020"].iter().try_for_each(|row| handle.put(put(row, "before")))?;
+    let path = root.with_extension("to-load");
+    write_file(&path, &[put("row-010", "loaded"), put("row-020", "loaded"), put("row-030", "loaded")])?;
+    store.bulk_load(table, &BulkLoad::new().file("f", path.display().to_string()))?;
+    handle.put(put("row-020", "after"))
+}
+
+fn write_file(path: &Path, puts: &[Put]) -> halite::Result<()> {
+    let folder = path.parent().ok_or_else(|| halite::Error::invalid("the file to load has no folder"))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = Env::os(folder)?.fs.create(&name).map_err(|error| halite::Error::io("making the file to load", error))?;
+    let mut writer = Writer::create(file, &name, WriterOptions { include_sequence_ids: false, ..WriterOptions::default() })?;
+    puts.iter().flat_map(|put| put.mutation().cells()).try_for_each(|cell| writer.append(cell))?;
+    writer.finish(StoreFileInfo::default()).map(|_| ())
 }
 
 /// Compactions are off: HBase is to find files as flushes left them, and references as a split did.

@@ -38,6 +38,8 @@ pub enum Step {
     Split(Bytes),
     /// A region, counted modulo their number, and its neighbour into one.
     Merge(u64),
+    /// Cells of one row, with timestamps, that are loaded from files, one for each family.
+    Load(Put),
     /// Takes the snapshot of this number, counted modulo a few, or deletes it if there is one.
     Snapshot(u64),
     /// Makes the clone of this number of a snapshot, or drops it if there is one.
@@ -119,7 +121,8 @@ impl Generator {
             530..720 => Step::Get(self.get(now)),
             720..838 => Step::Scan(self.scan(now)),
             838..850 => self.snapshot_step(now),
-            850..890 => Step::Flush,
+            850..853 => Step::Load(self.put_to_load(now)),
+            853..890 => Step::Flush,
             890..905 => Step::CompactMinor,
             905..915 => Step::CompactMajor,
             915..920 => Step::Split(self.row()),
@@ -132,6 +135,14 @@ impl Generator {
             975..980 => Step::Jump(i64::try_from(self.below(1500)).unwrap_or(0) - 700),
             _ => Step::Advance(u32::try_from(self.below(20)).unwrap_or(0)),
         }
+    }
+
+    fn put_to_load(&mut self, now: i64) -> Put {
+        let mut put = Put::new(self.row());
+        for family in ["a", "b", "k"] {
+            put = put.add_at(family, self.qualifier(), self.stamp(now), self.value());
+        }
+        put
     }
 
     /// Something with snapshots or what was made of them.

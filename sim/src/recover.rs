@@ -72,6 +72,7 @@ impl World {
                 Ok(()) => {
                     self.model = model;
                     self.tally.in_flight_kept += u64::from(kept);
+                    self.check_files_to_load(kept > 0)?;
                     return self.check_clones();
                 }
                 Err(Stop::Wrong(mismatch)) => wrong = Some(mismatch),

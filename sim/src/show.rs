@@ -15,6 +15,7 @@ impl fmt::Display for Step {
             Self::Batch(ops) => write!(f, "batch of {}", ops.iter().map(show_op).collect::<Vec<_>>().join("; ")),
             Self::Get(get) => write!(f, "get {}{}", print_bytes(get.row()), show_selection(&get.selection)),
             Self::Scan(scan) => f.write_str(&show_scan(scan)),
+            Self::Load(put) => write!(f, "load {}", show_op(&put.clone().into())),
             Self::Split(row) => write!(f, "split at {}", print_bytes(row)),
             Self::WriteClone(number, op) => write!(f, "clone {number}: {}", show_op(op)),
             Self::SplitClone(number, row) => write!(f, "split clone {number} at {}", print_bytes(row)),

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options};
 use halite_types::{
-    CompactionKind, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
+    BulkLoad, CompactionKind, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName,
+    Tier,
 };
 
 /// An open engine.
@@ -153,6 +154,15 @@ impl Store {
             }
             rows.extend(more);
         }
+    }
+
+    /// Loads files whose cells lie in the region of `row`.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn load(&self, row: &[u8], files: Vec<(Bytes, String)>) -> Result<()> {
+        let region = self.engine.table(&self.table)?.region_of(row)?;
+        region.bulk_load(&BulkLoad { files, ..BulkLoad::default() })
     }
 
     /// Writes the memstores to files.

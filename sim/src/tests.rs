@@ -23,11 +23,12 @@ fn random_runs_agree_with_the_model() {
         total.compactions += tally.compactions;
         total.region_changes += tally.region_changes;
         total.copies += tally.copies;
+        total.loads += tally.loads;
         total.checked.certain += tally.checked.certain;
         total.checked.unknown += tally.checked.unknown;
     }
-    let Tally { crashes, in_flight, flushes, compactions, region_changes, copies, checked, .. } = total;
-    assert!([crashes, in_flight, flushes, compactions, region_changes, copies].iter().all(|count| *count > 0), "{total:?}");
+    let Tally { crashes, in_flight, flushes, compactions, region_changes, copies, loads, checked, .. } = total;
+    assert!([crashes, in_flight, flushes, compactions, region_changes, copies, loads].iter().all(|count| *count > 0), "{total:?}");
     assert!(checked.unknown * 100 < checked.certain, "{total:?}");
 }
 

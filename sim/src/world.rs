@@ -32,6 +32,8 @@ pub struct Tally {
     pub compactions: u64,
     /// Splits and merges done.
     pub region_changes: u64,
+    /// Rows loaded from files.
+    pub loads: u64,
     /// Snapshots taken, looked into or restored, and clones made.
     pub copies: u64,
 }
@@ -67,6 +69,8 @@ pub struct World {
     pub(crate) table: TableDescriptor,
     pub(crate) model: Model,
     pub(crate) copies: Copies,
+    /// Files that were being loaded when a call failed.
+    pub(crate) loading: Vec<String>,
     /// What was done so far.
     pub tally: Tally,
     /// What is left on the disk when the process dies by itself; `None` for all that was written.
@@ -85,8 +89,8 @@ impl World {
     pub fn new(sim: SimEnv, options: Options, table: TableDescriptor, power_loss: Option<u64>) -> std::result::Result<Self, Mismatch> {
         let model = Model::new(&table);
         let (store, tally, rewrites) = (None, Tally::default(), (0, 0));
-        let copies = Copies::default();
-        let mut world = Self { sim, store, options, table, model, copies, tally, power_loss, may_fail: false, rewrites };
+        let (copies, loading) = (Copies::default(), Vec::new());
+        let mut world = Self { sim, store, options, table, model, copies, loading, tally, power_loss, may_fail: false, rewrites };
         world.start(&[], false)?;
         Ok(world)
     }
@@ -133,6 +137,7 @@ impl World {
             Step::CompactMajor => self.compact_all(),
             Step::Split(row) => self.change_regions(|store| if store.regions()?.len() < 6 { store.split(row) } else { Ok(()) }),
             Step::Merge(at) => self.change_regions(|store| store.merge(*at)),
+            Step::Load(put) => self.load(put),
             Step::Snapshot(number) => self.take_or_delete(*number),
             Step::Clone(number) => self.clone_or_drop(*number),
             Step::WriteClone(number, op) => self.write_clone(*number, op),

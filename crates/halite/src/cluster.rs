@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use halite_engine::{Engine, TableScanner};
 use halite_types::{
-    Admin, Attributes, Bytes, Cluster, ClusterStatus, CompactionKind, ErrorKind, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp, RowSource,
-    RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName, Tier,
+    Admin, Attributes, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind, ErrorKind, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp,
+    RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName, Tier,
 };
 
 use crate::store::{Handle, Store};
@@ -182,6 +182,11 @@ impl Admin for StoreAdmin {
     fn compact(&self, table: &TableName, family: Option<Bytes>, kind: CompactionKind) -> Fut<'_, ()> {
         let table = table.clone();
         self.run(move |engine| engine.compact(&table, family.as_ref(), kind))
+    }
+
+    fn bulk_load(&self, table: &TableName, load: BulkLoad) -> Fut<'_, ()> {
+        let table = table.clone();
+        self.run(move |engine| engine.bulk_load(&table, &load))
     }
 
     fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> Fut<'_, ()> {

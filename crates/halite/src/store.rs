@@ -6,8 +6,8 @@ use std::sync::Arc;
 use halite_engine::env::Env;
 use halite_engine::{Engine, OpenReport, Options, Table, TableScanner};
 use halite_types::{
-    Append, Attributes, Bytes, CheckAndMutate, ClusterStatus, CompactionKind, Delete, Error, Get, Increment, OpResult, Put, RegionInfo, Result, Row,
-    RowMutations, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
+    Append, Attributes, BulkLoad, Bytes, CheckAndMutate, ClusterStatus, CompactionKind, Delete, Error, Get, Increment, OpResult, Put, RegionInfo,
+    Result, Row, RowMutations, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
 };
 
 use crate::pool::Pool;
@@ -169,6 +169,17 @@ impl Store {
     /// `NoSuchTable`, a full disk or failed write.
     pub fn compact(&self, name: &TableName, kind: CompactionKind) -> Result<()> {
         self.handle.engine.compact(name, None, kind)
+    }
+
+    /// Makes store files part of a table, each in the region that its first row belongs to. Files of one region show all
+    /// at once; regions follow one another, after all files have been looked at. HBase's own files can be loaded.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `WrongRegion` for a file that goes on into the next region,
+    /// `InvalidRequest` for one without cells or of another family, `Unsupported` for a codec or encoding that
+    /// cannot be read here, `Corrupt`, a full disk or failed write.
+    pub fn bulk_load(&self, name: &TableName, load: &BulkLoad) -> Result<()> {
+        self.handle.engine.bulk_load(name, load)
     }
 
     /// Takes a snapshot of a table: every write acknowledged before is in it, unless it skips the flush.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod bulk_load;
 pub mod cell;
 pub mod error;
 pub mod filter;
@@ -17,6 +18,7 @@ pub mod snapshot;
 pub mod status;
 pub mod table;
 
+pub use bulk_load::BulkLoad;
 pub use bytes::Bytes;
 pub use cell::{CellRef, CellType, Cells, CellsBuilder, LATEST_TIMESTAMP};
 pub use error::{Error, ErrorKind, Result};

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use bytes::Bytes;
 
+use crate::bulk_load::BulkLoad;
 use crate::error::{Error, ErrorKind, Result};
 use crate::op::{OpResult, RowOp};
 use crate::query::{Get, Scan};
@@ -208,6 +209,13 @@ pub trait Admin: Send + Sync {
     /// # Errors
     /// `NoSuchTable`, `NoSuchFamily`.
     fn compact(&self, table: &TableName, family: Option<Bytes>, kind: CompactionKind) -> Fut<'_, ()>;
+    /// Makes store files part of a table, each in the region that its first row belongs to. Files of one region show all
+    /// at once.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `WrongRegion` for a file that goes on into the next
+    /// region, `InvalidRequest` for one without cells or of another family, `Corrupt`, `Unsupported`.
+    fn bulk_load(&self, table: &TableName, load: BulkLoad) -> Fut<'_, ()>;
     /// Splits the region of that encoded name at `at`, or at its middle.
     ///
     /// # Errors

@@ -16,8 +16,8 @@ use super::messages::TableSchema;
 use super::{Catalog, FamilyFiles, FileEntry, NamespaceEntry, RegionEntry, SnapshotEntry, TableEntry, Target};
 
 const MAGIC: &[u8; 8] = b"HALMAN\r\n";
-/// 2 has snapshots and links.
-const VERSION: u32 = 2;
+/// 2 has snapshots and links, 3 bulk-loaded files.
+const VERSION: u32 = 3;
 const VERSION_MIN: u32 = 1;
 const HEADER_BYTES: usize = 8 + 4 + 8;
 
@@ -128,6 +128,9 @@ struct FileMessage {
     /// Whether the target is linked as a whole.
     #[prost(bool, tag = "5")]
     whole: bool,
+    /// Of a bulk-loaded file.
+    #[prost(uint64, optional, tag = "6")]
+    loaded_sequence: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -182,6 +185,7 @@ impl From<&RegionEntry> for RegionMessage {
             target_name: file.target.as_ref().map(|target| target.name.clone()),
             target_table: file.target.as_ref().filter(|target| target.table != region.info.table).map(|target| target.table.to_string()),
             whole: file.target.as_ref().is_some_and(|target| target.whole),
+            loaded_sequence: file.loaded_sequence,
         };
         let family = |(name, files): (&Bytes, &FamilyFiles)| FamilyMessage { name: name.to_vec(), files: files.iter().map(file).collect() };
         Self {
@@ -243,7 +247,7 @@ fn decode_file(message: FileMessage, region: &RegionInfo) -> Result<FileEntry> {
         }
     };
     let target = message.target_region.zip(message.target_name).map(|(region, name)| Target { table, region, name, whole: message.whole });
-    Ok(FileEntry { name: message.name, target })
+    Ok(FileEntry { name: message.name, target, loaded_sequence: message.loaded_sequence })
 }
 
 impl From<&SnapshotEntry> for SnapshotMessage {
@@ -284,13 +288,12 @@ mod tests {
 
     fn catalog() -> Catalog {
         let name: TableName = "ns:t".parse().unwrap();
-        let target = |table: &str, region: &str, name: &str, whole| {
-            Some(Target { table: table.parse().unwrap(), region: region.into(), name: name.into(), whole })
-        };
+        let target =
+            |table: &str, region: &str, name: &str, whole| Target { table: table.parse().unwrap(), region: region.into(), name: name.into(), whole };
         let files = vec![
             FileEntry::own("00ff".into()),
-            FileEntry { name: "00aa.bb".into(), target: target("ns:t", "bb", "00aa", false) },
-            FileEntry { name: "u=cc-00ee".into(), target: target("u", "cc", "00ee", true) },
+            FileEntry::own("00aa".into()).stand_in("00aa.bb".into(), target("ns:t", "bb", "00aa", false)),
+            FileEntry { loaded_sequence: Some(7), ..FileEntry::own("00ee".into()) }.stand_in("u=cc-00ee".into(), target("u", "cc", "00ee", true)),
         ];
         let region = RegionEntry {
             info: Arc::new(new_region(&name, Bytes::from_static(b"a"), Bytes::new(), 17)),
@@ -335,12 +338,12 @@ mod tests {
     #[test]
     fn a_newer_format_is_refused_by_name() {
         let mut bytes = encode(&catalog());
-        bytes[11] = 3;
+        bytes[11] = 4;
         let end = bytes.len() - 4;
         let crc = crc32c::crc32c(&bytes[..end]);
         bytes[end..].copy_from_slice(&crc.to_be_bytes());
         let error = decode(&bytes).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NewerFormat);
-        assert!(error.message().contains("format version 3"), "{error}");
+        assert!(error.message().contains("format version 4"), "{error}");
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct FileEntry {
     pub(crate) name: String,
     /// For a link or a reference: the file it stands for.
     pub(crate) target: Option<Target>,
+    /// For a file that was bulk-loaded: the sequence id of all its cells, whatever they carry.
+    pub(crate) loaded_sequence: Option<u64>,
 }
 
 /// The file of the same family that a link or a reference stands for.
@@ -122,7 +124,12 @@ impl Home {
 impl FileEntry {
     /// A file of the region itself.
     pub(crate) fn own(name: String) -> Self {
-        Self { name, target: None }
+        Self { name, target: None, loaded_sequence: None }
+    }
+
+    /// What stands for the whole of this file, or for a part of it, under a name in another region.
+    pub(crate) fn stand_in(&self, name: String, target: Target) -> Self {
+        Self { name, target: Some(target), loaded_sequence: self.loaded_sequence }
     }
 
     /// Whether only a part of a file belongs to the region.
@@ -263,9 +270,9 @@ mod tests {
     fn what_a_file_is_needed_for_says_where_it_has_to_lie() {
         let files = vec![
             FileEntry::own("own".into()),
-            FileEntry { name: "half.old".into(), target: Some(target("half", false)) },
-            FileEntry { name: "t=old-linked".into(), target: Some(target("linked", true)) },
-            FileEntry { name: "t=old-part.old".into(), target: Some(target("part", false)) },
+            FileEntry::own("half".into()).stand_in("half.old".into(), target("half", false)),
+            FileEntry::own("linked".into()).stand_in("t=old-linked".into(), target("linked", true)),
+            FileEntry::own("part".into()).stand_in("t=old-part.old".into(), target("part", false)),
         ];
         let mut catalog = Catalog { tables: BTreeMap::from([("t".parse().unwrap(), table("t", files))]), ..Catalog::default() };
         let taken = SnapshotEntry {

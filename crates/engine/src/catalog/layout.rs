@@ -8,6 +8,7 @@
 //! data/<namespace>/<table>/<region>/<family>/<store file>
 //! data/<namespace>/<table>/<region>/.tmp/<store file>        being written
 //! archive/data/<namespace>/<table>/<region>/<family>/<store file>   needed by links and snapshots only
+//! staging/<token>                                            to be bulk-loaded
 //! halite/MANIFEST                                           which of these are live
 //! halite/LOCK  halite/wal/<number>.wal
 //! ```
@@ -28,6 +29,8 @@ pub(crate) const LOCK: &str = "halite/LOCK";
 pub(crate) const HALITE: &str = "halite";
 /// Where the tables are.
 pub(crate) const DATA: &str = "data";
+/// Where files are put that are to be bulk-loaded, if their owner has no better place.
+pub(crate) const STAGING: &str = "staging";
 /// Where store files are that only links and snapshots need; below it everything lies as below the root.
 pub(crate) const ARCHIVE: &str = "archive";
 
@@ -75,13 +78,30 @@ pub(crate) fn is_link_name(name: &str) -> bool {
     name.contains('=')
 }
 
+/// What a bulk-loaded file is called, as in HBase, which reads the sequence id of its cells out of the name.
+pub(crate) fn loaded_name(name: &str, sequence: u64) -> String {
+    format!("{name}{LOADED}{sequence}_")
+}
+
+const LOADED: &str = "_SeqId_";
+
+/// Whether a file of this name was bulk-loaded: it need not have been written here.
+pub(crate) fn is_loaded_name(name: &str) -> bool {
+    let number = name.split_once(LOADED).and_then(|(name, number)| number.strip_suffix('_').filter(|_| is_new_name(name)));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn is_new_name(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Whether a file of this name is a link or a reference: it holds no cells, and only a store makes it.
 pub(crate) fn stands_for_another(name: &str) -> bool {
-    let is_file = |name: &str| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_file = |name: &str| is_new_name(name) || is_loaded_name(name);
     let is_link =
-        |name: &str| name.rsplit_once('=').and_then(|(_, at)| at.split_once('-')).is_some_and(|(region, file)| is_file(region) && is_file(file));
+        |name: &str| name.rsplit_once('=').and_then(|(_, at)| at.split_once('-')).is_some_and(|(region, file)| is_new_name(region) && is_file(file));
     // A table's name may have dots too, so the last one counts.
-    let is_reference = |name: &str| name.rsplit_once('.').is_some_and(|(file, region)| (is_file(file) || is_link(file)) && is_file(region));
+    let is_reference = |name: &str| name.rsplit_once('.').is_some_and(|(file, region)| (is_file(file) || is_link(file)) && is_new_name(region));
     is_link(name) || is_reference(name)
 }
 
@@ -135,6 +155,10 @@ mod tests {
         for name in [plain.clone(), spaced, format!("{hex}.{hex}"), format!("{plain}.{hex}")] {
             assert!(stands_for_another(&name), "{name}");
         }
+        let loaded = loaded_name(hex, 12);
+        assert!(loaded.ends_with("_SeqId_12_") && is_loaded_name(&loaded) && !stands_for_another(&loaded));
+        assert!(stands_for_another(&format!("{loaded}.{hex}")) && stands_for_another(&link_name(&"t".parse().unwrap(), hex, &loaded)));
+        assert!(!is_loaded_name(hex) && !is_loaded_name("x_SeqId_1_") && !is_loaded_name(&format!("{hex}_SeqId__")));
         for name in [hex, "t=short-name", "a.b", "data.csv", ""] {
             assert!(!stands_for_another(name), "{name}");
         }

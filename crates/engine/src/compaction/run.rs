@@ -112,7 +112,7 @@ impl Region {
         }
         let family = &snapshot.families[index];
         let retention = family.retention(self.shared.env.clock.now_ms());
-        let earliest_put = inputs.iter().filter_map(|file| file.reader().earliest_put_timestamp()).min().unwrap_or(i64::MAX);
+        let earliest_put = inputs.iter().map(|file| file.earliest_put()).min().unwrap_or(i64::MAX);
         let matcher = if keep_deletes { Matcher::for_minor_compaction(retention) } else { Matcher::for_major_compaction(retention, earliest_put) };
         let blocks = ReadBlocks::for_maintenance(&self.shared.cache);
         let sources = inputs.iter().rev().map(|file| Source::file(file, &blocks, u64::MAX)).collect();
@@ -181,7 +181,7 @@ fn facts(file: &StoreFile) -> FileFacts {
         is_reference: file.is_reference(),
         is_major: reader.is_major(),
         newest: reader.time_range().map(|range| *range.end()),
-        has_deletes: reader.delete_family_count().unwrap_or(0) > 0,
+        has_deletes: reader.delete_family_count() != Some(0),
         created_ms: reader.created_ms().unwrap_or(0),
     }
 }

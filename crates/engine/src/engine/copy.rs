@@ -153,12 +153,12 @@ fn link(of: &RegionEntry, file: &FileEntry, open: &StoreFile) -> (FileEntry, Vec
     let target = file.as_target(&of.info, !file.is_part());
     let link = layout::link_name(&target.table, &target.region, &target.name);
     if target.whole {
-        return (FileEntry { name: link, target: Some(target) }, Vec::new());
+        return (file.stand_in(link, target), Vec::new());
     }
     let name = format!("{link}.{}", target.region);
     // The region ends inside the file, or begins inside it, or has all of it.
     let end = &of.info.end;
     let ends_inside = !end.is_empty() && open.reader().last_key().is_some_and(|last| key_row(last) >= &end[..]);
     let content = if ends_inside { reference(end, BOTTOM) } else { reference(&of.info.start, TOP) };
-    (FileEntry { name, target: Some(target) }, content)
+    (file.stand_in(name, target), content)
 }

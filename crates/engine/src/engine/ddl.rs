@@ -90,7 +90,7 @@ impl Engine {
         self.shared.env.fs.sync_dir(path).map_err(|error| Error::io(format!("syncing directory {}/{path}", self.shared.env.fs.root()), error))
     }
 
-    fn make_directory(&self, path: &str) -> Result<()> {
+    pub(super) fn make_directory(&self, path: &str) -> Result<()> {
         self.shared.env.fs.create_dir_all(path).map_err(|error| Error::io(format!("making directory {}/{path}", self.shared.env.fs.root()), error))
     }
 

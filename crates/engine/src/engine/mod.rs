@@ -10,6 +10,7 @@ mod open;
 mod region_index;
 mod snapshot;
 mod split;
+mod staging;
 mod table;
 mod tree;
 

@@ -15,7 +15,7 @@ use halite_types::{CompactionKind, Error, LATEST_TIMESTAMP, RegionInfo, Result, 
 use super::open::write_small;
 use super::{Engine, Table, no_region};
 use crate::catalog::messages::{Reference, pbuf};
-use crate::catalog::{FileEntry, RegionEntry, layout};
+use crate::catalog::{RegionEntry, layout};
 use crate::region::Region;
 
 /// The cells from the split key on.
@@ -231,9 +231,9 @@ impl Engine {
                     (false, _) => &region.info().start,
                 };
                 let name = format!("{}.{parent}", file.entry.name);
-                let target = Some(file.entry.as_target(region.info(), false));
+                let target = file.entry.as_target(region.info(), false);
                 write_small(&self.shared.env, &format!("{directory}/{name}"), &reference(row, if is_bottom { BOTTOM } else { TOP }))?;
-                entry.families.entry(family.name.clone()).or_default().push(FileEntry { name, target });
+                entry.families.entry(family.name.clone()).or_default().push(file.entry.stand_in(name, target));
             }
         }
         Ok(())

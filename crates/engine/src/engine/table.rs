@@ -159,7 +159,7 @@ impl Table {
     }
 
     /// Waits until whoever is replacing regions is done.
-    fn wait_for_change(&self) -> Result<()> {
+    pub(super) fn wait_for_change(&self) -> Result<()> {
         drop(self.lock_changing());
         if self.shared.background.is_closing() { Err(closing()) } else { Ok(()) }
     }

@@ -67,6 +67,10 @@ pub(super) fn clean(shared: &Shared, catalog: &Catalog) -> Result<u64> {
     for path in &found.files {
         env.fs.remove_file(path).map_err(|error| Error::io(format!("removing the leftover {}/{path}", env.fs.root()), error))?;
     }
+    // Of what was prepared to be loaded, whoever asked for it is gone; files stay his.
+    for entry in env.fs.list(layout::STAGING).unwrap_or_default() {
+        let _ = env.fs.remove_dir(&format!("{}/{}", layout::STAGING, entry.name));
+    }
     if !shared.settle(found.to_archive) {
         // The directories they lie in must stay; the next opening tries again.
         return Ok(found.files.len() as u64);
@@ -149,7 +153,8 @@ fn take_all(shared: &Shared, directory: &str, itself: bool, found: &mut Found) -
 
 /// Whether a file that the manifest does not name is one this store wrote and did not come to name, or one without cells.
 fn is_own_leftover(shared: &Shared, path: &str, name: &str) -> bool {
-    if layout::stands_for_another(name) {
+    // Of a file that did not come to be loaded, whoever wanted that has the original.
+    if layout::stands_for_another(name) || layout::is_loaded_name(name) {
         return true;
     }
     let Ok(file) = shared.env.fs.open(path) else { return false };

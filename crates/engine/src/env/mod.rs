@@ -1,7 +1,8 @@
 //! The one door to the outside: files, time, chance and threads.
 //!
 //! The engine takes an [`Env`] and touches nothing else, so a simulation can own the disk, the clock and the order of
-//! events. Paths are relative to the root the file system was opened on, with `/` between the parts; the root is `""`.
+//! events. Paths are relative to the root the file system was opened on, with `/` between the parts; the root is `""`. Only
+//! bulk loading reaches out of it, by calls of their own.
 
 use std::io;
 use std::sync::Arc;
@@ -78,6 +79,24 @@ pub trait Fs: Send + Sync {
     /// # Errors
     /// As the operating system's.
     fn sync_dir(&self, path: &str) -> io::Result<()>;
+    /// Opens a file to read that may lie anywhere on the machine: `path` is whole, from the machine's own root.
+    ///
+    /// # Errors
+    /// As the operating system's; `InvalidInput` for a relative path, for anything but a regular file, and for a file below
+    /// the root, unless it is below `staging` there.
+    fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>>;
+    /// Gives a file that may lie anywhere on the machine another name below the root: one file with two names, no bytes
+    /// are copied.
+    ///
+    /// # Errors
+    /// As the operating system's; `CrossesDevices` if it lies on another disk, `Unsupported` if it is a symbolic link. As
+    /// [`Fs::open_outside`].
+    fn link_outside(&self, path: &str, to: &str) -> io::Result<()>;
+    /// Takes the name of a file away that may lie anywhere on the machine.
+    ///
+    /// # Errors
+    /// As the operating system's; as [`Fs::open_outside`].
+    fn remove_outside(&self, path: &str) -> io::Result<()>;
     /// Takes the lock file `path` for this process, creating it; it is held until the returned value is dropped.
     /// `None` if another holds it. The file holds `owner` for people to read.
     ///

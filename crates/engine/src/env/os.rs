@@ -71,6 +71,23 @@ impl OsFs {
         let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         if inside { Ok(self.root.join(path)) } else { Err(invalid(format!("{path:?} does not lie below the store directory"))) }
     }
+
+    /// A file anywhere but among the store's own, without the symbolic links on the way.
+    fn outside(&self, path: &str) -> io::Result<PathBuf> {
+        if !Path::new(path).is_absolute() {
+            return Err(invalid(format!("{path} is not a whole path; begin it with /")));
+        }
+        let real = fs::canonicalize(path)?;
+        let inside = fs::canonicalize(&self.root).is_ok_and(|root| real.starts_with(&root) && !real.starts_with(root.join("staging")));
+        if inside {
+            return Err(invalid(format!(
+                "{path} lies in the store directory; only what is below {}/staging may be taken from there",
+                self.root.display()
+            )));
+        }
+        // To open anything else might wait for ever, or do things to a device.
+        if fs::metadata(&real)?.is_file() { Ok(real) } else { Err(invalid(format!("{path} is not a file"))) }
+    }
 }
 
 fn invalid(message: String) -> io::Error {
@@ -135,6 +152,24 @@ impl Fs for OsFs {
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
         File::open(self.path(path)?)?.sync_all()
+    }
+
+    fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
+        Ok(Arc::new(OsReader { file: File::open(self.outside(path)?)? }))
+    }
+
+    fn link_outside(&self, path: &str, to: &str) -> io::Result<()> {
+        let real = self.outside(path)?;
+        // The name that is taken away later is that of the symbolic link, and its file would keep a second one.
+        if fs::symlink_metadata(path)?.is_symlink() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{path} is a symbolic link")));
+        }
+        fs::hard_link(real, self.path(to)?)
+    }
+
+    fn remove_outside(&self, path: &str) -> io::Result<()> {
+        self.outside(path)?;
+        fs::remove_file(path)
     }
 
     fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>> {
@@ -254,6 +289,27 @@ impl JoinHandle for OsJoinHandle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_outside_is_read_gets_a_second_name_and_loses_its_first() {
+        let (directory, env) = env();
+        let path = directory.path().join("outside");
+        fs::write(&path, "cells").unwrap();
+        let link = directory.path().join("symbolic");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let name = |path: &Path| path.to_str().unwrap().to_owned();
+        assert_eq!(env.fs.open_outside(&name(&link)).unwrap().len().unwrap(), 5);
+        assert_eq!(env.fs.link_outside(&name(&link), "inside").unwrap_err().kind(), io::ErrorKind::Unsupported);
+        env.fs.link_outside(&name(&path), "inside").unwrap();
+        env.fs.remove_outside(&name(&path)).unwrap();
+        assert!(!path.exists());
+        assert_eq!(env.fs.open("inside").unwrap().len().unwrap(), 5);
+        let own = directory.path().join("a/b/inside");
+        for odd in ["relative".to_owned(), name(directory.path()), "/dev/null".to_owned(), name(&own)] {
+            assert_eq!(env.fs.open_outside(&odd).err().map(|error| error.kind()), Some(io::ErrorKind::InvalidInput), "{odd}");
+            assert!(env.fs.link_outside(&odd, "other").is_err() && env.fs.remove_outside(&odd).is_err(), "{odd}");
+        }
+    }
 
     fn env() -> (tempfile::TempDir, Env) {
         let directory = tempfile::tempdir().unwrap();

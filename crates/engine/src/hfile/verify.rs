@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use halite_types::cell::{CellType, key_row};
+use halite_types::cell::{CellType, key_family, key_row};
 use halite_types::key::print_bytes;
 use halite_types::{CellRef, Error, Result};
 
@@ -181,6 +181,9 @@ impl<'a> CellCheck<'a> {
             let order = self.reader.comparator().compare(key, cell.key());
             if order.is_gt() || (order.is_eq() && *sequence < cell.sequence()) {
                 return wrong("does not come behind the cell before it");
+            }
+            if key_family(key) != cell.family() {
+                return wrong("is of another family than the cell before it");
             }
         }
         if self.reader.time_range().is_some_and(|range| !range.contains(&cell.timestamp())) {

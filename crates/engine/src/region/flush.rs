@@ -8,12 +8,13 @@
 //!
 //! A flush that fails leaves the memstores frozen; the next one takes them along.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
 
 use halite_types::Result;
 
 use super::Region;
+use super::commit::CommitState;
 use super::snapshot::RegionSnapshot;
 use crate::memstore::MemTable;
 use crate::options::WalSync;
@@ -25,6 +26,9 @@ struct Frozen {
     snapshot: Arc<RegionSnapshot>,
     sequence: u64,
 }
+
+/// A file that was made elsewhere, with the place of its store.
+pub(super) type LoadedFile = (usize, Arc<StoreFile>);
 
 impl Region {
     /// Writes the memstores to files. Whether there was anything to write.
@@ -38,48 +42,65 @@ impl Region {
 
     /// As [`Region::flush`]; the caller holds the maintenance lock.
     pub(crate) fn flush_maintained(&self) -> Result<bool> {
-        let Some(frozen) = self.freeze()? else { return Ok(false) };
-        let mut files: Vec<Option<Arc<StoreFile>>> = Vec::new();
-        let give_up = |files: &[Option<Arc<StoreFile>>]| self.shared.settle(files.iter().flatten().flat_map(|file| file.homes()));
-        for index in 0..frozen.snapshot.stores.len() {
-            match self.write_frozen(&frozen, index) {
-                Ok(file) => files.push(file),
-                Err(error) => {
-                    give_up(&files);
-                    return Err(error);
-                }
-            }
+        let commit = self.lock_commit();
+        if self.snapshot_ref().stores.iter().all(|store| store.memstores().next().is_none()) {
+            return Ok(false);
         }
-        let entries =
-            files.iter().zip(frozen.snapshot.families.iter()).filter_map(|(file, family)| Some((family.name.clone(), file.as_ref()?.entry.clone())));
-        let changed = self.shared.manifest.change(|catalog| {
-            let region = catalog.region_mut(&self.info.table, self.number)?;
-            region.flushed_sequence = frozen.sequence;
-            for (family, entry) in entries {
-                region.families.entry(family).or_default().push(entry);
-            }
-            Ok(())
-        });
-        if let Err(error) = changed {
-            give_up(&files);
-            return Err(error);
-        }
-        self.flushed.store(frozen.sequence, Ordering::Release);
-        self.shared.add_flushed(files.iter().flatten().map(|file| file.bytes()).sum());
-        self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));
-        self.shared.wal.release(self.number, frozen.sequence);
-        self.shared.background.note_memstore(self);
+        let frozen = self.freeze(commit)?;
+        self.write_down(&frozen, |_| Ok(Vec::new()))?;
         self.counters.add_flush();
         Ok(true)
     }
 
-    /// Sets the active memstores aside; `None` if there is nothing in any.
-    fn freeze(&self) -> Result<Option<Frozen>> {
+    /// Flushes, and adds files that were made elsewhere, as of a sequence id that is above all that was written before
+    /// and below all that comes. `place` makes them ready for it. The caller holds the maintenance lock.
+    pub(super) fn flush_and_add(&self, place: impl FnOnce(u64) -> Result<Vec<LoadedFile>>) -> Result<()> {
         let commit = self.lock_commit();
-        let current = self.snapshot();
-        if current.stores.iter().all(|store| store.memstores().next().is_none()) {
-            return Ok(None);
+        if commit.closed {
+            return Err(self.gone());
         }
+        self.take_mark();
+        let frozen = self.freeze(commit)?;
+        self.write_down(&frozen, place)
+    }
+
+    /// Writes the frozen memstores to files, and makes them and the added files live.
+    fn write_down(&self, frozen: &Frozen, place: impl FnOnce(u64) -> Result<Vec<LoadedFile>>) -> Result<()> {
+        let mut files: Vec<Vec<Arc<StoreFile>>> = Vec::new();
+        let give_up = |files: &[Vec<Arc<StoreFile>>]| {
+            self.shared.settle(files.iter().flatten().flat_map(|file| file.homes()));
+        };
+        for index in 0..frozen.snapshot.stores.len() {
+            files.push(self.write_frozen(frozen, index).inspect_err(|_| give_up(&files))?.into_iter().collect());
+        }
+        let flushed = files.iter().flatten().map(|file| file.bytes()).sum();
+        let added = place(frozen.sequence).inspect_err(|_| give_up(&files))?;
+        added.into_iter().for_each(|(index, file)| files[index].push(file));
+        self.add_files(&files, frozen.sequence).inspect_err(|_| give_up(&files))?;
+        self.flushed.store(frozen.sequence, Ordering::Release);
+        self.shared.add_flushed(flushed);
+        self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));
+        self.shared.wal.release(self.number, frozen.sequence);
+        self.shared.background.note_memstore(self);
+        Ok(())
+    }
+
+    /// Names files, given store by store, in the manifest: everything up to a sequence id is in files now.
+    fn add_files(&self, files: &[Vec<Arc<StoreFile>>], flushed: u64) -> Result<()> {
+        let families = Arc::clone(&self.snapshot_ref().families);
+        self.shared.manifest.change(|catalog| {
+            let region = catalog.region_mut(&self.info.table, self.number)?;
+            region.flushed_sequence = flushed;
+            for (family, files) in families.iter().zip(files).filter(|(_, files)| !files.is_empty()) {
+                region.families.entry(family.name.clone()).or_default().extend(files.iter().map(|file| file.entry.clone()));
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets the active memstores aside, whether there is anything in them or not.
+    fn freeze(&self, commit: MutexGuard<'_, CommitState>) -> Result<Frozen> {
+        let current = self.snapshot();
         let freeze = |store: &StoreSnapshot| {
             let mut store = store.clone();
             if !store.active.is_empty() {
@@ -93,7 +114,20 @@ impl Region {
         let position = self.shared.wal.end();
         drop(commit);
         self.shared.wal.sync_to(position, self.shared.options.wal_sync == WalSync::Fsync)?;
-        Ok(Some(Frozen { snapshot, sequence }))
+        Ok(Frozen { snapshot, sequence })
+    }
+
+    /// Gives out a sequence id that no cell of a memstore has, visible as soon as all before it are. The caller holds the
+    /// commit lock.
+    fn take_mark(&self) {
+        let settled = self.mvcc.is_settled();
+        let sequence = self.mvcc.next();
+        self.mvcc.apply(sequence);
+        if settled {
+            self.mvcc.complete(sequence);
+        } else {
+            self.shared.wal.follow(self.number, &self.mvcc, sequence);
+        }
     }
 
     fn write_frozen(&self, frozen: &Frozen, index: usize) -> Result<Option<Arc<StoreFile>>> {
@@ -117,12 +151,12 @@ impl Region {
     }
 }
 
-/// A store whose frozen memstores are in `file` now.
-fn thawed(((current, frozen), file): ((&StoreSnapshot, &StoreSnapshot), Option<Arc<StoreFile>>)) -> StoreSnapshot {
+/// A store whose frozen memstores are in `files` now.
+fn thawed(((current, frozen), files): ((&StoreSnapshot, &StoreSnapshot), Vec<Arc<StoreFile>>)) -> StoreSnapshot {
     let mut store = current.clone();
     let is_flushed = |memstore: &Arc<MemTable>| frozen.frozen.iter().any(|flushed| Arc::ptr_eq(flushed, memstore));
     store.frozen.retain(|memstore| !is_flushed(memstore));
-    store.files.extend(file);
+    store.files.extend(files);
     StoreSnapshot::sort_files(&mut store.files);
     store
 }

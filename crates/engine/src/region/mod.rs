@@ -6,6 +6,7 @@
 //! recent_deletes.rs  rows deleted in this millisecond
 //! read.rs       gets and scans as of a snapshot                        snapshot.rs  what a reader holds
 //! selection.rs  what a read asks of the stores
+//! load.rs       store files that were made elsewhere
 //! flush.rs      memstores to store files                               counters.rs  what it counts
 //! maintain.rs   what the region wants done                             figures.rs   what it tells about itself
 //! ```
@@ -18,6 +19,7 @@ mod commit;
 mod counters;
 mod figures;
 mod flush;
+mod load;
 mod maintain;
 mod read;
 mod recent_deletes;
@@ -41,6 +43,7 @@ use crate::store::{StoreFile, StoreSnapshot};
 
 use commit::CommitState;
 use counters::Counters;
+pub(crate) use load::first_row;
 pub use read::explain_empty;
 pub(crate) use recent_deletes::RecentDeletes;
 use row_lock::RowLocks;

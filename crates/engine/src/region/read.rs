@@ -255,7 +255,8 @@ impl Region {
         });
         for file in &store.files {
             let Some(blocks) = &blocks else { break };
-            if !file_overlaps(file, read.range, time_range) {
+            let is_loaded_later = file.entry.loaded_sequence.is_some_and(|sequence| sequence > read.file_read_point);
+            if is_loaded_later || !file_overlaps(file, read.range, time_range) {
                 read.trace.add_files_out_of_range(1);
             } else if !may_hold(file, &read, blocks)? {
                 read.trace.add_files_without_key(1);

@@ -26,19 +26,32 @@ pub(crate) struct FileSource {
     past_clip: bool,
     /// Cells with a higher sequence id are left out; `None` if the file has none.
     newest: Option<u64>,
+    /// The sequence id of all cells of a bulk-loaded file.
+    loaded: Option<u64>,
 }
 
 impl FileSource {
     fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>, read_point: u64) -> Self {
-        let newest = (file.reader().max_cell_sequence_id() > read_point).then_some(read_point);
-        Self { cursor, file, past_clip: false, newest }
+        let newest = (file.max_cell_sequence() > read_point).then_some(read_point);
+        let loaded = file.entry.loaded_sequence;
+        Self { cursor, file, past_clip: false, newest, loaded }
+    }
+
+    /// The cell it is on, clipped or not.
+    #[inline]
+    fn cell(&self) -> Option<CellRef<'_>> {
+        let cell = self.cursor.peek();
+        match self.loaded {
+            None => cell,
+            Some(sequence) => cell.map(|cell| cell.with_sequence(sequence)),
+        }
     }
 
     /// After every move of the cursor: on to a cell that is seen, and whether it is behind the clip.
     #[inline]
     fn settle(&mut self) -> Result<()> {
         if let Some(newest) = self.newest {
-            while self.cursor.peek().is_some_and(|cell| cell.sequence() > newest) {
+            while self.cell().is_some_and(|cell| cell.sequence() > newest) {
                 self.cursor.advance()?;
             }
         }
@@ -79,7 +92,7 @@ impl FileSource {
         // A row all of whose cells are newer does not exist yet.
         while let Some(row) = found {
             self.cursor.seek(&first_on_row(&row))?;
-            while let Some(cell) = self.cursor.peek().filter(|cell| cell.row() == row) {
+            while let Some(cell) = self.cell().filter(|cell| cell.row() == row) {
                 if cell.sequence() <= newest {
                     return Ok(Some(row));
                 }
@@ -124,7 +137,7 @@ impl Source {
         match self {
             Self::Memstore { cursor, .. } => cursor.peek(),
             Self::File(file) if file.past_clip => None,
-            Self::File(file) => file.cursor.peek(),
+            Self::File(file) => file.cell(),
         }
     }
 

@@ -10,7 +10,7 @@ use halite_types::{Error, RegionInfo, Result};
 
 use crate::catalog::{FileEntry, Home};
 use crate::env::{Env, FileReader};
-use crate::hfile::Reader;
+use crate::hfile::{Reader, info_key};
 
 /// The rows of a file that belong to a region: all from `start` to before `end`; empty means unbounded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,18 @@ impl StoreFile {
 
     /// The newest sequence id in it.
     pub(crate) fn max_sequence(&self) -> u64 {
-        self.reader().max_sequence_id().unwrap_or(0)
+        self.entry.loaded_sequence.or_else(|| self.reader().max_sequence_id()).unwrap_or(0)
+    }
+
+    /// The largest sequence id of a cell.
+    pub(crate) fn max_cell_sequence(&self) -> u64 {
+        self.entry.loaded_sequence.unwrap_or_else(|| self.reader().max_cell_sequence_id())
+    }
+
+    /// No put in it has a timestamp below this one. Files of other writers need not say.
+    pub(crate) fn earliest_put(&self) -> i64 {
+        let says = self.reader().info().get(info_key::EARLIEST_PUT).is_some();
+        if says { self.reader().earliest_put_timestamp().unwrap_or(i64::MAX) } else { i64::MIN }
     }
 
     /// Size on disk. A reference counts half of its file, as in HBase.

@@ -8,6 +8,7 @@
 
 mod admin;
 mod bad_input;
+mod bulk_load;
 mod concurrency;
 mod damage;
 mod meanwhile;

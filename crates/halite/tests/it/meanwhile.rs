@@ -87,6 +87,18 @@ impl Fs for Meanwhile {
         self.disk.sync_dir(path)
     }
 
+    fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
+        self.disk.open_outside(path)
+    }
+
+    fn link_outside(&self, path: &str, to: &str) -> io::Result<()> {
+        self.disk.link_outside(path, to)
+    }
+
+    fn remove_outside(&self, path: &str) -> io::Result<()> {
+        self.disk.remove_outside(path)
+    }
+
     fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>> {
         self.disk.lock(path, owner)
     }

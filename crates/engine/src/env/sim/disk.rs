@@ -206,6 +206,17 @@ impl Disk {
         Ok(())
     }
 
+    /// Another name for a file, beside the one it has.
+    pub(super) fn link(&mut self, from: &str, to: &str) -> io::Result<()> {
+        let file = self.file(from)?;
+        let to = self.key(to)?;
+        if self.seen.contains_key(&to) {
+            return Err(Errno::EXIST.into());
+        }
+        self.change(vec![(to, Some(Node::File(file)))]);
+        Ok(())
+    }
+
     pub(super) fn remove_file(&mut self, path: &str) -> io::Result<()> {
         self.file(path)?;
         let key = self.key(path)?;
@@ -347,14 +358,19 @@ impl Disk {
         files
     }
 
-    /// A file with these bytes, all of it durable, for tests.
-    pub(super) fn put_file(&mut self, path: &str, bytes: Vec<u8>) -> io::Result<()> {
+    /// A file with these bytes, all of it durable, for tests; with `alone` the names before it are as durable as they were.
+    pub(super) fn put_file(&mut self, path: &str, bytes: Vec<u8>, alone: bool) -> io::Result<()> {
+        let before = self.pending.len();
         if let Some((parent, _)) = path.rsplit_once('/') {
             self.create_dir_all(parent)?;
         }
         let key = self.key(path)?;
         self.change(vec![(key, Some(Node::File(Arc::new(Mutex::new(FileData::durable(bytes))))))]);
-        self.commit(|_| true);
+        let mut at = 0;
+        self.commit(|_| {
+            at += 1;
+            !alone || at > before
+        });
         Ok(())
     }
 }

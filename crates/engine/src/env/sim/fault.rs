@@ -23,6 +23,8 @@ pub enum Call {
     Length,
     /// A new name.
     Rename,
+    /// A second name for a file.
+    Link,
     /// A file's name taken away.
     RemoveFile,
     /// A directory taken away.

@@ -4,6 +4,8 @@
 //! [`SimFs::kill`] everything that holds the old one gets errors, and the next [`SimEnv::env`] sees what is left:
 //! - a file's synced bytes; what was appended or cut since may be there, or not, or in some 512-byte sectors only;
 //! - the names that a synced directory had; what changed since may be there or not (the models stand in `disk.rs`).
+//!
+//! What a process calls `/some/file`, outside of its root, lies in `outside/some/file`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -150,7 +152,15 @@ impl SimFs {
     /// # Errors
     /// If a file stands where a directory is needed.
     pub fn write(&self, path: &str, bytes: impl Into<Vec<u8>>) -> io::Result<()> {
-        locked(&self.disk).put_file(path, bytes.into())
+        locked(&self.disk).put_file(path, bytes.into(), false)
+    }
+
+    /// Puts a file there that was never there before, durable as if it had been there all the time.
+    ///
+    /// # Errors
+    /// If a file stands where a directory is needed.
+    pub fn add(&self, path: &str, bytes: impl Into<Vec<u8>>) -> io::Result<()> {
+        locked(&self.disk).put_file(path, bytes.into(), true)
     }
 
     /// Flips bits on the disk: the byte at `offset` is combined with `mask` by exclusive or, for open readers too.

@@ -81,6 +81,18 @@ impl Fs for ProcessFs {
         self.enter(Call::SyncDir, path)?.sync_dir(path)
     }
 
+    fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
+        self.open(&outside(path)?)
+    }
+
+    fn link_outside(&self, path: &str, to: &str) -> io::Result<()> {
+        self.enter(Call::Link, to)?.link(&outside(path)?, to)
+    }
+
+    fn remove_outside(&self, path: &str) -> io::Result<()> {
+        self.remove_file(&outside(path)?)
+    }
+
     fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>> {
         let mut disk = self.enter(Call::Lock, path)?;
         let file = if disk.exists(path)? { disk.file(path)? } else { disk.create(path)? };
@@ -92,6 +104,12 @@ impl Fs for ProcessFs {
         data.append(owner.as_bytes());
         Ok(Some(Box::new(Lock { process: self.clone(), path: path.to_owned() })))
     }
+}
+
+/// Where on the simulated disk the rest of the machine is.
+fn outside(path: &str) -> io::Result<String> {
+    let relative = || io::Error::new(io::ErrorKind::InvalidInput, format!("{path} is not a whole path; begin it with /"));
+    path.strip_prefix('/').map(|path| format!("outside/{path}")).ok_or_else(relative)
 }
 
 struct Lock {

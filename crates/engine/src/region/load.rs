@@ -1,0 +1,202 @@
+//! Bulk loading: store files that were made elsewhere become part of a region, past the log and the memstores.
+//!
+//! 1. Every file is looked at: it can be read here, holds cells of its family, and all its rows belong to the region; and
+//!    unless that is not wanted, it is undamaged.
+//! 2. Each gets a second name in the region's `.tmp`, or is copied if it lies on another disk, and is synced. The
+//!    original stays until the end, so a crash never takes it away without having loaded it.
+//! 3. What is in memory is flushed as of a sequence id of its own. That is what the cells of the files count as: newer
+//!    than all that was written before, older than all that comes, whatever ids they carry.
+//! 4. The files move to their stores, and one change of the manifest names them all.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind as Io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use halite_types::key::print_bytes;
+use halite_types::{BulkLoad, CellRef, Error, ErrorKind, Result};
+
+use super::Region;
+use super::flush::LoadedFile;
+use crate::catalog::{FileEntry, layout};
+use crate::hfile::{Comparator, Cursor, DirectBlocks, Reader};
+use crate::shared::Shared;
+
+/// Bytes that are copied at once.
+const COPY_BYTES: usize = 1 << 20;
+
+fn open_original(shared: &Shared, path: &str) -> Result<Arc<Reader>> {
+    let file = shared.env.fs.open_outside(path).map_err(|error| match error.kind() {
+        Io::NotFound | Io::NotADirectory | Io::InvalidInput | Io::PermissionDenied => {
+            Error::invalid(format!("the file to be loaded cannot be opened: {path}: {error}; name one that this process can read"))
+        }
+        _ => Error::io(format!("opening {path}, which is to be loaded"), error),
+    })?;
+    Ok(Arc::new(Reader::open(file, path)?))
+}
+
+fn no_cell(path: &str) -> Error {
+    Error::invalid(format!("store file {path} holds no cell; leave it out"))
+}
+
+/// The first row of a file that is to be loaded.
+pub(crate) fn first_row(shared: &Shared, path: &str) -> Result<Vec<u8>> {
+    let mut cursor = Cursor::new(open_original(shared, path)?, DirectBlocks);
+    cursor.seek_to_first()?;
+    cursor.peek().map(|cell| cell.row().to_vec()).ok_or_else(|| no_cell(path))
+}
+
+/// A file under its name in the region's `.tmp`.
+struct Staged {
+    family: Bytes,
+    name: String,
+}
+
+impl Region {
+    /// Makes store files part of the region, visible at once in all families. HBase's own files and ours can be loaded,
+    /// with or without the facts of a store file.
+    ///
+    /// # Errors
+    /// Nothing has changed then, and the originals are where they were. `WrongRegion` if rows of a file lie outside the
+    /// region: split the file, or look the region up again. `NoSuchFamily`; `InvalidRequest` for a file that cannot be
+    /// opened, without cells or of another family; `Unsupported` for a codec or block encoding that cannot be read here, naming it; `Corrupt`;
+    /// `NoSuchRegion`, a full disk or failed write. A read-only table can be loaded into, as in HBase.
+    pub fn bulk_load(self: &Arc<Self>, load: &BulkLoad) -> Result<()> {
+        self.check_load(load)?;
+        self.load_checked(load)
+    }
+
+    /// Whether the files can be loaded here: all that [`Region::bulk_load`] refuses.
+    pub(crate) fn check_load(&self, load: &BulkLoad) -> Result<()> {
+        self.check_open()?;
+        load.files.iter().try_for_each(|(family, path)| self.check_file(family, path, load.verify))
+    }
+
+    /// Loads files that have been checked.
+    pub(crate) fn load_checked(self: &Arc<Self>, load: &BulkLoad) -> Result<()> {
+        if load.files.is_empty() {
+            return Ok(());
+        }
+        let mut staged = Vec::new();
+        let loaded = load.files.iter().try_for_each(|(family, path)| self.stage(family, path, load.copy, &mut staged));
+        if let Err(error) = loaded.and_then(|()| self.load_staged(&staged)) {
+            // What has moved on to its store is taken away where that failed.
+            staged.iter().for_each(|file| drop(self.shared.env.fs.remove_file(&self.staged_path(&file.name))));
+            return Err(error);
+        }
+        self.counters.add_writes(1, 0);
+        if !load.copy {
+            // One that stays is loaded all the same.
+            load.files.iter().for_each(|(_, path)| drop(self.shared.env.fs.remove_outside(path)));
+        }
+        if self.wants_compaction() {
+            self.shared.background.request_compaction(self);
+        }
+        Ok(())
+    }
+
+    /// Whether the file can be loaded, as far as its ends tell, or all of it.
+    fn check_file(&self, family: &Bytes, path: &str, verify: bool) -> Result<()> {
+        self.snapshot_ref().family_index(family)?;
+        let reader = open_original(&self.shared, path)?;
+        if reader.comparator() != Comparator::Cell {
+            return Err(Error::invalid(format!("store file {path} is ordered as HBase's own catalog; load files of tables only")));
+        }
+        let mut cursor = Cursor::new(Arc::clone(&reader), DirectBlocks);
+        cursor.seek_to_first()?;
+        self.check_end(family, path, cursor.peek())?;
+        cursor.seek_to_last()?;
+        self.check_end(family, path, cursor.peek())?;
+        if verify { reader.verify().map(|_| ()) } else { Ok(()) }
+    }
+
+    /// Whether the first or last cell of a file belongs here.
+    fn check_end(&self, family: &Bytes, path: &str, cell: Option<CellRef<'_>>) -> Result<()> {
+        let cell = cell.ok_or_else(|| no_cell(path))?;
+        if cell.family() != family {
+            let (wanted, held) = (print_bytes(family), print_bytes(cell.family()));
+            return Err(Error::invalid(format!("store file {path} is to be loaded into family {wanted} and holds cells of {held}")));
+        }
+        self.check_fits(cell.row(), path)
+    }
+
+    fn check_fits(&self, row: &[u8], path: &str) -> Result<()> {
+        if self.info.contains(row) {
+            return Ok(());
+        }
+        let (row, region) = (print_bytes(row), self.info.display_name());
+        let text = format!("bulk load file {path} does not fit inside region {region}: it holds row {row}; split it at the region's ends");
+        Err(Error::new(ErrorKind::WrongRegion, text))
+    }
+
+    fn staged_path(&self, name: &str) -> String {
+        format!("{}/{name}", layout::temporary_directory(&self.info.table, &self.info.encoded_name))
+    }
+
+    /// Brings a file to `.tmp`, whole and durable.
+    fn stage(&self, family: &Bytes, path: &str, copy: bool, staged: &mut Vec<Staged>) -> Result<()> {
+        let fs = &self.shared.env.fs;
+        let name = layout::new_file_name(&self.shared.env);
+        let to = self.staged_path(&name);
+        staged.push(Staged { family: family.clone(), name });
+        if !copy {
+            // Whoever made the file need not have synced it; that takes the right to write to it.
+            match fs.link_outside(path, &to).and_then(|()| fs.append(&to)?.sync()) {
+                Err(error) if matches!(error.kind(), Io::CrossesDevices | Io::PermissionDenied | Io::TooManyLinks | Io::Unsupported) => {
+                    let _ = fs.remove_file(&to);
+                }
+                linked => return linked.map_err(|error| Error::io(format!("linking {path} to {}/{to}", fs.root()), error)),
+            }
+        }
+        self.copy_file(path, &to).map_err(|error| Error::io(format!("copying {path} to {}/{to}", fs.root()), error))
+    }
+
+    fn copy_file(&self, path: &str, to: &str) -> std::io::Result<()> {
+        let fs = &self.shared.env.fs;
+        let from = fs.open_outside(path)?;
+        let mut file = fs.create(to)?;
+        let (mut at, end) = (0, from.len()?);
+        let mut buffer = vec![0; COPY_BYTES];
+        while at < end {
+            let bytes = usize::try_from(end - at).unwrap_or(COPY_BYTES).min(COPY_BYTES);
+            from.read_exact_at(&mut buffer[..bytes], at)?;
+            file.write_all(&buffer[..bytes])?;
+            at += bytes as u64;
+        }
+        file.sync()
+    }
+
+    fn load_staged(&self, staged: &[Staged]) -> Result<()> {
+        let _maintenance = self.lock_maintenance();
+        // It may have been split, or altered, while the files were brought here.
+        self.check_open()?;
+        self.flush_and_add(|sequence| self.place(staged, sequence))
+    }
+
+    /// Moves the files to their stores under names that say their sequence id, and opens them.
+    fn place(&self, staged: &[Staged], sequence: u64) -> Result<Vec<LoadedFile>> {
+        let mut placed = Vec::new();
+        let entry = |file: &Staged| FileEntry { loaded_sequence: Some(sequence), ..FileEntry::own(layout::loaded_name(&file.name, sequence)) };
+        let done = staged.iter().try_for_each(|file| {
+            let home = entry(file).place(&self.info, &file.family);
+            let failed = |error| Error::io(format!("moving the file to be loaded to {}/{}", self.shared.env.fs.root(), home.path()), error);
+            self.shared.env.fs.rename(&self.staged_path(&file.name), &home.path()).map_err(failed)?;
+            placed.push(home);
+            Ok(())
+        });
+        let opened = done.and_then(|()| {
+            let families: BTreeSet<&Bytes> = staged.iter().map(|file| &file.family).collect();
+            for family in families {
+                let directory = layout::family_directory(&self.info.table, &self.info.encoded_name, family);
+                let failed = |error| Error::io(format!("syncing {}/{directory}", self.shared.env.fs.root()), error);
+                self.shared.env.fs.sync_dir(&directory).map_err(failed)?;
+            }
+            let snapshot = self.snapshot();
+            let open = |file: &Staged| Ok((snapshot.family_index(&file.family)?, self.shared.files.open(&self.info, &file.family, entry(file))?));
+            staged.iter().map(open).collect()
+        });
+        opened.inspect_err(|_| {
+            self.shared.settle(placed);
+        })
+    }
+}

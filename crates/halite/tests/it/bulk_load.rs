@@ -1,0 +1,305 @@
+//! Bulk loading: files made elsewhere become part of a table, whole or not at all, and every refusal.
+
+use halite::{BulkLoad, CompactionKind, ErrorKind, Get, Put, Scan, SnapshotDescriptor, Store, TableDescriptor, TableName};
+use halite_engine::env::Env;
+use halite_engine::env::sim::SimEnv;
+use halite_engine::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
+
+use crate::{reopen, show, store};
+
+fn name() -> TableName {
+    "t".parse().unwrap()
+}
+
+/// Writes a file as HBase's output formats do, without a sequence id: row and value of column `q` at time 5.
+fn write_file(env: &Env, path: &str, family: &str, rows: &[(&str, &str)], options: WriterOptions) {
+    env.fs.create_dir_all(path.rsplit_once('/').unwrap().0).unwrap();
+    let mut writer = Writer::create(env.fs.create(path).unwrap(), path, options).unwrap();
+    for (row, value) in rows {
+        let put = Put::new((*row).to_owned()).add_at(family, "q", 5, value);
+        put.mutation().cells().iter().for_each(|cell| writer.append(cell).unwrap());
+    }
+    writer.finish(StoreFileInfo::default()).unwrap();
+}
+
+fn bulk() -> WriterOptions {
+    WriterOptions { include_sequence_ids: false, ..WriterOptions::default() }
+}
+
+/// Puts a file where the process finds it as `/in/<name>`.
+fn file(sim: &SimEnv, name: &str, family: &str, rows: &[(&str, &str)]) -> (halite::Bytes, String) {
+    write_file(&sim.env(), &format!("outside/in/{name}"), family, rows, bulk());
+    (family.to_owned().into(), format!("/in/{name}"))
+}
+
+fn load(files: Vec<(halite::Bytes, String)>) -> BulkLoad {
+    BulkLoad { files, ..BulkLoad::default() }
+}
+
+fn put_at_5(store: &Store, row: &str, value: &str) {
+    store.table("t").unwrap().put(Put::new(row.to_owned()).add_at("f", "q", 5, value)).unwrap();
+}
+
+fn get(store: &Store, row: &str) -> Vec<String> {
+    show(&store.table("t").unwrap().get(Get::new(row.to_owned())).unwrap())
+}
+
+fn outside(sim: &SimEnv) -> Vec<String> {
+    sim.fs.files().into_keys().filter(|path| path.starts_with("outside")).collect()
+}
+
+/// Every kind of life after the load.
+fn through_everything(sim: &SimEnv, store: Store, check: impl Fn(&Store)) {
+    check(&store);
+    drop(store);
+    sim.fs.kill();
+    let store = reopen(sim);
+    check(&store);
+    let region = store.table("t").unwrap().regions().remove(0);
+    store.engine().split_region(&region.encoded_name, Some("m".into())).unwrap();
+    check(&store);
+    store.compact(&name(), CompactionKind::Major).unwrap();
+    check(&store);
+    store.close().unwrap();
+    let store = reopen(sim);
+    assert_eq!(store.report().removed_files, 0);
+    check(&store);
+}
+
+#[test]
+fn loaded_cells_are_newer_than_what_was_written_before_and_older_than_what_comes() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    put_at_5(&store, "a", "before, in a file");
+    store.flush(&name()).unwrap();
+    put_at_5(&store, "b", "before, in memory");
+    put_at_5(&store, "m", "before, in memory");
+    put_at_5(&store, "x", "alone");
+    let files = vec![
+        file(&sim, "one", "f", &[("a", "loaded"), ("b", "loaded"), ("m", "loaded"), ("z", "loaded")]),
+        file(&sim, "two", "g", &[("a", "loaded")]),
+    ];
+    store.bulk_load(&name(), &load(files)).unwrap();
+    assert_eq!(outside(&sim), [""; 0], "moved");
+    put_at_5(&store, "m", "after");
+    through_everything(&sim, store, |store| {
+        assert_eq!(get(store, "a"), ["f:q@5=loaded", "g:q@5=loaded"]);
+        assert_eq!(get(store, "b"), ["f:q@5=loaded"]);
+        assert_eq!(get(store, "m"), ["f:q@5=after"]);
+        assert_eq!(get(store, "x"), ["f:q@5=alone"]);
+        assert_eq!(get(store, "z"), ["f:q@5=loaded"]);
+    });
+}
+
+#[test]
+fn the_originals_can_stay() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let files = load(vec![file(&sim, "one", "f", &[("a", "loaded"), ("z", "loaded")])]).copied();
+    store.bulk_load(&name(), &files).unwrap();
+    store.bulk_load(&name(), &files).unwrap();
+    assert_eq!(outside(&sim), ["outside/in/one"]);
+    sim.env().fs.remove_file("outside/in/one").unwrap();
+    through_everything(&sim, store, |store| {
+        assert_eq!(get(store, "a"), ["f:q@5=loaded"]);
+        assert_eq!(get(store, "z"), ["f:q@5=loaded"]);
+    });
+}
+
+#[test]
+fn sequence_ids_in_the_file_mean_nothing() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    put_at_5(&store, "a", "before");
+    let put = Put::new("a").add_at("f", "q", 5, "loaded");
+    let env = sim.env();
+    env.fs.create_dir_all("outside/in").unwrap();
+    let mut writer = Writer::create(env.fs.create("outside/in/x").unwrap(), "x", WriterOptions::default()).unwrap();
+    put.mutation().cells().iter().for_each(|cell| writer.append(cell.with_sequence(1 << 40)).unwrap());
+    writer.finish(StoreFileInfo::flushed(1 << 40)).unwrap();
+    store.bulk_load(&name(), &load(vec![("f".into(), "/in/x".into())])).unwrap();
+    put_at_5(&store, "a", "after");
+    through_everything(&sim, store, |store| assert_eq!(get(store, "a"), ["f:q@5=after"]));
+}
+
+#[test]
+fn a_scan_that_has_begun_does_not_see_what_is_loaded_meanwhile() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    put_at_5(&store, "a", "before");
+    put_at_5(&store, "b", "before");
+    let table = store.table("t").unwrap();
+    let mut small = Scan::all();
+    small.max_result_bytes = 1;
+    let mut rows = table.scan(small);
+    assert_eq!(rows.next().unwrap().unwrap().key(), &b"a"[..]);
+    store.bulk_load(&name(), &load(vec![file(&sim, "one", "f", &[("b", "loaded"), ("c", "loaded")])])).unwrap();
+    let rest: Vec<_> = rows.map(|row| show(&row.unwrap())).collect();
+    assert_eq!(rest, [["f:q@5=before"]]);
+    assert_eq!(table.scan(Scan::all()).count(), 3);
+}
+
+#[test]
+fn what_cannot_be_loaded_is_refused_by_name_and_stays_where_it_was() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let region = store.table("t").unwrap().regions().remove(0);
+    store.engine().split_region(&region.encoded_name, Some("m".into())).unwrap();
+    let first = store.engine().table(&name()).unwrap().regions()[0].clone();
+    let refuse = |bad: (halite::Bytes, String), kind: ErrorKind, text: &str| {
+        let files = vec![file(&sim, "good", "f", &[("a", "v")]), bad];
+        let before = outside(&sim);
+        let error = first.bulk_load(&load(files)).unwrap_err();
+        assert!(error.kind() == kind && error.message().contains(text), "{error:?}");
+        assert_eq!(outside(&sim), before);
+        sim.env().fs.remove_file("outside/in/good").unwrap();
+    };
+    refuse(file(&sim, "both", "f", &[("a", "v"), ("z", "v")]), ErrorKind::WrongRegion, "row z");
+    refuse(file(&sim, "other", "f", &[("n", "v")]), ErrorKind::WrongRegion, "does not fit inside region");
+    refuse(("nosuch".into(), file(&sim, "data", "f", &[("a", "v")]).1), ErrorKind::NoSuchFamily, "nosuch");
+    refuse(("g".into(), file(&sim, "family", "f", &[("a", "v")]).1), ErrorKind::InvalidRequest, "holds cells of f");
+    refuse(file(&sim, "empty", "f", &[]), ErrorKind::InvalidRequest, "no cell");
+    refuse(("f".into(), "/in/missing".into()), ErrorKind::InvalidRequest, "/in/missing");
+    sim.fs.write("outside/in/text", "no store file").unwrap();
+    refuse(("f".into(), "/in/text".into()), ErrorKind::Corrupt, "/in/text");
+    let whole = file(&sim, "whole", "f", &[("a", "v")]);
+    let bytes = sim.fs.read("outside/in/whole").unwrap();
+    for cut in [bytes.len() - 1, bytes.len() / 2, 100, 0] {
+        sim.fs.write("outside/in/whole", &bytes[..cut]).unwrap();
+        refuse(whole.clone(), ErrorKind::Corrupt, "/in/whole");
+    }
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
+    drop(first);
+    store.close().unwrap();
+    assert_eq!(reopen(&sim).report().removed_files, 0);
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_found_before_the_file_is_loaded_unless_nobody_wants_it_found() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let rows: Vec<String> = (0..200).map(|row| format!("row-{row:03}")).collect();
+    let rows: Vec<(&str, &str)> = rows.iter().map(|row| (row.as_str(), "value")).collect();
+    write_file(&sim.env(), "outside/in/odd", "f", &rows, WriterOptions { block_bytes: 512, ..bulk() });
+    let odd = || ("f".into(), "/in/odd".into());
+    let middle = sim.fs.read("outside/in/odd").unwrap().windows(7).position(|bytes| bytes == b"row-100").unwrap();
+    sim.fs.corrupt("outside/in/odd", middle, 1).unwrap();
+    let error = store.bulk_load(&name(), &load(vec![odd()])).unwrap_err();
+    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("/in/odd"), "{error:?}");
+    store.bulk_load(&name(), &BulkLoad { verify: false, ..load(vec![odd()]) }).unwrap();
+    assert_eq!(get(&store, "row-000"), ["f:q@5=value"]);
+    assert_eq!(store.table("t").unwrap().get(Get::new("row-100")).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn files_go_to_the_regions_of_their_rows_and_none_if_one_cannot() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let region = store.table("t").unwrap().regions().remove(0);
+    store.engine().split_region(&region.encoded_name, Some("m".into())).unwrap();
+    let low = file(&sim, "low", "f", &[("a", "v"), ("l", "v")]);
+    let high = file(&sim, "high", "f", &[("m", "v"), ("z", "v")]);
+    let both = file(&sim, "both", "g", &[("a", "v"), ("z", "v")]);
+    let error = store.bulk_load(&name(), &load(vec![low.clone(), high.clone(), both])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongRegion);
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
+    let admin = halite::Cluster::admin(&store);
+    halite::block_on(admin.bulk_load(&name(), load(vec![high, low]))).unwrap();
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 4);
+    assert_eq!(store.bulk_load(&name(), &BulkLoad::new()).unwrap_err().kind(), ErrorKind::InvalidRequest);
+}
+
+#[test]
+fn a_codec_that_is_not_there_is_named() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let (family, path) = file(&sim, "odd", "f", &[("a", "v")]);
+    // The trailer's codec, `60 02` for NONE, becomes one that nobody has built in.
+    let bytes = sim.fs.read("outside/in/odd").unwrap();
+    let trailer = bytes.len() - 4096;
+    let at = trailer + bytes[trailer..].windows(2).position(|pair| pair == [0x60, 2]).unwrap();
+    sim.fs.corrupt("outside/in/odd", at + 1, 2 ^ 5).unwrap();
+    let error = store.bulk_load(&name(), &load(vec![(family, path)])).unwrap_err();
+    assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("BZIP2"), "{error:?}");
+}
+
+#[test]
+fn a_read_only_table_is_loaded_into_and_a_disabled_one_is_not() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let files = load(vec![file(&sim, "one", "f", &[("a", "v")])]);
+    let region = store.engine().table(&name()).unwrap().regions()[0].clone();
+    let table = TableDescriptor::clone(&store.tables()[0]);
+    store.alter_table(table.set("READONLY", "true")).unwrap();
+    store.bulk_load(&name(), &load(vec![file(&sim, "two", "f", &[("b", "v")])])).unwrap();
+    assert_eq!(get(&store, "b"), ["f:q@5=v"]);
+    store.disable_table(&name()).unwrap();
+    assert_eq!(store.bulk_load(&name(), &files).unwrap_err().kind(), ErrorKind::TableDisabled);
+    assert_eq!(region.bulk_load(&files).unwrap_err().kind(), ErrorKind::NoSuchRegion);
+    assert_eq!(outside(&sim), ["outside/in/one"]);
+}
+
+#[test]
+fn compressed_files_and_those_of_a_store_are_loaded_and_go_into_snapshots() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    write_file(&sim.env(), "outside/in/gz", "f", &[("a", "zipped")], WriterOptions { compression: Compression::Gz, ..bulk() });
+    store.bulk_load(&name(), &load(vec![("f".into(), "/in/gz".into())])).unwrap();
+    store.create_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+    put_at_5(&store, "a", "after");
+    store.compact(&name(), CompactionKind::Major).unwrap();
+    store.clone_snapshot("s", &"c".parse().unwrap()).unwrap();
+    let clone = store.table("c").unwrap();
+    clone.put(Put::new("a").add_at("f", "q", 5, "in the clone")).unwrap();
+    assert_eq!(show(&clone.get(Get::new("a")).unwrap()), ["f:q@5=in the clone"]);
+    drop((clone, store));
+    sim.fs.kill();
+    let store = reopen(&sim);
+    assert_eq!(show(&store.table("c").unwrap().get(Get::new("a")).unwrap()), ["f:q@5=in the clone"]);
+    assert_eq!(get(&store, "a"), ["f:q@5=after"]);
+}
+
+#[test]
+fn a_token_is_a_directory_that_goes_with_what_is_left_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
+    let store = halite::open(&root).unwrap();
+    store.create_table(TableDescriptor::new(name()).family(halite::FamilyDescriptor::new("f")), &[]).unwrap();
+    assert_eq!(store.engine().prepare_bulk_load(&"no".parse().unwrap(), "me").unwrap_err().kind(), ErrorKind::NoSuchTable);
+    let token = store.engine().prepare_bulk_load(&name(), "a/../me").unwrap();
+    assert!(token.starts_with(&format!("{}/staging/a_.._me__t__", root.display())), "{token}");
+    let env = Env::os(&token).unwrap();
+    write_file(&env, "f/loaded", "f", &[("a", "v")], bulk());
+    write_file(&env, "f/left", "f", &[("b", "v")], bulk());
+    std::fs::create_dir(directory.path().join("mine")).unwrap();
+    std::fs::write(directory.path().join("mine/file"), "mine").unwrap();
+    std::os::unix::fs::symlink(directory.path().join("mine"), format!("{token}/link")).unwrap();
+    store.bulk_load(&name(), &load(vec![("f".into(), format!("{token}/f/loaded"))])).unwrap();
+    assert!(!std::path::Path::new(&token).join("f/loaded").exists());
+    for bad in
+        ["", "/etc", &format!("{}/staging", root.display()), &format!("{token}/.."), &format!("{token}/f"), &format!("{}/data", root.display())]
+    {
+        assert_eq!(store.engine().clean_up_bulk_load(bad).unwrap_err().kind(), ErrorKind::InvalidRequest, "{bad}");
+    }
+    store.engine().clean_up_bulk_load(&token).unwrap();
+    store.engine().clean_up_bulk_load(&token).unwrap();
+    assert!(!std::path::Path::new(&token).exists() && directory.path().join("mine/file").exists());
+    assert_eq!(get(&store, "a"), ["f:q@5=v"]);
+    store.close().unwrap();
+    assert_eq!(get(&halite::open(&root).unwrap(), "a"), ["f:q@5=v"]);
+}
+
+#[test]
+fn a_file_of_the_store_itself_is_not_taken_from_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = halite::open(directory.path()).unwrap();
+    store.create_table(TableDescriptor::new(name()).family(halite::FamilyDescriptor::new("f")), &[]).unwrap();
+    put_at_5(&store, "a", "v");
+    store.flush(&name()).unwrap();
+    let region = store.table("t").unwrap().regions().remove(0).encoded_name;
+    let family = directory.path().join(format!("data/default/t/{region}/f"));
+    let own = std::fs::read_dir(family).unwrap().next().unwrap().unwrap().path();
+    let error = store.bulk_load(&name(), &load(vec![("f".into(), own.display().to_string())])).unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("lies in the store directory"), "{error}");
+    assert!(own.exists());
+}
