@@ -1,10 +1,11 @@
-//! Snapshots of the table and tables made of them, in the engine and in the model.
+//! Snapshots of the table, tables made of them, and settings, in the engine and in the model.
 //!
 //! Every change is whole or absent after a crash. Which of the two shows in what the engine lists; whether that is whole
 //! shows in the cells.
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use halite_types::{OpResult, RegionInfo, Result, RowOp, TableName};
 
 use crate::check::Mismatch;
@@ -13,8 +14,9 @@ use crate::show::show_op;
 use crate::store::{Store, is_refusal};
 use crate::world::{Outcome, Stop, World, compare_answer};
 
-/// Snapshots at one time, and clones.
+/// Snapshots at one time, clones, and settings.
 const SNAPSHOTS: u64 = 3;
+const SETTINGS: u64 = 3;
 const CLONES: u64 = 2;
 
 /// What there is beside the table.
@@ -22,6 +24,7 @@ const CLONES: u64 = 2;
 pub(crate) struct Copies {
     snapshots: BTreeMap<String, Model>,
     clones: BTreeMap<TableName, Model>,
+    settings: BTreeMap<String, Bytes>,
     /// What was being done when a call failed.
     under_way: Option<Change>,
 }
@@ -29,6 +32,8 @@ pub(crate) struct Copies {
 enum Change {
     Take(String, Model),
     Delete(String),
+    Set(String, Bytes),
+    Unset(String),
     Clone(TableName, Model),
     /// Of this table nothing is known but that it may go.
     Drop(TableName),
@@ -51,6 +56,8 @@ impl World {
         match self.copies.under_way.take() {
             Some(Change::Take(name, model)) => drop(self.copies.snapshots.insert(name, model)),
             Some(Change::Delete(name)) => drop(self.copies.snapshots.remove(&name)),
+            Some(Change::Set(name, value)) => drop(self.copies.settings.insert(name, value)),
+            Some(Change::Unset(name)) => drop(self.copies.settings.remove(&name)),
             Some(Change::Clone(name, model)) => drop(self.copies.clones.insert(name, model)),
             Some(Change::Drop(name)) => drop(self.copies.clones.remove(&name)),
             Some(Change::Restore(model, _)) => self.model = model,
@@ -67,6 +74,16 @@ impl World {
         let mut model = self.model.clone();
         model.note_compaction(self.now());
         self.change_copies(Change::Take(name.clone(), model), |store| store.take_snapshot(&name))
+    }
+
+    /// Keeps another value under one of a few names, or takes the name away; every third number does.
+    pub(crate) fn change_setting(&mut self, number: u64) -> Outcome {
+        let name = format!("setting {}", number % SETTINGS);
+        if number / SETTINGS % 3 == 2 {
+            return self.change_copies(Change::Unset(name.clone()), |store| store.change_setting(&name, None));
+        }
+        let value = Bytes::from(format!("value {}", self.sim.fs.calls()));
+        self.change_copies(Change::Set(name.clone(), value.clone()), |store| store.change_setting(&name, Some(value)))
     }
 
     /// A snapshot, counted modulo their number.
@@ -172,9 +189,12 @@ impl World {
     pub(crate) fn find_copies(&mut self) -> Outcome {
         let store = self.store()?.on(self.table.name());
         let (snapshots, tables) = (store.snapshots(), store.tables());
+        let settings: BTreeMap<_, _> = store.settings().into_iter().collect();
         match self.copies.under_way.take() {
             Some(Change::Take(name, model)) if snapshots.contains(&name) => drop(self.copies.snapshots.insert(name, model)),
             Some(Change::Delete(name)) if !snapshots.contains(&name) => drop(self.copies.snapshots.remove(&name)),
+            Some(Change::Set(name, value)) if settings.get(&name) == Some(&value) => drop(self.copies.settings.insert(name, value)),
+            Some(Change::Unset(name)) if !settings.contains_key(&name) => drop(self.copies.settings.remove(&name)),
             Some(Change::Clone(name, model)) if tables.contains(&name) => drop(self.copies.clones.insert(name, model)),
             Some(Change::Drop(name)) => {
                 self.copies.under_way = Some(Change::Drop(name.clone()));
@@ -205,6 +225,10 @@ impl World {
         }
         if !tables.iter().eq(self.copies.clones.keys()) {
             return Err(format!("there are the clones {tables:?}, right is {:?}", self.copies.clones.keys()));
+        }
+        let settings: BTreeMap<_, _> = store.settings().into_iter().collect();
+        if settings != self.copies.settings {
+            return Err(format!("there are the settings {settings:?}, right is {:?}", self.copies.settings));
         }
         Ok(())
     }

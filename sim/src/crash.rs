@@ -14,7 +14,7 @@ use crate::world::{Tally, World};
 pub enum Workload {
     /// Rows of several families, flushes, compactions, a split, a merge and clean ends.
     Table,
-    /// Snapshots, what is made of them, and what the table goes through meanwhile. In the end all are gone.
+    /// Snapshots, what is made of them, settings, and what the table goes through meanwhile. In the end the copies are gone.
     Snapshots,
 }
 
@@ -45,6 +45,8 @@ fn snapshot_steps() -> Vec<Step> {
         write("r1", "one"),
         write("r5", "one"),
         Step::Snapshot(0),
+        Step::Setting(0),
+        Step::Setting(1),
         write("r1", "two"),
         Step::CompactMajor,
         Step::Clone(0),
@@ -57,6 +59,9 @@ fn snapshot_steps() -> Vec<Step> {
         // Of the half files.
         Step::Clone(1),
         write("r1", "three"),
+        Step::Setting(0),
+        // This one goes.
+        Step::Setting(7),
         Step::Restore(0),
         write("r4", "four"),
         Step::Snapshot(0),

@@ -54,6 +54,8 @@ pub enum Step {
     Restore(u64),
     /// Looks into every snapshot.
     CheckSnapshots,
+    /// Keeps or takes away the setting of this number, counted modulo a few.
+    Setting(u64),
     /// Deletes all snapshots and drops all clones.
     ForgetAll,
     /// A clean end and a new start.
@@ -148,7 +150,8 @@ impl Generator {
     /// Something with snapshots or what was made of them.
     fn snapshot_step(&mut self, now: i64) -> Step {
         let number = self.below(6);
-        match self.below(12) {
+        match self.below(14) {
+            12.. => Step::Setting(self.below(9)),
             0..3 => Step::Snapshot(number),
             3..6 => Step::Clone(number),
             6..8 => Step::WriteClone(number, self.plain_write(now)),

@@ -5,7 +5,7 @@
 //! generate.rs  random tables and steps           model/      every cell ever written, and what a read may see of them
 //! store.rs     the engine, called from one thread   check.rs    answers against the model
 //! world.rs     what a step does to both             recover.rs  what must be there after a crash
-//! copies.rs    snapshots and clones                 load.rs     bulk loading
+//! copies.rs    snapshots, clones and settings    load.rs     bulk loading
 //! run.rs       a random run from a seed              crash.rs    a fixed workload, with a crash at every call
 //! ```
 

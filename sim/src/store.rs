@@ -42,6 +42,25 @@ impl Store {
         self.engine.snapshots().into_iter().map(|snapshot| snapshot.name).collect()
     }
 
+    /// All settings.
+    pub fn settings(&self) -> Vec<(String, Bytes)> {
+        self.engine.settings("")
+    }
+
+    /// Keeps a setting, or takes it away.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn change_setting(&self, name: &str, value: Option<Bytes>) -> Result<()> {
+        self.engine.change_settings(|settings| {
+            match value {
+                Some(value) => drop(settings.insert(name.to_owned(), value)),
+                None => drop(settings.remove(name)),
+            }
+            Ok(())
+        })
+    }
+
     /// Takes a snapshot of the table.
     ///
     /// # Errors

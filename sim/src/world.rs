@@ -144,6 +144,7 @@ impl World {
             Step::CompactClone(number) => self.change_clone(*number, |store| store.flush().and_then(|()| store.compact(CompactionKind::Major))),
             Step::SplitClone(number, row) => self.change_clone(*number, |store| store.split(row)),
             Step::Restore(number) => self.restore(*number),
+            Step::Setting(number) => self.change_setting(*number),
             Step::CheckSnapshots => self.check_snapshots(),
             Step::ForgetAll => self.forget_all(),
             Step::Reopen => self.reopen(),

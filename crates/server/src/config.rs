@@ -48,8 +48,11 @@ pub struct Config {
     pub limits: Limits,
     /// Where calls are answered.
     pub lanes: Lanes,
-    /// Whether the quotas that `set_quota` stored are enforced (`hbase.quota.enabled`); false.
+    /// Whether there are quotas, kept in `hbase:quota` and told; nobody is held to them (`hbase.quota.enabled`); false.
     pub quotas_enabled: bool,
+    /// How often snapshots whose time to live is over are deleted (`hbase.master.cleaner.snapshot.interval`), in milliseconds;
+    /// 30 minutes.
+    pub snapshot_cleaner_ms: u64,
 }
 
 /// What clients may have at most.
@@ -88,7 +91,7 @@ pub struct Limits {
     /// How long a client may take to say who it is, in milliseconds; 30,000.
     pub handshake_ms_max: u64,
     /// How long the outcome of an operation with a nonce is remembered
-    /// (`hbase.server.hashNonce.evict.period`), in milliseconds; 30 minutes.
+    /// (`hbase.server.hashNonce.gracePeriod`), in milliseconds; 30 minutes.
     pub nonce_ms: u64,
 }
 
@@ -105,6 +108,7 @@ impl Default for Config {
             limits: Limits::default(),
             lanes: Lanes::default(),
             quotas_enabled: false,
+            snapshot_cleaner_ms: 30 * 60_000,
         }
     }
 }
@@ -156,6 +160,7 @@ impl Config {
                 self.znode_parent
             )));
         }
+        check_time("snapshot_cleaner_ms", self.snapshot_cleaner_ms)?;
         self.limits.check()
     }
 }
@@ -187,11 +192,13 @@ impl Limits {
             ("handshake_ms_max", self.handshake_ms_max),
             ("nonce_ms", self.nonce_ms),
         ];
-        match times.into_iter().find(|(_, time)| !(1..=u64::from(u32::MAX)).contains(time)) {
-            Some((name, _)) => Err(Error::invalid(format!("{name} must be from 1 to {} milliseconds", u32::MAX))),
-            None => Ok(()),
-        }
+        times.into_iter().try_for_each(|(name, time)| check_time(name, time))
     }
+}
+
+fn check_time(name: &str, ms: u64) -> Result<()> {
+    let may_be = (1..=u64::from(u32::MAX)).contains(&ms);
+    if may_be { Ok(()) } else { Err(Error::invalid(format!("{name} must be from 1 to {} milliseconds", u32::MAX))) }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use halite_engine::{Engine, MetaView};
 use halite_types::Result;
 
+use crate::admin_service::requested::RequestedCompactions;
 use crate::call::Peer;
 use crate::config::Config;
 use crate::dispatch;
@@ -32,6 +33,7 @@ pub(crate) struct Context {
     pub(crate) nonces: Nonces,
     pub(crate) reader_pool: Pool,
     pub(crate) admin_pool: Pool,
+    pub(crate) requested_compactions: RequestedCompactions,
     /// What the master keeps: procedures, switches.
     pub(crate) master: Master,
 }
@@ -53,6 +55,7 @@ impl Context {
             nonces: Nonces::new(config.limits.nonce_ms),
             reader_pool,
             admin_pool,
+            requested_compactions: RequestedCompactions::default(),
             engine,
             config,
         })

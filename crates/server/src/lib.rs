@@ -10,6 +10,7 @@
 //! client_service/ master_service/ admin_service/ registry.rs   what is called
 //! zookeeper/     where clients look the cluster up             http.rs          figures for people and dashboards
 //! context.rs     what all of them share                        config.rs        limits and addresses
+//! chores.rs      what is done now and then
 //! ```
 #![forbid(unsafe_code)]
 #![allow(dead_code, reason = "the rooms are filled one by one; this goes with the last of them")]
@@ -17,6 +18,7 @@
 
 mod admin_service;
 mod call;
+mod chores;
 mod client_service;
 mod config;
 mod connection;

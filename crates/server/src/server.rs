@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::listener;
 use crate::shutdown::{self, Shutdown, ShutdownSender};
-use crate::{http, zookeeper};
+use crate::{chores, http, zookeeper};
 
 /// Starts servers.
 pub struct Server;
@@ -137,6 +137,8 @@ impl Listeners {
         }
         let (context_of_leases, mut ending) = parts();
         tasks.push(tokio::spawn(async move { context_of_leases.scanners.expire_until(&mut ending).await }));
+        let (context_of_chores, ending) = parts();
+        tasks.push(tokio::spawn(chores::clean_snapshots(context_of_chores, ending)));
         if let Some(listener) = self.web {
             let (context, shutdown) = parts();
             tasks.push(tokio::spawn(http::serve(listener, context, shutdown)));

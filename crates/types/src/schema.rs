@@ -338,6 +338,7 @@ pub mod table_attribute {
     pub const MEMSTORE_FLUSHSIZE: &str = "MEMSTORE_FLUSHSIZE";
     pub const DURABILITY: &str = "DURABILITY";
     pub const READONLY: &str = "READONLY";
+    pub const REGION_REPLICATION: &str = "REGION_REPLICATION";
     pub const COMPACTION_ENABLED: &str = "COMPACTION_ENABLED";
     pub const SPLIT_ENABLED: &str = "SPLIT_ENABLED";
     pub const MERGE_ENABLED: &str = "MERGE_ENABLED";
@@ -432,6 +433,11 @@ impl TableDescriptor {
     /// How durable a write is that does not say so itself.
     pub fn durability(&self) -> crate::op::Durability {
         self.attributes.get(tab::DURABILITY).and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// Under how many names a client may find each region, at least 1: HBase's `REGION_REPLICATION`, at most its 65,535.
+    pub fn region_replication(&self) -> u32 {
+        self.number(tab::REGION_REPLICATION).map_or(1, |count| u32::try_from(count.clamp(1, 0xffff)).unwrap_or(1))
     }
 
     /// Whether writes are refused.

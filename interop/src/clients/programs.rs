@@ -33,11 +33,12 @@ pub(crate) struct Program {
 pub(crate) const APART: [Program; 2] = [Program { name: "gohbase", run: gohbase }, Program { name: "asynchbase-1.8.2", run: asynchbase }];
 
 /// Those that change what the whole cluster shares.
-pub(crate) const IN_TURN: [Program; 4] = [
+pub(crate) const IN_TURN: [Program; 5] = [
     Program { name: "hbase-shell-2.4.17", run: shell },
     Program { name: "hbase-client-2.6.4", run: |around, name| hbase_client(around, name, "2.6.4", "v2") },
     Program { name: "hbase-client-2.4.17", run: |around, name| hbase_client(around, name, "2.4.17", "v2") },
     Program { name: "hbase-client-3.0.0-beta-1", run: |around, name| hbase_client(around, name, "3.0.0-beta-1", "v3") },
+    Program { name: "hbase-mapreduce-2.6.4", run: bulk_loads },
 ];
 
 impl Surroundings {
@@ -60,6 +61,15 @@ fn hbase_client(around: &Surroundings, name: &str, version: &str, api: &str) -> 
     let path = compiled(around, version, api)?;
     let transcript = around.file(name, "txt");
     run(java(&path, "ERROR").args(["Main", &around.port()]).arg(&transcript), around, name)?;
+    read(&transcript)
+}
+
+/// Our program for jobs that write store files, and the tools that load them.
+fn bulk_loads(around: &Surroundings, name: &str) -> Result<String> {
+    let folders = ["java/common", "java/v2", "java/mapreduce"].map(source);
+    let path = java::compile(&folders, &around.jars.join("hbase-2.6.4"), &around.work.join("classes-mapreduce"))?;
+    let transcript = around.file(name, "txt");
+    run(java(&path, "ERROR").args(["BulkLoads", &around.port()]).arg(&transcript).arg(around.work.join("files-to-load")), around, name)?;
     read(&transcript)
 }
 

@@ -34,7 +34,7 @@ use settings::Settings;
 /// How long connections may take to end. What they were answered is in the log by then.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
-/// Opens the store, serves it until SIGTERM or SIGINT, and closes it.
+/// Opens the store, serves it until SIGTERM, SIGINT or a client ends it, and closes it.
 ///
 /// # Errors
 /// Options that cannot be, a store that cannot be opened, a port that is taken, a failed write at the end.
@@ -64,8 +64,11 @@ async fn serve(store: &Store, settings: &Settings, place: &Place) -> anyhow::Res
     let mut signals = Signals::new()?;
     let server = Server::start(store.engine().clone(), settings.server.clone()).await?;
     announce::print(&announce::Facts { addresses: server.addresses(), settings, place, store });
-    let name = signals.next().await;
-    tracing::info!("{name}: ending; another one ends at once and leaves what is in memory to the log");
+    let why = tokio::select! {
+        name = signals.next() => name.to_owned(),
+        why = server.stop_requested() => why,
+    };
+    tracing::info!("{why}: ending; a signal from now on ends at once and leaves what is in memory to the log");
     tokio::spawn(async move {
         let name = signals.next().await;
         tracing::warn!("{name}: ended at once; the next start reads the log");

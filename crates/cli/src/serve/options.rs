@@ -140,7 +140,13 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Ms(|s| &mut s.server.limits.nonce_ms),
         "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once",
     ),
-    option("quotas-enabled", "TRUTH", Truth(|s| &mut s.server.quotas_enabled), "Whether the quotas that set_quota stored are enforced"),
+    option("snapshot-cleaner-ms", "TIME", Ms(|s| &mut s.server.snapshot_cleaner_ms), "How often snapshots whose time to live is over are deleted"),
+    option(
+        "quotas-enabled",
+        "TRUTH",
+        Truth(|s| &mut s.server.quotas_enabled),
+        "Whether there are quotas: what set_quota says is then kept in hbase:quota and told, and nobody is held to it",
+    ),
 ];
 
 /// The option of a name.

@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use halite::{FamilyDescriptor, Get, Put, TableDescriptor};
 use halite_wire::proto as pb;
 use halite_wire::rpc::{self, Auth, Limits, RequestOptions};
-use halite_wire::service::{Call, ClientGet, ClientMutate, Service};
+use halite_wire::service::{AdminStopServer, Call, ClientGet, ClientMutate, MasterShutdown, MasterStopMaster, Service};
 use halite_wire::zk::{self, ConnectRequest, Incoming, Request, znode};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -58,8 +58,13 @@ impl Served {
     }
 
     /// Sends a signal and waits for the end: the exit code, and what was logged.
-    fn end(mut self, signal: Signal) -> (Option<i32>, String) {
+    fn end(self, signal: Signal) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self.wait()
+    }
+
+    /// Waits for the end.
+    fn wait(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "", "the line for scripts is the last");
@@ -124,8 +129,12 @@ impl Wire {
     }
 
     fn client(address: SocketAddr) -> Self {
+        Self::of(Service::Client, address)
+    }
+
+    fn of(service: Service, address: SocketAddr) -> Self {
         let mut out = BytesMut::new();
-        let header = pb::ConnectionHeader { service_name: Some(Service::Client.name().to_owned()), ..pb::ConnectionHeader::default() };
+        let header = pb::ConnectionHeader { service_name: Some(service.name().to_owned()), ..pb::ConnectionHeader::default() };
         rpc::encode_connection(Auth::Simple, &header, &mut out).unwrap();
         Self::connect(address, &out)
     }
@@ -214,6 +223,38 @@ fn what_was_acknowledged_is_there_after_the_process_was_killed() {
     let served = Served::start(&["--data", data]);
     assert_eq!(value(&mut Wire::client(served.address("region")), &name, "new"), Some("new".into()));
     assert_eq!(served.end(Signal::INT).0, Some(0));
+}
+
+/// Asks a server to end.
+fn stop<C: Call>(service: Service, address: SocketAddr, request: &C::Request) {
+    Wire::of(service, address).call::<C>(request);
+}
+
+/// What asks a server to end.
+type Stop = fn(&Served);
+
+#[test]
+fn a_client_ends_it_as_cleanly_as_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = store(folder.path());
+    let stops: [(&str, Stop); 3] = [
+        ("asked the master to stop", |served| stop::<MasterStopMaster>(Service::Master, served.address("master"), &pb::StopMasterRequest {})),
+        ("asked the cluster to shut down", |served| stop::<MasterShutdown>(Service::Master, served.address("master"), &pb::ShutdownRequest {})),
+        ("asked the server to stop: enough", |served| {
+            let request = pb::StopServerRequest { reason: "enough".to_owned() };
+            stop::<AdminStopServer>(Service::Admin, served.address("region"), &request);
+        }),
+    ];
+    for (why, stop) in stops {
+        let served = Served::start(&["--data", folder.path().to_str().unwrap()]);
+        Wire::client(served.address("region")).call::<ClientMutate>(&put(&name, "new"));
+        stop(&served);
+        let (code, logged) = served.wait();
+        assert!(code == Some(0) && logged.contains(why), "{code:?} {logged}");
+        let store = halite::open(folder.path()).unwrap();
+        assert_eq!(store.status().regions[0].memstore_data_bytes, 0, "everything was flushed");
+        store.close().unwrap();
+    }
 }
 
 #[test]

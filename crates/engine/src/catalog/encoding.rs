@@ -16,8 +16,8 @@ use super::messages::TableSchema;
 use super::{Catalog, FamilyFiles, FileEntry, NamespaceEntry, RegionEntry, SnapshotEntry, TableEntry, Target};
 
 const MAGIC: &[u8; 8] = b"HALMAN\r\n";
-/// 2 has snapshots and links, 3 bulk-loaded files.
-const VERSION: u32 = 3;
+/// 2 has snapshots and links, 3 bulk-loaded files, 4 settings.
+const VERSION: u32 = 4;
 const VERSION_MIN: u32 = 1;
 const HEADER_BYTES: usize = 8 + 4 + 8;
 
@@ -68,6 +68,8 @@ struct CatalogMessage {
     tables: Vec<TableMessage>,
     #[prost(message, repeated, tag = "5")]
     snapshots: Vec<SnapshotMessage>,
+    #[prost(btree_map = "string, bytes", tag = "6")]
+    settings: BTreeMap<String, Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -162,6 +164,7 @@ impl From<&Catalog> for CatalogMessage {
             namespaces: catalog.namespaces.iter().map(namespace).collect(),
             tables: catalog.tables.values().map(TableMessage::from).collect(),
             snapshots: catalog.snapshots.values().map(|snapshot| SnapshotMessage::from(&**snapshot)).collect(),
+            settings: catalog.settings.iter().map(|(name, value)| (name.clone(), value.to_vec())).collect(),
         }
     }
 }
@@ -215,7 +218,8 @@ impl TryFrom<CatalogMessage> for Catalog {
             let entry = SnapshotEntry::try_from(snapshot)?;
             snapshots.insert(entry.descriptor.name.clone(), Arc::new(entry));
         }
-        Ok(Self { store_id, next_region: message.next_region, namespaces, tables, snapshots })
+        let settings = message.settings.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect();
+        Ok(Self { store_id, next_region: message.next_region, namespaces, tables, snapshots, settings })
     }
 }
 
@@ -312,6 +316,7 @@ mod tests {
             namespaces: BTreeMap::from([("ns".into(), NamespaceEntry::default())]),
             tables: BTreeMap::from([(name, table)]),
             snapshots: BTreeMap::from([("s".into(), Arc::new(snapshot))]),
+            settings: BTreeMap::from([("switch/x".into(), Bytes::from_static(&[0, 255]))]),
         }
     }
 
@@ -338,12 +343,12 @@ mod tests {
     #[test]
     fn a_newer_format_is_refused_by_name() {
         let mut bytes = encode(&catalog());
-        bytes[11] = 4;
+        bytes[11] = 5;
         let end = bytes.len() - 4;
         let crc = crc32c::crc32c(&bytes[..end]);
         bytes[end..].copy_from_slice(&crc.to_be_bytes());
         let error = decode(&bytes).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NewerFormat);
-        assert!(error.message().contains("format version 4"), "{error}");
+        assert!(error.message().contains("format version 5"), "{error}");
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Catalog {
     pub(crate) namespaces: BTreeMap<String, NamespaceEntry>,
     pub(crate) tables: BTreeMap<TableName, TableEntry>,
     pub(crate) snapshots: BTreeMap<String, Arc<SnapshotEntry>>,
+    /// What whoever runs the store keeps in it, by name.
+    pub(crate) settings: BTreeMap<String, Bytes>,
 }
 
 /// A namespace.

@@ -142,9 +142,29 @@ pub(crate) fn new_region(table: &TableName, start: Bytes, end: Bytes, region_id:
     region
 }
 
+/// The encoded name of the region that a replica stands for, from the replica's whole name: `table,start,id_0001.encoded.`
+pub(crate) fn primary_of(full_name: &[u8]) -> Option<String> {
+    let encoded = RegionInfo::encoded_name_in(full_name)?;
+    let prefix = full_name.get(..full_name.len().checked_sub(encoded.len() + 2)?)?;
+    let (prefix, number) = prefix.split_last_chunk::<4>()?;
+    let is_number = number.iter().all(u8::is_ascii_hexdigit);
+    let prefix = prefix.strip_suffix(b"_").filter(|prefix| is_number && prefix.last().is_some_and(u8::is_ascii_digit))?;
+    Some(hex(&Md5::digest(prefix)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_replica_leads_to_its_region() {
+        let region = new_region(&"t1".parse().unwrap(), Bytes::from_static(b"a_0002"), Bytes::new(), 17);
+        let named = |number: &str| format!("t1,a_0002,17{number}.33b36c58f0da118f6c22fc0c24d60bf4.");
+        assert_eq!(primary_of(named("_0001").as_bytes()), Some(region.encoded_name.clone()));
+        for name in [&named("")[..], &named("_001"), &named("_000G"), "t1,a,_0001.33b36c58f0da118f6c22fc0c24d60bf4.", "odd"] {
+            assert_eq!(primary_of(name.as_bytes()), None, "{name}");
+        }
+    }
 
     #[test]
     fn links_and_references_are_told_from_files() {

@@ -3,9 +3,13 @@
 //! ```text
 //! t             table:state
 //! t,start,id.encoded.   info:regioninfo, seqnumDuringOpen, server, serverstartcode, sn, state
+//!                       and for each replica all but the first again, with its number: server_0001
 //! ```
+//! A replica is another name of its region: it is at the same place and has the same rows.
+//!
 //! They are in the order of the meta comparator: a table's own row, then its regions by start key, and tables by name.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -159,7 +163,7 @@ const ENABLED: i32 = 0;
 const DISABLED: i32 = 1;
 
 /// A column of a row with its value, and the timestamp of the cell.
-pub(crate) type MetaCell = (&'static [u8], Vec<u8>, i64);
+pub(crate) type MetaCell = (Cow<'static, [u8]>, Vec<u8>, i64);
 
 impl MetaRow<'_> {
     /// The row key.
@@ -185,7 +189,7 @@ impl MetaRow<'_> {
                 let state = TableStateMessage { state: if table.enabled { ENABLED } else { DISABLED } };
                 // No change of it is kept with its time; it is as old as the table's regions.
                 let oldest = table.regions.iter().map(|region| region.info.region_id).min().unwrap_or(1);
-                vec![(b"state", state.encode_to_vec(), timestamp(oldest))]
+                vec![(Cow::Borrowed(b"state"), state.encode_to_vec(), timestamp(oldest))]
             }
             Self::Region(table, region) => {
                 let created = region.info.region_id;
@@ -193,16 +197,28 @@ impl MetaRow<'_> {
                 let assigned = timestamp(created.max(server.start_code));
                 let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
                 let state: &[u8] = if table.enabled { b"OPEN" } else { b"CLOSED" };
-                vec![
-                    (b"regioninfo", pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created)),
-                    (b"seqnumDuringOpen", sequence.to_be_bytes().to_vec(), assigned),
-                    (b"server", format!("{}:{}", server.host, server.port).into_bytes(), assigned),
-                    (b"serverstartcode", server.start_code.to_be_bytes().to_vec(), assigned),
-                    (b"sn", server.to_string().into_bytes(), assigned),
-                    (b"state", state.to_vec(), assigned),
-                ]
+                let of_replica: [(&'static [u8], Vec<u8>); 5] = [
+                    (b"seqnumDuringOpen", sequence.to_be_bytes().to_vec()),
+                    (b"server", format!("{}:{}", server.host, server.port).into_bytes()),
+                    (b"serverstartcode", server.start_code.to_be_bytes().to_vec()),
+                    (b"sn", server.to_string().into_bytes()),
+                    (b"state", state.to_vec()),
+                ];
+                let info = (Cow::Borrowed(&b"regioninfo"[..]), pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created));
+                let replicas = (0..table.descriptor.region_replication()).flat_map(|replica| {
+                    of_replica.iter().map(move |(qualifier, value)| (replica_column(qualifier, replica), value.clone(), assigned))
+                });
+                std::iter::once(info).chain(replicas).collect()
             }
         }
+    }
+}
+
+/// The column of a replica: the first has no number, the others four hexadecimal digits.
+fn replica_column(qualifier: &'static [u8], replica: u32) -> Cow<'static, [u8]> {
+    match replica {
+        0 => Cow::Borrowed(qualifier),
+        _ => Cow::Owned([qualifier, format!("_{replica:04X}").as_bytes()].concat()),
     }
 }
 

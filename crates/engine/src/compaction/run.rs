@@ -23,11 +23,12 @@ impl Region {
     }
 
     /// Asks for a compaction and returns at once; it is done in the background, after those asked for before. Nothing is
-    /// asked for where there is nothing to do: no file for a major one, none worth merging for a minor one.
+    /// asked for where there is nothing to do: no file for a major one, none worth merging for a minor one; nor while
+    /// compactions are forbidden. Whether one was asked for.
     ///
     /// # Errors
     /// `NoSuchRegion`, `NoSuchFamily`. A failure of the work itself shows in nothing but the region's figures.
-    pub fn request_compaction(self: &Arc<Self>, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+    pub fn request_compaction(self: &Arc<Self>, family: Option<&[u8]>, kind: CompactionKind) -> Result<bool> {
         self.check_open()?;
         let snapshot = self.snapshot();
         let wanted = |index: usize| match kind {
@@ -38,10 +39,11 @@ impl Region {
             Some(family) => wanted(snapshot.family_index(family)?),
             None => (0..snapshot.stores.len()).any(wanted),
         };
-        if is_wanted && self.shared.background.permits.compactions() {
+        let is_asked_for = is_wanted && self.shared.background.permits.compactions();
+        if is_asked_for {
             self.shared.background.request(Requested::new(self, family, kind));
         }
-        Ok(())
+        Ok(is_asked_for)
     }
 
     /// Which compactions are asked for or running.
@@ -180,6 +182,7 @@ fn facts(file: &StoreFile) -> FileFacts {
         bytes: file.bytes(),
         is_reference: file.is_reference(),
         is_major: reader.is_major(),
+        is_excluded: reader.is_excluded_from_minor_compaction(),
         newest: reader.time_range().map(|range| *range.end()),
         has_deletes: reader.delete_family_count() != Some(0),
         created_ms: reader.created_ms().unwrap_or(0),

@@ -190,7 +190,7 @@ impl MetaRows {
         let key = row.key();
         let cells = MemTable::new(ROW_CHUNK_BYTES);
         for (qualifier, value, timestamp) in row.cells(&self.view.server, open_sequence) {
-            let key = make_key(&key, row.family(), qualifier, timestamp, CellType::Put.code());
+            let key = make_key(&key, row.family(), &qualifier, timestamp, CellType::Put.code());
             cells.insert(CellRef::new(&key, &value, b"", 0));
         }
         let sources = vec![Source::memstore(&cells, u64::MAX)];

@@ -8,6 +8,7 @@ mod ddl;
 mod meta;
 mod open;
 mod region_index;
+mod settings;
 mod snapshot;
 mod split;
 mod staging;
@@ -18,9 +19,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
-use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, Result, TableDescriptor, TableName};
+use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 
 use crate::background::{Job, closing};
+use crate::catalog::layout::primary_of;
 use crate::catalog::no_table;
 use crate::env::JoinHandle;
 use crate::options::Options;
@@ -94,6 +96,18 @@ impl Engine {
         }
     }
 
+    /// The open region that a request names by its whole name or that of one of its replicas, which are the same place here.
+    ///
+    /// # Errors
+    /// As [`Engine::region`].
+    pub fn region_named(&self, full_name: &[u8]) -> Result<Arc<Region>> {
+        let encoded = RegionInfo::encoded_name_in(full_name).unwrap_or_default();
+        match self.region(encoded) {
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => primary_of(full_name).map_or(Err(error), |primary| self.region(&primary)),
+            found => found,
+        }
+    }
+
     fn find_table(&self, name: &TableName) -> Result<Arc<Table>> {
         self.tables.load().get(name).cloned().ok_or_else(|| no_table(name))
     }
@@ -123,7 +137,7 @@ impl Engine {
     ///
     /// # Errors
     /// `NoSuchTable`.
-    pub fn regions(&self, name: &TableName) -> Result<Vec<halite_types::RegionInfo>> {
+    pub fn regions(&self, name: &TableName) -> Result<Vec<RegionInfo>> {
         Ok(self.shared.manifest.current().table(name)?.regions.iter().map(|region| (*region.info).clone()).collect())
     }
 

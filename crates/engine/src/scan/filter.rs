@@ -17,6 +17,7 @@ mod column;
 mod comparator;
 mod compare;
 mod decimal;
+mod expression;
 mod full_match;
 mod fuzzy;
 mod java_regex;

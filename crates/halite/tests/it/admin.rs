@@ -65,6 +65,33 @@ fn a_region_is_truncated_without_its_neighbours_and_stays_so() {
 }
 
 #[test]
+fn settings_are_durable_change_as_a_whole_and_stay_small() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let engine = store.engine();
+    let set = |name: &str, value: Vec<u8>| {
+        let (name, value) = (name.to_owned(), halite::Bytes::from(value));
+        engine.change_settings(move |settings| Ok(settings.insert(name, value).is_some()))
+    };
+    assert!(!set("a/1", vec![1]).unwrap() && !set("a/2", vec![2]).unwrap() && !set("b/1", vec![3]).unwrap());
+    assert!(set("a/1", vec![9]).unwrap());
+    let failed = engine.change_settings::<()>(|settings| {
+        settings.clear();
+        Err(halite::Error::invalid("no"))
+    });
+    assert_eq!(failed.unwrap_err().message(), "no");
+    assert_eq!(set("large", vec![0; 1 << 20]).unwrap_err().kind(), ErrorKind::InvalidRequest);
+    drop(store);
+    sim.fs.kill();
+    let store = reopen(&sim);
+    let names = |prefix: &str| store.engine().settings(prefix).into_iter().map(|(name, value)| (name, value[0])).collect::<Vec<_>>();
+    assert_eq!(names("a/"), [("a/1".to_owned(), 9), ("a/2".to_owned(), 2)]);
+    assert_eq!((names("").len(), names("c").len()), (3, 0));
+    assert_eq!(store.engine().setting("b/1").as_deref(), Some(&[3][..]));
+    assert_eq!(store.engine().setting("large"), None);
+}
+
+#[test]
 fn an_operator_forbids_splits_and_compactions_rolls_the_log_and_forgets_blocks() {
     let sim = SimEnv::new(1);
     let store = store(&sim);

@@ -5,11 +5,12 @@
 //!
 //! ```text
 //! regions.rs   which regions there are, and what they are    upkeep.rs   flushes, compactions, caches
-//! server.rs    the server itself, its log, its slow calls
+//! server.rs    the server itself, its log, its slow calls    requested.rs  compactions asked for a moment ago
 //! ```
 #![allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref, reason = "the handlers in one table have one shape")]
 
 mod regions;
+pub(crate) mod requested;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use crate::context::Context;
 use crate::master_service::asked::Asked;
 use crate::master_service::faults::not_offered;
 use crate::master_service::routes::routes;
+use crate::master_service::space;
 
 /// Answers a call of `AdminService`. May take its time: it has a thread of its own.
 pub(crate) fn call(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault> {
@@ -41,7 +43,7 @@ pub(crate) fn call(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault> 
         AdminGetServerInfo => server::info,
         AdminStopServer => server::stop,
         AdminUpdateConfiguration => server::update_configuration,
-        AdminGetSpaceQuotaSnapshots => server::space_quotas,
+        AdminGetSpaceQuotaSnapshots => space::snapshots,
         AdminGetSlowLogResponses => server::slow_calls,
         AdminGetLargeLogResponses => server::slow_calls,
         AdminClearSlowLogsResponses => server::clear_slow_calls,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use halite_engine::Region;
-use halite_types::{RegionInfo, TableName};
+use halite_types::{CompactionState, RegionInfo, TableName};
 use halite_wire::convert::region::{encoded_name, meta, to_proto};
 use halite_wire::convert::schema::table_name_from_proto;
 use halite_wire::convert::status::compaction_state_to_proto;
@@ -55,6 +55,11 @@ fn table_of_large_values(name: &[u8]) -> Option<TableName> {
     std::str::from_utf8(table).ok().filter(|_| is_meant)?.parse().ok()
 }
 
+/// Under which compactions of large values are noted.
+pub(super) fn large_values_key(table: &TableName) -> String {
+    format!("{table},.mob")
+}
+
 /// `GetRegionInfo`, with the state of its compactions and the row it would be split at if they are asked for.
 pub(super) fn info(asked: &Asked<'_>, request: &pb::GetRegionInfoRequest) -> Result<pb::GetRegionInfoResponse, Fault> {
     let wants_state = request.compaction_state();
@@ -70,13 +75,15 @@ pub(super) fn info(asked: &Asked<'_>, request: &pb::GetRegionInfoRequest) -> Res
         Meant::LargeValues(table) => {
             let start = bytes::Bytes::from_static(LARGE_VALUES_START);
             let region = RegionInfo { table, start, end: bytes::Bytes::new(), region_id: 0, encoded_name: String::new() };
-            let compaction_state = wants_state.then_some(none.into());
+            let state = asked.context.requested_compactions.state(&large_values_key(&region.table), CompactionState::None);
+            let compaction_state = wants_state.then(|| compaction_state_to_proto(state).into());
             Ok(pb::GetRegionInfoResponse { region_info: to_proto(&region), compaction_state, ..Default::default() })
         }
         Meant::Region(region) => {
             let may = region.is_splittable();
             // The two enumerations have the same numbers.
-            let compaction_state = wants_state.then(|| compaction_state_to_proto(region.compaction_state()).into());
+            let state = asked.context.requested_compactions.state(&region.info().encoded_name, region.compaction_state());
+            let compaction_state = wants_state.then(|| compaction_state_to_proto(state).into());
             let best_split_row = if request.best_split_row() { best_split_row(&region)? } else { None };
             let region_info = to_proto(region.info());
             Ok(pb::GetRegionInfoResponse { region_info, compaction_state, splittable: Some(may), mergeable: Some(may), best_split_row })

@@ -22,11 +22,6 @@ pub(super) fn update_configuration(_: &Asked<'_>, _: &pb::UpdateConfigurationReq
     Ok(pb::UpdateConfigurationResponse {})
 }
 
-/// `GetSpaceQuotaSnapshots`: no table is measured against a limit.
-pub(super) fn space_quotas(_: &Asked<'_>, _: &pb::GetSpaceQuotaSnapshotsRequest) -> Result<pb::GetSpaceQuotaSnapshotsResponse, Fault> {
-    Ok(pb::GetSpaceQuotaSnapshotsResponse { snapshots: Vec::new() })
-}
-
 /// `GetSlowLogResponses` and `GetLargeLogResponses`: none is kept, as in HBase unless it is told to.
 pub(super) fn slow_calls(_: &Asked<'_>, _: &pb::SlowLogResponseRequest) -> Result<pb::SlowLogResponses, Fault> {
     Ok(pb::SlowLogResponses { slow_log_payloads: Vec::new() })

@@ -48,6 +48,7 @@ fn the_region_of_large_values_is_the_table() {
     let told = info(&rig, large_values("t")).unwrap();
     assert_eq!((told.region_info.start_key(), told.compaction_state()), (&b".mob"[..], CompactionState::None));
     rig.ask::<AdminCompactRegion>(&pb::CompactRegionRequest { region: large_values("t"), major: Some(true), family: None }).unwrap();
+    assert_eq!(info(&rig, large_values("t")).unwrap().compaction_state(), CompactionState::Major);
     rig.wait_until(|status| status.regions.iter().all(|region| region.compactions == 1));
     assert_eq!(class(info(&rig, large_values("gone"))), "NotServingRegionException");
 }
@@ -111,6 +112,7 @@ fn compactions_are_done_in_the_background_while_their_switch_is_on() {
     assert_eq!(info(&rig, region.clone()).unwrap().compaction_state(), CompactionState::None);
     assert!(!switch(true));
     compact();
+    assert_eq!(info(&rig, region.clone()).unwrap().compaction_state(), CompactionState::Major);
     rig.wait_until(|status| status.regions[0].store_files == 1);
     let odd = pb::ClearCompactionQueuesRequest { queue_name: vec!["odd".to_owned()] };
     assert_eq!(class(rig.ask::<AdminClearCompactionQueues>(&odd)), "DoNotRetryIOException");

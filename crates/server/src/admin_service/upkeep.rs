@@ -5,7 +5,7 @@ use halite_wire::convert::region::encoded_name;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::regions::{Meant, all, meant};
+use super::regions::{Meant, all, large_values_key, meant};
 use crate::call::Fault;
 use crate::master_service::asked::Asked;
 use crate::master_service::now_ms;
@@ -32,12 +32,19 @@ pub(super) fn flush(asked: &Asked<'_>, request: &pb::FlushRegionRequest) -> Resu
 pub(super) fn compact(asked: &Asked<'_>, request: &pb::CompactRegionRequest) -> Result<pb::CompactRegionResponse, Fault> {
     let kind = if request.major() { CompactionKind::Major } else { CompactionKind::Minor };
     let family = request.family.as_deref().filter(|family| !family.is_empty());
+    let requested = &asked.context.requested_compactions;
     match meant(asked, &request.region)? {
-        Meant::Region(region) => region.request_compaction(family, kind)?,
+        Meant::Region(region) => {
+            if region.request_compaction(family, kind)? {
+                requested.note(&region.info().encoded_name, kind);
+            }
+        }
         Meant::Meta => {}
         Meant::LargeValues(table) => {
             for region in all(asked, Some(&table)) {
-                asked.engine().region(&region.encoded_name)?.request_compaction(family, kind)?;
+                if asked.engine().region(&region.encoded_name)?.request_compaction(family, kind)? {
+                    requested.note(&large_values_key(&table), kind);
+                }
             }
         }
     }

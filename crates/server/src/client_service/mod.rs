@@ -2,7 +2,7 @@
 //!
 //! | file | duty |
 //! |---|---|
-//! | `get.rs`, `mutate.rs`, `multi.rs`, `scan.rs`, `exec.rs` | the methods, one each |
+//! | `get.rs`, `mutate.rs`, `multi.rs`, `scan.rs`, `exec.rs`, `bulk_load.rs` | the methods, by what they do |
 //! | `region.rs` | the region a request names, and how failures of it are told |
 //! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
 //!
@@ -10,6 +10,7 @@
 //! before it writes, goes on as [`Step::Later`](crate::dispatch::Step) on a reader thread.
 
 mod aggregate;
+mod bulk_load;
 mod exec;
 mod get;
 mod multi;
@@ -36,6 +37,9 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         Method::ClientScan => scan::scan(context, call),
         Method::ClientExecService => exec::exec(context, call),
         Method::ClientExecRegionServerService => exec::exec_region_server(call),
+        Method::ClientPrepareBulkLoad => bulk_load::prepare(context, call),
+        Method::ClientBulkLoadHFile => bulk_load::load(context, call),
+        Method::ClientCleanupBulkLoad => bulk_load::clean_up(context, call),
         method => Err(Fault::unknown_method(method)),
     };
     result.unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)))

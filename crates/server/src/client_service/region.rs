@@ -25,7 +25,11 @@ pub(super) fn find(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifi
     if encoded == META_ENCODED_NAME {
         return Ok(Target::Meta);
     }
-    match context.engine.region(encoded) {
+    let found = match specifier.r#type() {
+        pb::region_specifier::RegionSpecifierType::RegionName => context.engine.region_named(&specifier.value),
+        pb::region_specifier::RegionSpecifierType::EncodedRegionName => context.engine.region(encoded),
+    };
+    match found {
         Ok(region) => Ok(Target::Region(region)),
         Err(error) if error.kind() == ErrorKind::NoSuchRegion => Err(not_serving(peer, &specifier.value)),
         Err(error) => Err(error.into()),

@@ -7,21 +7,28 @@
 //! regions.rs     split, merge, move, truncate                flush.rs       flushes, and procedures by signature
 //! snapshots.rs   taken, listed, restored, cloned             status.rs      the state of the cluster
 //! procedures.rs  work with an id                             results.rs     what became of it
-//! switches.rs    balancer and chores                         servers.rs     servers, capabilities, locks
+//! quotas.rs      quotas, with throttles.rs and space.rs      peers.rs       replication peers
+//! access.rs      permissions                                 hbck.rs        repairs             locks.rs    of clients
+//! switches.rs    balancer and chores                         servers.rs     servers, capabilities
 //! schema.rs      descriptors and their messages              sanity.rs      what a descriptor may say
 //! names.rs       names of tables, regions, servers           faults.rs      refusals in HBase's words
 //! ```
 #![allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref, reason = "the handlers in one table have one shape")]
 
+mod access;
 pub(crate) mod asked;
 mod describe;
 mod families;
 pub(crate) mod faults;
 mod flush;
+mod hbck;
 pub(crate) mod load;
+mod locks;
 pub(crate) mod names;
 mod namespaces;
+mod peers;
 mod procedures;
+mod quotas;
 mod regions;
 mod results;
 pub(crate) mod routes;
@@ -29,11 +36,13 @@ mod sanity;
 mod schema;
 mod servers;
 mod snapshots;
+pub(crate) mod space;
 mod status;
 mod switches;
 mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
+mod throttles;
 
 use std::sync::Arc;
 
@@ -46,6 +55,7 @@ use crate::config::Config;
 use crate::context::Context;
 pub(crate) use procedures::now_ms;
 use procedures::{MOMENT, Procedures};
+pub(crate) use snapshots::delete_expired as delete_expired_snapshots;
 
 /// What the master keeps between calls.
 pub(crate) struct Master {
@@ -53,7 +63,9 @@ pub(crate) struct Master {
     /// Those that clients ask about by a signature.
     signed: flush::Signed,
     switches: switches::Switches,
+    quotas: quotas::Quotas,
     servers: servers::Servers,
+    locks: locks::Locks,
     /// Regions that were unassigned and not assigned again, by encoded name.
     unassigned: regions::Unassigned,
     pub(crate) request_rate: load::RequestRate,
@@ -66,13 +78,16 @@ impl Master {
     ///
     /// # Errors
     /// What reading it from the engine met.
-    pub(crate) fn new(_: &Arc<Engine>, _: &Config) -> StoreResult<Self> {
+    pub(crate) fn new(engine: &Arc<Engine>, config: &Config) -> StoreResult<Self> {
+        quotas::prepare(engine, config.quotas_enabled)?;
         // A process that starts later has later ids.
         Ok(Self {
             procedures: Procedures::new(now_ms(), MOMENT),
             signed: flush::Signed::default(),
-            switches: switches::Switches::default(),
+            switches: switches::Switches::load(engine),
+            quotas: quotas::Quotas::default(),
             servers: servers::Servers::default(),
+            locks: locks::Locks::default(),
             unassigned: regions::Unassigned::default(),
             request_rate: load::RequestRate::default(),
             stop: watch::Sender::new(None),

@@ -1,5 +1,7 @@
 //! Namespaces: made, changed, dropped and listed.
 
+use std::sync::Arc;
+
 use halite_engine::Engine;
 use halite_types::Attributes;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
@@ -10,6 +12,7 @@ use halite_wire::proto as pb;
 use super::asked::{Asked, Failure, check_namespace, nonce};
 use super::faults::namespace_not_found;
 use super::names::meta_table;
+use super::quotas;
 use crate::call::Fault;
 
 const MAX_TABLES: &str = "hbase.namespace.quota.maxtables";
@@ -45,10 +48,13 @@ pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyNamespaceRequest) ->
 pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteNamespaceRequest) -> Result<pb::DeleteNamespaceResponse, Fault> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let name = request.namespace_name.clone();
+    let context = Arc::clone(asked.context);
     let id = asked.start("DeleteNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
         check_namespace(engine, &name)?;
         check_removable(engine, &name)?;
-        Ok(engine.drop_namespace(&name)?)
+        engine.drop_namespace(&name)?;
+        quotas::forget_namespace(&context, &name);
+        Ok(())
     })?;
     Ok(pb::DeleteNamespaceResponse { proc_id: Some(id) })
 }

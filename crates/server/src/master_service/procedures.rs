@@ -133,6 +133,14 @@ impl Procedures {
         Ok(id)
     }
 
+    /// An id for something that clients ask about as if it were a procedure.
+    pub(crate) fn take_id(&self) -> u64 {
+        let mut state = self.0.lock();
+        let id = state.next_id;
+        state.next_id += 1;
+        id
+    }
+
     /// The procedure that a request with this nonce has started before.
     pub(crate) fn started_by(&self, nonce: Nonce) -> Option<u64> {
         self.0.lock().nonces.get(&nonce).copied()

@@ -65,8 +65,3 @@ fn message(id: u64, procedure: &Procedure) -> pb::Procedure {
 pub(super) fn abort(_: &Asked<'_>, _: &pb::AbortProcedureRequest) -> Result<pb::AbortProcedureResponse, Fault> {
     Ok(pb::AbortProcedureResponse { is_procedure_aborted: false })
 }
-
-/// `GetLocks`: no lock outlives the step of a procedure that takes it, so there is none to show.
-pub(super) fn locks(_: &Asked<'_>, _: &pb::GetLocksRequest) -> Result<pb::GetLocksResponse, Fault> {
-    Ok(pb::GetLocksResponse::default())
-}

@@ -6,7 +6,9 @@ use halite_wire::service::{self, Method};
 
 use super::asked::Asked;
 use super::faults::not_offered;
-use super::{describe, families, flush, namespaces, regions, results, servers, snapshots, status, switches, tables};
+use super::{
+    access, describe, families, flush, hbck, locks, namespaces, peers, quotas, regions, results, servers, snapshots, space, status, switches, tables,
+};
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 
@@ -58,7 +60,7 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterGetProcedureResult => results::result,
         MasterGetProcedures => results::list,
         MasterAbortProcedure => results::abort,
-        MasterGetLocks => results::locks,
+        MasterGetLocks => locks::list,
         MasterFlushTable => flush::table,
         MasterExecProcedure => flush::exec,
         MasterExecProcedureWithRet => flush::exec_with_answer,
@@ -96,7 +98,6 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterFlushMasterStore => servers::flush_store,
         MasterExecMasterService => servers::endpoint,
         MasterGetLogEntries => servers::log_entries,
-        MasterListReplicationPeers => servers::replication_peers,
         MasterBalance => switches::balance,
         MasterSetBalancerRunning => switches::set_balancer,
         MasterIsBalancerEnabled => switches::is_balancer_on,
@@ -113,5 +114,45 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterIsCleanerChoreEnabled => switches::is_cleaner_on,
         MasterSwitchSnapshotCleanup => switches::set_snapshot_cleanup,
         MasterIsSnapshotCleanupEnabled => switches::is_snapshot_cleanup_on,
+
+        // Quotas.
+        MasterSetQuota => quotas::set,
+        MasterGetQuotaStates => space::states,
+        MasterGetSpaceQuotaRegionSizes => space::sizes,
+        MasterSwitchRpcThrottle => quotas::set_throttle,
+        MasterIsRpcThrottleEnabled => quotas::is_throttle_on,
+        MasterSwitchExceedThrottleQuota => quotas::set_exceed,
+
+        // Replication peers.
+        MasterAddReplicationPeer => peers::add,
+        MasterRemoveReplicationPeer => peers::remove,
+        MasterEnableReplicationPeer => peers::enable,
+        MasterDisableReplicationPeer => peers::disable,
+        MasterUpdateReplicationPeerConfig => peers::update,
+        MasterGetReplicationPeerConfig => peers::config,
+        MasterListReplicationPeers => peers::list,
+        MasterIsReplicationPeerEnabled => peers::is_enabled,
+        MasterReplicationPeerModificationSwitch => peers::set_modification,
+        MasterIsReplicationPeerModificationEnabled => peers::is_modification_on,
+        MasterGetReplicationPeerModificationProcedures => peers::procedures,
+
+        // Repairs, and locks that clients take.
+        HbckSetTableStateInMeta => hbck::table_state,
+        HbckSetRegionStateInMeta => hbck::region_state,
+        HbckAssigns => hbck::assigns,
+        HbckUnassigns => hbck::unassigns,
+        HbckBypassProcedure => hbck::bypass,
+        HbckScheduleServerCrashProcedure => hbck::server_crash,
+        HbckScheduleSCPsForUnknownServers => hbck::unknown_servers,
+        HbckRunHbckChore => hbck::run_chore,
+        HbckFixMeta => hbck::fix_meta,
+        LockRequestLock => locks::request,
+        LockLockHeartbeat => locks::heartbeat,
+
+        // Permissions.
+        MasterGrant => access::grant,
+        MasterRevoke => access::revoke,
+        MasterGetUserPermissions => access::permissions,
+        MasterHasUserPermissions => access::has_permissions,
     }
 }

@@ -62,11 +62,6 @@ pub(super) fn stop(asked: &Asked<'_>, _: &pb::StopMasterRequest) -> Result<pb::S
     Ok(pb::StopMasterResponse {})
 }
 
-/// `ListReplicationPeers`: there are none, and none can be added.
-pub(super) fn replication_peers(_: &Asked<'_>, _: &pb::ListReplicationPeersRequest) -> Result<pb::ListReplicationPeersResponse, Fault> {
-    Ok(pb::ListReplicationPeersResponse { peer_desc: Vec::new() })
-}
-
 /// `ListDecommissionedRegionServers`.
 pub(super) fn decommissioned(
     asked: &Asked<'_>,

@@ -12,6 +12,7 @@ use super::flush::SNAPSHOT;
 use super::names::is_system;
 use super::procedures::Nonce;
 use crate::call::Fault;
+use crate::context::Context;
 
 /// What HBase says a client should wait for a snapshot, in milliseconds.
 const EXPECTED_MS: i64 = 300_000;
@@ -48,6 +49,23 @@ fn take_now(engine: &Engine, snapshot: SnapshotDescriptor) -> Result<(), Fault> 
     // HBase goes by the state of the table, whatever kind was asked for.
     let kind = if enabled && snapshot.kind == SnapshotKind::Disabled { SnapshotKind::Flush } else { snapshot.kind };
     Ok(engine.take_snapshot(&snapshot.kind(kind))?)
+}
+
+/// Deletes the snapshots whose time to live is over, while the switch for that is on, and gives their names.
+pub(crate) fn delete_expired(context: &Context) -> Vec<String> {
+    if !context.master.switches.snapshot_cleanup.get() {
+        return Vec::new();
+    }
+    match context.engine.remove_expired_snapshots() {
+        Ok(names) => {
+            names.iter().for_each(|name| tracing::info!("snapshot {name} is deleted: its time to live is over"));
+            names
+        }
+        Err(error) => {
+            tracing::warn!("deleting snapshots whose time to live is over: {error}");
+            Vec::new()
+        }
+    }
 }
 
 /// `IsSnapshotDone`: done, still being taken, failed, or unknown.

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
+use halite_engine::Engine;
 use halite_wire::proto as pb;
 use pb::MasterSwitchType;
 
@@ -13,24 +15,48 @@ use crate::call::Fault;
 
 /// On or off.
 #[derive(Debug)]
-pub(crate) struct Switch(AtomicBool);
+pub(crate) struct Switch {
+    on: AtomicBool,
+    /// Its name among the settings of the store, for one that outlives the process.
+    setting: Option<&'static str>,
+}
 
 impl Switch {
-    const fn new(on: bool) -> Self {
-        Self(AtomicBool::new(on))
+    /// One that is on whenever the process starts.
+    const fn passing() -> Self {
+        Self { on: AtomicBool::new(true), setting: None }
+    }
+
+    /// One that is as it was left, and on at first.
+    fn durable(engine: &Engine, setting: &'static str) -> Self {
+        let on = engine.setting(setting).is_none_or(|value| value[..] != OFF);
+        Self { on: AtomicBool::new(on), setting: Some(setting) }
     }
 
     pub(crate) fn get(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.on.load(Ordering::Acquire)
     }
 
     /// Sets it and gives what it was.
-    pub(crate) fn set(&self, on: bool) -> bool {
-        self.0.swap(on, Ordering::AcqRel)
+    ///
+    /// # Errors
+    /// If it cannot be kept; it is as it was then.
+    pub(crate) fn set(&self, engine: &Engine, on: bool) -> Result<bool, Fault> {
+        if let Some(setting) = self.setting.filter(|_| on != self.get()) {
+            engine.change_settings(|settings| {
+                let value = Bytes::from_static(if on { &ON } else { &OFF });
+                settings.insert(setting.to_owned(), value);
+                Ok(())
+            })?;
+        }
+        Ok(self.on.swap(on, Ordering::AcqRel))
     }
 }
 
-/// All of them, with the defaults of HBase.
+const ON: [u8; 1] = [1];
+const OFF: [u8; 1] = [0];
+
+/// All of them. Those that HBase keeps over a restart are kept.
 #[derive(Debug)]
 pub(crate) struct Switches {
     pub(crate) balancer: Switch,
@@ -40,19 +66,26 @@ pub(crate) struct Switches {
     pub(crate) catalog_janitor: Switch,
     pub(crate) cleaner: Switch,
     pub(crate) snapshot_cleanup: Switch,
+    pub(crate) peer_modification: Switch,
+    pub(crate) rpc_throttle: Switch,
 }
 
-impl Default for Switches {
-    fn default() -> Self {
-        Self {
-            balancer: Switch::new(true),
-            normalizer: Switch::new(true),
-            split: Switch::new(true),
-            merge: Switch::new(true),
-            catalog_janitor: Switch::new(true),
-            cleaner: Switch::new(true),
-            snapshot_cleanup: Switch::new(true),
-        }
+impl Switches {
+    /// As they were left.
+    pub(crate) fn load(engine: &Engine) -> Self {
+        let switches = Self {
+            balancer: Switch::durable(engine, "switch/balancer"),
+            normalizer: Switch::durable(engine, "switch/normalizer"),
+            split: Switch::durable(engine, "switch/split"),
+            merge: Switch::durable(engine, "switch/merge"),
+            catalog_janitor: Switch::passing(),
+            cleaner: Switch::passing(),
+            snapshot_cleanup: Switch::durable(engine, "switch/snapshot-cleanup"),
+            peer_modification: Switch::durable(engine, "switch/peer-modification"),
+            rpc_throttle: Switch::durable(engine, "switch/rpc-throttle"),
+        };
+        engine.allow_splits(switches.split.get());
+        switches
     }
 }
 
@@ -68,7 +101,7 @@ pub(super) fn balance(asked: &Asked<'_>, request: &pb::BalanceRequest) -> Result
 
 /// `SetBalancerRunning`.
 pub(super) fn set_balancer(asked: &Asked<'_>, request: &pb::SetBalancerRunningRequest) -> Result<pb::SetBalancerRunningResponse, Fault> {
-    Ok(pb::SetBalancerRunningResponse { prev_balance_value: Some(all(asked).balancer.set(request.on)) })
+    Ok(pb::SetBalancerRunningResponse { prev_balance_value: Some(all(asked).balancer.set(asked.engine(), request.on)?) })
 }
 
 /// `IsBalancerEnabled`.
@@ -90,7 +123,7 @@ pub(super) fn set_split_or_merge(
     request: &pb::SetSplitOrMergeEnabledRequest,
 ) -> Result<pb::SetSplitOrMergeEnabledResponse, Fault> {
     let switches = request.switch_types.iter().map(|switch| by_type(asked, *switch)).collect::<Result<Vec<_>, _>>()?;
-    let prev_value = switches.into_iter().map(|switch| switch.set(request.enabled)).collect();
+    let prev_value = switches.into_iter().map(|switch| switch.set(asked.engine(), request.enabled)).collect::<Result<_, _>>()?;
     asked.engine().allow_splits(all(asked).split.get());
     Ok(pb::SetSplitOrMergeEnabledResponse { prev_value })
 }
@@ -110,7 +143,7 @@ pub(super) fn normalize(asked: &Asked<'_>, _: &pb::NormalizeRequest) -> Result<p
 
 /// `SetNormalizerRunning`.
 pub(super) fn set_normalizer(asked: &Asked<'_>, request: &pb::SetNormalizerRunningRequest) -> Result<pb::SetNormalizerRunningResponse, Fault> {
-    Ok(pb::SetNormalizerRunningResponse { prev_normalizer_value: Some(all(asked).normalizer.set(request.on)) })
+    Ok(pb::SetNormalizerRunningResponse { prev_normalizer_value: Some(all(asked).normalizer.set(asked.engine(), request.on)?) })
 }
 
 /// `IsNormalizerEnabled`.
@@ -125,7 +158,7 @@ pub(super) fn run_catalog_scan(_: &Asked<'_>, _: &pb::RunCatalogScanRequest) -> 
 
 /// `EnableCatalogJanitor`.
 pub(super) fn set_catalog_janitor(asked: &Asked<'_>, request: &pb::EnableCatalogJanitorRequest) -> Result<pb::EnableCatalogJanitorResponse, Fault> {
-    Ok(pb::EnableCatalogJanitorResponse { prev_value: Some(all(asked).catalog_janitor.set(request.enable)) })
+    Ok(pb::EnableCatalogJanitorResponse { prev_value: Some(all(asked).catalog_janitor.set(asked.engine(), request.enable)?) })
 }
 
 /// `IsCatalogJanitorEnabled`.
@@ -140,7 +173,7 @@ pub(super) fn run_cleaner(_: &Asked<'_>, _: &pb::RunCleanerChoreRequest) -> Resu
 
 /// `SetCleanerChoreRunning`.
 pub(super) fn set_cleaner(asked: &Asked<'_>, request: &pb::SetCleanerChoreRunningRequest) -> Result<pb::SetCleanerChoreRunningResponse, Fault> {
-    Ok(pb::SetCleanerChoreRunningResponse { prev_value: Some(all(asked).cleaner.set(request.on)) })
+    Ok(pb::SetCleanerChoreRunningResponse { prev_value: Some(all(asked).cleaner.set(asked.engine(), request.on)?) })
 }
 
 /// `IsCleanerChoreEnabled`.
@@ -150,7 +183,7 @@ pub(super) fn is_cleaner_on(asked: &Asked<'_>, _: &pb::IsCleanerChoreEnabledRequ
 
 /// `SwitchSnapshotCleanup`: whether snapshots whose time to live is over are deleted.
 pub(super) fn set_snapshot_cleanup(asked: &Asked<'_>, request: &pb::SetSnapshotCleanupRequest) -> Result<pb::SetSnapshotCleanupResponse, Fault> {
-    Ok(pb::SetSnapshotCleanupResponse { prev_snapshot_cleanup: all(asked).snapshot_cleanup.set(request.enabled) })
+    Ok(pb::SetSnapshotCleanupResponse { prev_snapshot_cleanup: all(asked).snapshot_cleanup.set(asked.engine(), request.enabled)? })
 }
 
 /// `IsSnapshotCleanupEnabled`.

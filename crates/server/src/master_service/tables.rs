@@ -1,5 +1,7 @@
 //! Creating, enabling, disabling, dropping, truncating and changing tables.
 
+use std::sync::Arc;
+
 use halite_engine::Engine;
 use halite_types::{TableDescriptor, TableName};
 use halite_wire::convert::schema::{from_proto, with_defaults};
@@ -10,7 +12,7 @@ use super::asked::{Asked, Failure, check_exists, check_modifiable, check_namespa
 use super::faults::{not_enabled, table_exists, table_not_found};
 use super::names::{is_meta, table_name};
 use super::procedures::Nonce;
-use super::sanity;
+use super::{quotas, sanity};
 use crate::call::Fault;
 
 /// `CreateTable`: the table is there and enabled when the procedure has finished (HBase: `CreateTableProcedure`).
@@ -34,9 +36,12 @@ pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Res
 /// `DeleteTable` (HBase: `DeleteTableProcedure`).
 pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteTableRequest) -> Result<pb::DeleteTableResponse, Fault> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let id = on_table(asked, "DeleteTableProcedure", &request.table_name, nonce, Failure::InCall, |engine, name| {
+    let context = Arc::clone(asked.context);
+    let id = on_table(asked, "DeleteTableProcedure", &request.table_name, nonce, Failure::InCall, move |engine, name| {
         check_modifiable(engine, name)?;
-        Ok(engine.drop_table(name)?)
+        engine.drop_table(name)?;
+        quotas::forget_table(&context, name);
+        Ok(())
     })?;
     Ok(pb::DeleteTableResponse { proc_id: Some(id) })
 }

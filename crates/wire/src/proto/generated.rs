@@ -1217,6 +1217,48 @@ pub struct ThrottleRequest {
     #[prost(message, optional, tag = "2")]
     pub timed_quota: ::core::option::Option<TimedQuota>,
 }
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Throttle {
+    #[prost(message, optional, tag = "1")]
+    pub req_num: ::core::option::Option<TimedQuota>,
+    #[prost(message, optional, tag = "2")]
+    pub req_size: ::core::option::Option<TimedQuota>,
+    #[prost(message, optional, tag = "3")]
+    pub write_num: ::core::option::Option<TimedQuota>,
+    #[prost(message, optional, tag = "4")]
+    pub write_size: ::core::option::Option<TimedQuota>,
+    #[prost(message, optional, tag = "5")]
+    pub read_num: ::core::option::Option<TimedQuota>,
+    #[prost(message, optional, tag = "6")]
+    pub read_size: ::core::option::Option<TimedQuota>,
+    #[prost(message, optional, tag = "7")]
+    pub req_capacity_unit: ::core::option::Option<TimedQuota>,
+    #[prost(message, optional, tag = "8")]
+    pub write_capacity_unit: ::core::option::Option<TimedQuota>,
+    #[prost(message, optional, tag = "9")]
+    pub read_capacity_unit: ::core::option::Option<TimedQuota>,
+    /// Only in 2.6.
+    #[prost(message, optional, tag = "10")]
+    pub atomic_read_size: ::core::option::Option<TimedQuota>,
+    /// Only in 2.6.
+    #[prost(message, optional, tag = "11")]
+    pub atomic_req_num: ::core::option::Option<TimedQuota>,
+    /// Only in 2.6.
+    #[prost(message, optional, tag = "12")]
+    pub atomic_write_size: ::core::option::Option<TimedQuota>,
+    /// Only in 2.6.
+    #[prost(message, optional, tag = "13")]
+    pub req_handler_usage_ms: ::core::option::Option<TimedQuota>,
+}
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Quotas {
+    #[prost(bool, optional, tag = "1", default = "false")]
+    pub bypass_globals: ::core::option::Option<bool>,
+    #[prost(message, optional, tag = "2")]
+    pub throttle: ::core::option::Option<Throttle>,
+    #[prost(message, optional, tag = "3")]
+    pub space: ::core::option::Option<SpaceQuota>,
+}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SpaceQuota {
     #[prost(uint64, optional, tag = "1")]

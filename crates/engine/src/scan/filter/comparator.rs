@@ -5,10 +5,9 @@ use std::cmp::Ordering;
 
 use bytes::Bytes;
 use halite_types::{BitOp, Comparator, CompareOp, Error, RegexString, Result};
-use regex::Regex;
 
 use super::decimal::Decimal;
-use super::java_regex;
+use super::expression::{Expression, Refusal};
 
 /// A comparator ready for use.
 pub(super) enum Compiled {
@@ -17,7 +16,7 @@ pub(super) enum Compiled {
     BinaryComponent(Bytes, usize),
     Bit(BitOp, Bytes),
     Substring(Substring),
-    Regex(Regex, Charset),
+    Regex(Expression, Charset),
     Long(i64),
     BigDecimal(Decimal),
     Null,
@@ -52,7 +51,7 @@ impl Compiled {
             }
             Self::Bit(op, given) => equal_or_less(bits_meet(*op, stored, given)),
             Self::Substring(substring) => equal_or_less(substring.occurs_in(stored)),
-            Self::Regex(regex, charset) => equal_or_less(regex.is_match(&charset.decode(stored))),
+            Self::Regex(regex, charset) => equal_or_less(regex.occurs_in(&charset.decode(stored))),
             Self::Long(given) => i64::from_be_bytes(stored.try_into().ok()?).cmp(given),
             Self::BigDecimal(given) => Decimal::parse(stored)?.compare(given),
             Self::Null => Ordering::Less,
@@ -117,16 +116,15 @@ impl Substring {
     }
 }
 
-fn compile(expression: &RegexString) -> Result<Regex> {
+fn compile(expression: &RegexString) -> Result<Expression> {
     let text = &expression.pattern;
-    let translated =
-        java_regex::translate(text, expression.flags).map_err(|reason| Error::invalid(format!("filter: regular expression {text:?}: {reason}")))?;
-    Regex::new(&translated).map_err(|error| {
-        Error::invalid(format!(
+    Expression::new(text, expression.flags).map_err(|refusal| match refusal {
+        Refusal::Unknown(reason) => Error::invalid(format!("filter: regular expression {text:?}: {reason}")),
+        Refusal::Unusable(error) => Error::invalid(format!(
             "filter: regular expression {text:?} cannot be used: {error}; back-references and looking around are not offered, \
              because they take unbounded time"
         ))
-        .with_source(error)
+        .with_source(error),
     })
 }
 

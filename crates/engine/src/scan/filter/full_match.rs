@@ -18,8 +18,10 @@ impl FullMatch {
     /// `InvalidRequest` with what stands in the way.
     pub fn new(pattern: &str) -> Result<Self> {
         let refused = |reason: String| Error::invalid(format!("regular expression {pattern:?}: {reason}"));
-        let translated = java_regex::translate(pattern, 0).map_err(refused)?;
-        Regex::new(&format!(r"\A(?:{translated})\z")).map(Self).map_err(|error| refused(error.to_string()))
+        let java_regex::Translation { plain: Some(plain), last: None } = java_regex::translate(pattern, 0).map_err(refused)? else {
+            return Err(refused("looking behind is not offered here".to_owned()));
+        };
+        Regex::new(&format!(r"\A(?:{plain})\z")).map(Self).map_err(|error| refused(error.to_string()))
     }
 
     /// Whether the whole text matches.
@@ -45,6 +47,7 @@ mod tests {
     #[test]
     fn it_is_java_that_is_spoken() {
         assert!(matches(r"\Qa.b\E.*", "a.bc") && matches("(?i)T1", "t1"));
+        assert!(FullMatch::new("a(?<!b)$").is_err());
         assert!(FullMatch::new("(").is_err() && FullMatch::new(r"(a)\1").is_err());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The crate answers in time linear to the text, which a server needs that takes expressions from anyone. What it cannot
 //! do for that reason (back-references, looking around, possessive quantifiers, atomic groups) is refused with a text that
-//! says so. What Java means differently is rewritten: `\d`, `\w` and `\s` are ASCII, `.` and `$` know Java's line ends,
+//! says so; `(?<!TEXT)$` at the end is handed on as a condition. What Java means differently is rewritten: `\d`, `\w` and `\s` are ASCII, `.` and `$` know Java's line ends,
 //! `\Q..\E` quotes. Ignoring case covers all letters here, in Java without `UNICODE_CASE` only those of ASCII; and
 //! where `.` has taken the first half of a last `\r\n`, `$` matches before the second here and not in Java.
 
@@ -26,19 +26,38 @@ fn escape(text: &str) -> String {
     regex::escape(text)
 }
 
+/// An expression in the other syntax: what matches is either of the two.
+pub(super) struct Translation {
+    /// What has no condition; `None` if the whole has.
+    pub(super) plain: Option<String>,
+    /// The last alternative, if it ends with `(?<!TEXT)$`.
+    pub(super) last: Option<NotBehind>,
+}
+
+/// An alternative that matches where the text ends, unless something else ends there.
+#[derive(Clone, Debug)]
+pub(super) struct NotBehind {
+    pub(super) expression: String,
+    /// What must not stand before the end.
+    pub(super) text: String,
+    /// Whether `\n` is the only line end before which the text may end.
+    pub(super) unix_lines: bool,
+}
+
 /// The expression in the other syntax, or what stands in the way.
-pub(super) fn translate(pattern: &str, flags: u32) -> Translated<String> {
+pub(super) fn translate(pattern: &str, flags: u32) -> Translated<Translation> {
     if flags & !KNOWN != 0 {
         return Err(format!("the flags {flags:#x} are not offered; use those of {KNOWN:#x}"));
     }
     if flags & LITERAL != 0 {
         let ignore_case = if flags & CASE_INSENSITIVE != 0 { "(?i)" } else { "" };
-        return Ok(format!("{ignore_case}{}", escape(pattern)));
+        return Ok(Translation { plain: Some(format!("{ignore_case}{}", escape(pattern))), last: None });
     }
-    let mut translator = Translator { rest: pattern.chars().collect::<Vec<_>>(), at: 0, out: String::new(), flags, groups: Vec::new() };
+    let rest = pattern.chars().collect::<Vec<_>>();
+    let mut translator = Translator { rest, at: 0, out: String::new(), flags, groups: Vec::new(), bar: None, not_behind: None };
     translator.out.push_str(&flag_group(flags & (CASE_INSENSITIVE | COMMENTS), 0, ')'));
     translator.run()?;
-    Ok(translator.out)
+    Ok(translator.finish())
 }
 
 /// `(?ix-..)` of the flags that the other syntax knows by the same letter and meaning, empty if there are none.
@@ -61,6 +80,10 @@ struct Translator {
     flags: u32,
     /// The flags outside of each open group.
     groups: Vec<u32>,
+    /// Where the last `|` outside of groups stands in `out`, and the flags there.
+    bar: Option<(usize, u32)>,
+    /// The text in a `(?<!TEXT)$` at the end.
+    not_behind: Option<String>,
 }
 
 impl Translator {
@@ -111,10 +134,46 @@ impl Translator {
                 '*' | '+' | '?' => self.quantifier(next)?,
                 '{' => self.counted()?,
                 '#' if self.has(COMMENTS) => self.comment(),
+                '|' => {
+                    if self.groups.is_empty() {
+                        self.bar = Some((self.out.len(), self.flags));
+                    }
+                    self.out.push('|');
+                }
                 other => self.out.push(other),
             }
         }
         if self.groups.is_empty() { Ok(()) } else { Err("a ( has no )".into()) }
+    }
+
+    fn finish(self) -> Translation {
+        let Some(text) = self.not_behind else { return Translation { plain: Some(self.out), last: None } };
+        let unix_lines = self.flags & UNIX_LINES != 0;
+        let (plain, expression) = match self.bar {
+            // What was set before the bar holds behind it.
+            Some((bar, flags)) => {
+                let flags = flag_group(flags & (CASE_INSENSITIVE | COMMENTS), 0, ')');
+                (Some(self.out[..bar].to_owned()), format!("{flags}{}", &self.out[bar + 1..]))
+            }
+            None => (None, self.out),
+        };
+        Translation { plain, last: Some(NotBehind { expression, text, unix_lines }) }
+    }
+
+    /// Takes `<!TEXT)$` behind a `(?`, if that is the rest and the text a plain or quoted one.
+    fn takes_not_behind(&mut self) -> bool {
+        let rest: String = self.rest[self.at..].iter().collect();
+        let Some(text) = rest.strip_prefix("<!").and_then(|rest| rest.strip_suffix(")$")) else { return false };
+        let quoted = text.strip_prefix(r"\Q").and_then(|text| text.strip_suffix(r"\E")).filter(|text| !text.contains(r"\E"));
+        let is_plain = !text.is_empty() && !text.contains(|sign| r"\^$.|?*+()[]{}".contains(sign));
+        let Some(text) = quoted.or(is_plain.then_some(text)) else { return false };
+        let has_cases = self.has(CASE_INSENSITIVE) && text.contains(char::is_alphabetic);
+        if has_cases || !self.groups.is_empty() || self.has(COMMENTS | MULTILINE) {
+            return false;
+        }
+        self.not_behind = Some(text.to_owned());
+        self.at = self.rest.len();
+        true
     }
 
     /// The end, or before a line end that is the last thing there is.
@@ -159,8 +218,12 @@ impl Translator {
             self.groups.push(outside);
             return Ok(());
         }
+        if self.takes_not_behind() {
+            return Ok(());
+        }
         if ["=", "!", "<=", "<!"].iter().any(|sign| self.takes(sign)) {
-            return Err("looking ahead or behind with (?= (?! (?<= (?<! is not offered, because it takes unbounded time".into());
+            let but = "only a plain text at the very end, as in (?<!TEXT)$, can be looked for";
+            return Err(format!("looking ahead or behind with (?= (?! (?<= (?<! is not offered, because it takes unbounded time; {but}"));
         }
         if self.takes(">") {
             return Err("atomic groups (?> are not offered; use (?:".into());

@@ -3,7 +3,10 @@
 mod cluster;
 mod families;
 mod namespaces;
+mod peers;
+mod quotas;
 mod regions;
+mod repairs;
 pub(crate) mod rig;
 mod snapshots;
 mod tables;

@@ -1,6 +1,6 @@
 //! Regions split, merged, truncated and moved.
 
-use halite_types::RegionInfo;
+use halite_types::{Get, RegionInfo};
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
@@ -178,4 +178,24 @@ fn the_last_major_compaction_is_that_of_the_region_that_had_the_oldest() {
     assert_eq!(last(), 0);
     rig.context.engine.compact(&name("t"), None, halite_types::CompactionKind::Major).unwrap();
     assert!(last() > 0);
+}
+
+#[test]
+fn a_replica_is_another_name_of_its_region() {
+    let rig = Rig::new();
+    let attribute = pb::BytesBytesPair { first: "REGION_REPLICATION".into(), second: "3".into() };
+    let table_schema = pb::TableSchema { attributes: vec![attribute], ..schema("t", &["f"]) };
+    let created = rig.ask::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() }).unwrap();
+    rig.finish(created.proc_id).unwrap();
+    let region = regions(&rig, "t").remove(0);
+    let row = rig.context.meta(&rig.peer).get(&Get::new(region.full_name()).family("info")).unwrap();
+    let columns: Vec<_> = row.cells().iter().map(|cell| String::from_utf8(cell.qualifier().to_vec()).unwrap()).collect();
+    let numbered = |name: &'static str| ["", "_0001", "_0002"].map(|number| format!("{name}{number}"));
+    let expected = ["seqnumDuringOpen", "server", "serverstartcode", "sn", "state"].into_iter().flat_map(numbered);
+    let mut expected: Vec<_> = std::iter::once("regioninfo".to_owned()).chain(expected).collect();
+    expected.sort();
+    assert_eq!(columns, expected);
+    let replica = [&region.name_prefix()[..], b"_0002.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
+    assert_eq!(rig.context.engine.region_named(&replica).unwrap().info().encoded_name, region.encoded_name);
+    assert!(rig.context.engine.region_named(b"t,,1_0002.33b36c58f0da118f6c22fc0c24d60bf4.").is_err());
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_engine::env::Env;
+use halite_engine::env::sim::SimEnv;
 use halite_engine::{Engine, Options};
 use halite_types::{Put, RowOp, TableName};
 use halite_wire::exception::Exception;
@@ -16,39 +17,55 @@ use pb::get_procedure_result_response::State;
 use crate::call::Peer;
 use crate::config::Config;
 use crate::context::Context;
+use crate::dispatch::{Lane, Outcome, Step};
 use crate::server::Addresses;
 use crate::testing;
 
 /// A server without sockets, and a client of it.
 pub(crate) struct Rig {
     pub(crate) context: Arc<Context>,
-    peer: Arc<Peer>,
+    pub(crate) peer: Arc<Peer>,
     directory: Option<tempfile::TempDir>,
 }
 
 impl Rig {
     /// A server over an empty store.
     pub(crate) fn new() -> Self {
-        Self::over(tempfile::tempdir().unwrap())
+        Self::over(tempfile::tempdir().unwrap(), Config::default())
     }
 
-    fn over(directory: tempfile::TempDir) -> Self {
-        let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
+    /// The same with quotas.
+    pub(crate) fn with_quotas() -> Self {
+        Self::over(tempfile::tempdir().unwrap(), Config { quotas_enabled: true, ..Config::default() })
+    }
+
+    /// The same over a simulated disk and clock.
+    pub(crate) fn simulated(sim: &SimEnv) -> Self {
+        Self::over_env(sim.env(), None, Config::default())
+    }
+
+    fn over(directory: tempfile::TempDir, config: Config) -> Self {
+        Self::over_env(Env::os(directory.path()).unwrap(), Some(directory), config)
+    }
+
+    fn over_env(env: Env, directory: Option<tempfile::TempDir>, config: Config) -> Self {
+        let engine = Engine::open(env, Options::default()).unwrap();
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let addresses = Addresses { master: address(16_000), region: address(16_020), web: Some(address(16_010)), zookeeper: None };
-        let mut context = Context::new(engine, Config::default(), addresses).unwrap();
+        let mut context = Context::new(engine, config, addresses).unwrap();
         context.start_code = 1_700_000_000_000;
         let peer = testing::peer(&context, Service::Master, Some((2, 6)));
-        Self { context: Arc::new(context), peer: Arc::new(peer), directory: Some(directory) }
+        Self { context: Arc::new(context), peer: Arc::new(peer), directory }
     }
 
     /// The same store after the process has ended and started again.
     pub(crate) fn restarted(mut self) -> Self {
         let directory = self.directory.take().unwrap();
+        let config = self.context.config.clone();
         self.context.master.close();
         Arc::clone(&self.context.engine).close().unwrap();
         drop(self);
-        Self::over(directory)
+        Self::over(directory, config)
     }
 
     /// The same server, asked by a client of that version.
@@ -57,11 +74,15 @@ impl Rig {
         self
     }
 
-    /// Calls a method of the master or the region server.
+    /// Calls a method; of clients only one that an administration thread answers.
     pub(crate) fn ask<C: service::Call>(&self, request: &C::Request) -> Result<C::Response, Exception> {
         let call = testing::call::<C>(&self.peer, request);
         let answer = match C::METHOD.service() {
             Service::Admin => crate::admin_service::call(&self.context, &call),
+            Service::Client => match crate::client_service::call(&self.context, &Arc::new(call), Lane::Admin) {
+                Step::Done(Outcome::Now(answer)) => answer,
+                _ => panic!("{} is not answered at once", C::METHOD.name()),
+            },
             _ => crate::master_service::call(&self.context, &call),
         };
         let reply = answer.map_err(|fault| fault.exception().clone())?;

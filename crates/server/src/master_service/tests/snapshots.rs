@@ -1,14 +1,16 @@
 //! Snapshots taken, listed, restored, cloned and deleted.
 
+use halite_engine::env::sim::SimEnv;
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
     MasterDeleteSnapshot, MasterExecProcedure, MasterGetCompletedSnapshots, MasterIsProcedureDone, MasterIsSnapshotDone, MasterRestoreSnapshot,
-    MasterSnapshot,
+    MasterSnapshot, MasterSwitchSnapshotCleanup,
 };
 use pb::snapshot_description::Type;
 
 use super::rig::{Rig, class, name};
+use crate::master_service::delete_expired_snapshots;
 
 fn description(name: &str, table: &str) -> pb::SnapshotDescription {
     pb::SnapshotDescription { name: name.to_owned(), table: Some(table.to_owned()), ..Default::default() }
@@ -104,6 +106,27 @@ fn a_restore_that_comes_twice_with_its_nonce_is_done_once() {
     let request = pb::RestoreSnapshotRequest { snapshot: description("s", "u"), nonce_group: Some(2), nonce: Some(5), ..Default::default() };
     let first = rig.ask::<MasterRestoreSnapshot>(&request).unwrap();
     assert_eq!(rig.ask::<MasterRestoreSnapshot>(&request).unwrap(), first);
+}
+
+#[test]
+fn a_snapshot_that_has_outlived_its_time_is_deleted_while_the_switch_for_that_is_on() {
+    let sim = SimEnv::new(1);
+    let rig = Rig::simulated(&sim);
+    rig.create("t", &["f"], &[]);
+    take(&rig, pb::SnapshotDescription { ttl: Some(60), ..description("short", "t") }).unwrap();
+    take(&rig, pb::SnapshotDescription { ttl: Some(3600), ..description("long", "t") }).unwrap();
+    take(&rig, description("ever", "t")).unwrap();
+    assert_eq!(delete_expired_snapshots(&rig.context), Vec::<String>::new());
+    sim.clock.advance_ms(61_000);
+    let switch = |enabled| {
+        rig.ask::<MasterSwitchSnapshotCleanup>(&pb::SetSnapshotCleanupRequest { enabled, synchronous: None }).unwrap();
+    };
+    switch(false);
+    assert_eq!(delete_expired_snapshots(&rig.context), Vec::<String>::new());
+    assert_eq!(class(restore(&rig, "short", "u")), "SnapshotTTLExpiredException");
+    switch(true);
+    assert_eq!(delete_expired_snapshots(&rig.context), ["short"]);
+    assert_eq!(list(&rig).into_iter().map(|snapshot| snapshot.name).collect::<Vec<_>>(), ["ever", "long"]);
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! A Java regular expression that is looked for in a text (Java: `Matcher.find`).
+//!
+//! It may end with `(?<!TEXT)$`, the one way of looking behind that HBase's own clients send: a `QuotaFilter` asks so for
+//! the quotas of a user on tables and not on namespaces, whose names end with a colon (HBase: `QuotaTableUtil`). Whether
+//! something matches up to the end of what does not end with a text can be told without looking behind.
+
+use regex::Regex;
+
+use super::java_regex::{self, NotBehind, Translation};
+
+/// An expression ready for use.
+#[derive(Clone, Debug)]
+pub(super) struct Expression {
+    plain: Option<Regex>,
+    /// What must match up to the end, and what must not stand there.
+    last: Option<(Regex, NotBehind)>,
+}
+
+/// Why there is no such expression.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Java may know it and this does not.
+    Unknown(String),
+    /// It is too large, or wrong in a way that only the engine behind has found.
+    Unusable(regex::Error),
+}
+
+impl Expression {
+    /// An expression in Java's syntax, with the flags of `java.util.regex.Pattern`.
+    pub(super) fn new(pattern: &str, flags: u32) -> Result<Self, Refusal> {
+        let Translation { plain, last } = java_regex::translate(pattern, flags).map_err(Refusal::Unknown)?;
+        let compile = |text: &str| Regex::new(text).map_err(Refusal::Unusable);
+        let last = last.map(|last| Ok((compile(&format!(r"(?:{})\z", last.expression))?, last)));
+        Ok(Self { plain: plain.as_deref().map(compile).transpose()?, last: last.transpose()? })
+    }
+
+    /// Whether it matches anywhere in the text.
+    pub(super) fn occurs_in(&self, text: &str) -> bool {
+        let ends = |(to_end, last): &(Regex, NotBehind)| {
+            let is_end = |text: &str| !text.ends_with(&last.text) && to_end.is_match(text);
+            is_end(text) || without_line_end(text, last.unix_lines).is_some_and(is_end)
+        };
+        self.plain.as_ref().is_some_and(|plain| plain.is_match(text)) || self.last.as_ref().is_some_and(ends)
+    }
+}
+
+/// The text before a line end that is the last thing there is; Java's `$` matches there too.
+fn without_line_end(text: &str, unix_lines: bool) -> Option<&str> {
+    let ends = ["\r\n", "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"];
+    if unix_lines { text.strip_suffix('\n') } else { ends.iter().find_map(|end| text.strip_suffix(end)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn occurs(pattern: &str, text: &str) -> bool {
+        Expression::new(pattern, 0).unwrap().occurs_in(text)
+    }
+
+    /// What `QuotaTableUtil` makes of the name of a table in a `QuotaFilter`.
+    #[test]
+    fn the_quotas_of_a_user_on_tables_are_told_from_those_on_namespaces() {
+        let any = r"^\Qs.\E.*(?<!\Q:\E)$";
+        assert!(occurs(any, "s.t") && occurs(any, "s.ns:t") && occurs(any, "s.ns:t\n"));
+        assert!(!occurs(any, "s.ns:") && !occurs(any, "s.ns:\n") && !occurs(any, "s") && !occurs(any, "u.t"));
+        let some = r"^\Qs.\Et1|t2(?<!\Q:\E)$";
+        assert!(occurs(some, "s.t1:") && occurs(some, "x.t2") && !occurs(some, "s.t2:"));
+        assert!(occurs(r"^\Qs.\E(t1|ns:t2)(?<!:)$", "s.ns:t2") && !occurs(r"^\Qs.\E(t1|ns:)(?<!:)$", "s.ns:"));
+    }
+
+    #[test]
+    fn an_alternative_keeps_the_flags_that_stand_before_it() {
+        assert!(occurs("(?i)a|b(?<!1)$", "B") && occurs("(?i:a|x)|b(?<!1)$", "b") && !occurs("(?i:a)|b(?<!1)$", "B"));
+        assert!(occurs("a(?d)b|c(?<!1)$", "c\n") && !occurs("a(?d)b|c(?<!1)$", "c\r"));
+    }
+
+    #[test]
+    fn looking_behind_in_any_other_way_is_refused() {
+        for pattern in ["a(?<!b)", "a(?<!b)$c", "a(?<!b|c)$", "(a(?<!b)$)", "(?i)a(?<!b)$", "a(?<!.)$", "(?m)a(?<!b)$", "a(?<=b)$", r"a(?<!\Qb)$"] {
+            assert!(matches!(Expression::new(pattern, 0), Err(Refusal::Unknown(why)) if why.contains("looking")), "{pattern}");
+        }
+    }
+}

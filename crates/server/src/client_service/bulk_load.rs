@@ -1,0 +1,184 @@
+//! Bulk loading: the three calls of HBase's `BulkLoadHFilesTool`.
+//!
+//! The files lie where this process finds them, on a local disk, and are copied: HBase moves them only inside one HDFS and
+//! copies what lies on a local file system. So no client can have a file taken away from where it is.
+
+use halite_engine::Region;
+use halite_types::{BulkLoad, ErrorKind};
+use halite_wire::convert::schema::table_name_from_proto;
+use halite_wire::proto as pb;
+
+use super::region::{self, Target};
+use crate::call::{Call, Fault, Peer, Reply};
+use crate::context::Context;
+use crate::dispatch::Step;
+
+/// The scheme of paths on a local disk.
+const FILE_SCHEME: &str = "file";
+
+/// Answers a `PrepareBulkLoad` with the path of a new directory. HBase's tool gives it back and puts nothing there.
+pub(super) fn prepare(context: &Context, call: &Call) -> Result<Step, Fault> {
+    let request: pb::PrepareBulkLoadRequest = call.message()?;
+    let table = table_name_from_proto(&request.table_name)?;
+    let directory = context.engine.prepare_bulk_load(&table, &call.peer.user)?;
+    Ok(done(pb::PrepareBulkLoadResponse { bulk_token: format!("{FILE_SCHEME}:{directory}") }))
+}
+
+/// Answers a `CleanupBulkLoad`: takes the directory of the token away.
+pub(super) fn clean_up(context: &Context, call: &Call) -> Result<Step, Fault> {
+    let request: pb::CleanupBulkLoadRequest = call.message()?;
+    context.engine.clean_up_bulk_load(&local_path(&request.bulk_token)?)?;
+    Ok(done(pb::CleanupBulkLoadResponse {}))
+}
+
+/// Answers a `BulkLoadHFile`: `false` if a file does not fit inside the region, whereupon the client looks the regions up
+/// again and splits the file. `assign_seq_num` is not looked at, as in HBase: the cells always count as written now.
+pub(super) fn load(context: &Context, call: &Call) -> Result<Step, Fault> {
+    let request: pb::BulkLoadHFileRequest = call.message()?;
+    let region = match region::find(context, &call.peer, &request.region)? {
+        Target::Region(region) => region,
+        Target::Meta => return Err(Fault::do_not_retry("hbase:meta is computed from the tables there are; load files into tables")),
+    };
+    let files = request.family_path.iter().map(|file| Ok((file.family.clone(), local_path(&file.path)?))).collect::<Result<_, Fault>>()?;
+    let loaded = match region.bulk_load(&BulkLoad { files, ..BulkLoad::new() }.copied()) {
+        Ok(()) => true,
+        Err(error) if error.kind() == ErrorKind::WrongRegion => {
+            tracing::info!("nothing was loaded: {error}");
+            false
+        }
+        Err(error) => return Err(load_fault(&call.peer, &region, &error)),
+    };
+    Ok(done(pb::BulkLoadHFileResponse { loaded }))
+}
+
+/// HBase answers `false` to everything that fails and says why in its own log only; its tool then tries ten times. Told
+/// why, it stops at once.
+fn load_fault(peer: &Peer, region: &Region, error: &halite_types::Error) -> Fault {
+    tracing::warn!(region = %region.info().display_name(), "a bulk load failed: {error}");
+    match error.kind() {
+        // Whatever is wrong with the file stays wrong.
+        ErrorKind::Corrupt | ErrorKind::Unsupported => Fault::do_not_retry(error.message()),
+        _ => region::read_fault(peer, region, error),
+    }
+}
+
+fn done(message: impl prost::Message + 'static) -> Step {
+    Ok::<_, Fault>(Reply::new(message)).into()
+}
+
+/// The path on this machine that one of Hadoop's means: `/path`, `file:/path` or `file:///path`.
+fn local_path(path: &str) -> Result<String, Fault> {
+    let (scheme, rest) = path.split_once(':').filter(|(scheme, _)| !scheme.contains('/')).unwrap_or((FILE_SCHEME, path));
+    if !scheme.eq_ignore_ascii_case(FILE_SCHEME) {
+        let text = format!("{path} lies on another file system ({scheme}); bulk load reads files of the server's own disk only, so copy it there");
+        return Err(Fault::do_not_retry(text));
+    }
+    // What stands between two slashes and the next is a host.
+    let local = match rest.strip_prefix("//").map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len()))) {
+        Some(("" | "localhost", local)) => local,
+        Some((host, _)) => return Err(Fault::do_not_retry(format!("{path} lies on host {host}; leave the host out: file:/path"))),
+        None => rest,
+    };
+    if local.starts_with('/') { Ok(local.to_owned()) } else { Err(Fault::do_not_retry(format!("{path} is not a whole path; write file:/path"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use halite_engine::env::Env;
+    use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
+    use halite_types::{Put, Scan};
+    use halite_wire::convert::region::{meta, specifier};
+    use halite_wire::exception::Exception;
+    use halite_wire::service::{ClientBulkLoadHFile, ClientCleanupBulkLoad, ClientPrepareBulkLoad};
+
+    use super::*;
+    use crate::master_service::tests::rig::{Rig, class, name, name_message};
+
+    fn write_file(folder: &Path, file: &str, family: &str, rows: &[&str]) -> String {
+        let mut writer = Writer::create(Env::os(folder).unwrap().fs.create(file).unwrap(), file, WriterOptions::default()).unwrap();
+        for row in rows {
+            let put = Put::new((*row).to_owned()).add_at(family, "q", 5, "loaded");
+            put.mutation().cells().iter().for_each(|cell| writer.append(cell).unwrap());
+        }
+        writer.finish(StoreFileInfo::default()).unwrap();
+        format!("file:{}", folder.join(file).display())
+    }
+
+    fn load(rig: &Rig, region: pb::RegionSpecifier, files: &[(&str, &str)]) -> Result<bool, Exception> {
+        let path = |(family, path): &(&str, &str)| pb::bulk_load_h_file_request::FamilyPath {
+            family: (*family).to_owned().into(),
+            path: (*path).to_owned(),
+        };
+        let request = pb::BulkLoadHFileRequest { region, family_path: files.iter().map(path).collect(), ..Default::default() };
+        rig.ask::<ClientBulkLoadHFile>(&request).map(|response| response.loaded)
+    }
+
+    fn rows(rig: &Rig) -> usize {
+        let mut scanner = rig.context.engine.table(&name("t")).unwrap().scan(Scan::all(), halite_types::Tier::Disk);
+        scanner.next_rows().unwrap().len()
+    }
+
+    #[test]
+    fn files_are_copied_in_and_those_that_do_not_fit_are_not() {
+        let (rig, folder) = (Rig::new(), tempfile::tempdir().unwrap());
+        rig.create("t", &["f", "g"], &["m"]);
+        let first = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
+        let request = pb::PrepareBulkLoadRequest { table_name: name_message("t"), region: Some(first()) };
+        let token = rig.ask::<ClientPrepareBulkLoad>(&request).unwrap().bulk_token;
+        assert!(token.starts_with("file:/") && Path::new(&token["file:".len()..]).is_dir(), "{token}");
+        let (one, two) = (write_file(folder.path(), "one", "f", &["a", "b"]), write_file(folder.path(), "two", "g", &["c"]));
+        let both = write_file(folder.path(), "both", "f", &["d", "z"]);
+        assert!(!load(&rig, first(), &[("f", &one), ("f", &both)]).unwrap());
+        assert_eq!(rows(&rig), 0);
+        assert!(load(&rig, first(), &[("f", &one), ("g", &two)]).unwrap());
+        assert!(load(&rig, first(), &[]).unwrap());
+        assert!(Path::new(&one["file:".len()..]).exists());
+        assert_eq!(rows(&rig), 3);
+        rig.ask::<ClientCleanupBulkLoad>(&pb::CleanupBulkLoadRequest { bulk_token: token.clone(), region: Some(first()) }).unwrap();
+        assert!(!Path::new(&token["file:".len()..]).exists());
+        let elsewhere = pb::CleanupBulkLoadRequest { bulk_token: format!("file:{}", folder.path().display()), region: None };
+        assert_eq!(class(rig.ask::<ClientCleanupBulkLoad>(&elsewhere)), "DoNotRetryIOException");
+    }
+
+    #[test]
+    fn what_can_never_be_loaded_says_why_and_is_not_tried_again() {
+        let (rig, folder) = (Rig::new(), tempfile::tempdir().unwrap());
+        rig.create("t", &["f"], &[]);
+        let region = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
+        let one = write_file(folder.path(), "one", "f", &["a"]);
+        std::fs::write(folder.path().join("text"), "no store file").unwrap();
+        let text = folder.path().join("text").display().to_string();
+        for (family, path, told) in [
+            ("nosuch", &*one, "nosuch"),
+            ("f", "hdfs://host:8020/file", "another file system (hdfs)"),
+            ("f", "file:/nowhere/file", "/nowhere/file"),
+            ("f", "file", "not a whole path"),
+            ("f", &text, "text"),
+            ("f", &folder.path().display().to_string(), "not a file"),
+            ("f", "/dev/zero", "not a file"),
+        ] {
+            let refused = load(&rig, region(), &[("f", &one), (family, path)]).unwrap_err();
+            assert!(refused.is_do_not_retry() && refused.message().contains(told), "{path}: {refused:?}");
+        }
+        assert_eq!(rows(&rig), 0);
+        assert_eq!(class(load(&rig, specifier(&meta()), &[("f", &one)])), "DoNotRetryIOException");
+        let request = pb::PrepareBulkLoadRequest { table_name: name_message("gone"), region: None };
+        assert_eq!(class(rig.ask::<ClientPrepareBulkLoad>(&request)), "TableNotFoundException");
+        let region = region();
+        rig.disable("t");
+        assert_eq!(class(load(&rig, region, &[("f", &one)])), "NotServingRegionException");
+    }
+
+    #[test]
+    fn paths_are_read_as_hadoop_writes_them() {
+        for path in ["/a/b c", "file:/a/b c", "file:///a/b c", "FILE://localhost/a/b c"] {
+            assert_eq!(local_path(path).unwrap(), "/a/b c");
+        }
+        assert_eq!(local_path("/a:b/c").unwrap(), "/a:b/c");
+        for path in ["", "file:", "a/b", "file:a/b", "file://", "file://host/a", "hdfs:/a", "s3a://bucket/a"] {
+            assert!(local_path(path).unwrap_err().exception().is_do_not_retry(), "{path}");
+        }
+    }
+}

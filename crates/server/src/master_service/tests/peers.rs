@@ -1,0 +1,158 @@
+//! Replication peers added, changed, listed and removed; and what outlives the process.
+
+use halite_wire::exception::Exception;
+use halite_wire::proto as pb;
+use halite_wire::service::{
+    MasterAddReplicationPeer, MasterDisableReplicationPeer, MasterEnableReplicationPeer, MasterGetReplicationPeerConfig, MasterGrant,
+    MasterHasUserPermissions, MasterIsBalancerEnabled, MasterIsCatalogJanitorEnabled, MasterIsReplicationPeerEnabled,
+    MasterIsReplicationPeerModificationEnabled, MasterListReplicationPeers, MasterRemoveReplicationPeer, MasterReplicationPeerModificationSwitch,
+    MasterSetBalancerRunning, MasterSetSplitOrMergeEnabled, MasterUpdateReplicationPeerConfig,
+};
+use pb::replication_state::State;
+
+use super::rig::{Rig, class, name_message};
+
+const KEY: &str = "other:2181:/hbase";
+
+fn config(key: &str) -> pb::ReplicationPeer {
+    pb::ReplicationPeer { clusterkey: Some(key.to_owned()), replicate_all: Some(true), ..Default::default() }
+}
+
+fn add(rig: &Rig, id: &str, peer_config: pb::ReplicationPeer) -> Result<(), Exception> {
+    let peer_state = pb::ReplicationState { state: State::Enabled.into() };
+    let request = pb::AddReplicationPeerRequest { peer_id: id.to_owned(), peer_config, peer_state };
+    rig.ask::<MasterAddReplicationPeer>(&request).and_then(|response| rig.finish(response.proc_id))
+}
+
+fn update(rig: &Rig, id: &str, peer_config: pb::ReplicationPeer) -> Result<(), Exception> {
+    let request = pb::UpdateReplicationPeerConfigRequest { peer_id: id.to_owned(), peer_config };
+    rig.ask::<MasterUpdateReplicationPeerConfig>(&request).and_then(|response| rig.finish(response.proc_id))
+}
+
+fn remove(rig: &Rig, id: &str) -> Result<(), Exception> {
+    let response = rig.ask::<MasterRemoveReplicationPeer>(&pb::RemoveReplicationPeerRequest { peer_id: id.to_owned() }).unwrap();
+    rig.finish(response.proc_id)
+}
+
+fn ids(rig: &Rig, regex: Option<&str>) -> Vec<String> {
+    let request = pb::ListReplicationPeersRequest { regex: regex.map(str::to_owned) };
+    rig.ask::<MasterListReplicationPeers>(&request).unwrap().peer_desc.into_iter().map(|peer| peer.id).collect()
+}
+
+#[test]
+fn peers_come_and_go() {
+    let rig = Rig::new();
+    add(&rig, "1", config(KEY)).unwrap();
+    assert!(add(&rig, "1", config(KEY)).unwrap_err().message().ends_with("Replication peer 1 already exists"));
+    add(&rig, "two", config(KEY)).unwrap();
+    assert_eq!((ids(&rig, None), ids(&rig, Some("t.*"))), (vec!["1".to_owned(), "two".to_owned()], vec!["two".to_owned()]));
+    assert_eq!(class(remove(&rig, "3")), "ReplicationPeerNotFoundException");
+    remove(&rig, "1").unwrap();
+    assert_eq!(ids(&rig, None), ["two"]);
+}
+
+#[test]
+fn a_peer_is_enabled_or_disabled_once() {
+    let rig = Rig::new();
+    add(&rig, "1", config(KEY)).unwrap();
+    let enable = |id: &str| {
+        let response = rig.ask::<MasterEnableReplicationPeer>(&pb::EnableReplicationPeerRequest { peer_id: id.to_owned() });
+        rig.finish(response.unwrap().proc_id)
+    };
+    let disable = |id: &str| {
+        let response = rig.ask::<MasterDisableReplicationPeer>(&pb::DisableReplicationPeerRequest { peer_id: id.to_owned() });
+        rig.finish(response.unwrap().proc_id)
+    };
+    let is_enabled = |id: &str| rig.ask::<MasterIsReplicationPeerEnabled>(&pb::GetReplicationPeerStateRequest { peer_id: id.to_owned() });
+    assert!(enable("1").unwrap_err().message().ends_with("has already been enabled"));
+    disable("1").unwrap();
+    assert!(!is_enabled("1").unwrap().is_enabled);
+    assert!(disable("1").unwrap_err().message().ends_with("has already been disabled"));
+    enable("1").unwrap();
+    assert!(is_enabled("1").unwrap().is_enabled);
+    assert_eq!(class(is_enabled("2")), "DoNotRetryIOException");
+    assert_eq!(class(disable("2")), "ReplicationPeerNotFoundException");
+}
+
+#[test]
+fn a_configuration_is_replaced_but_not_where_the_peer_is() {
+    let rig = Rig::new();
+    add(&rig, "1", config(KEY)).unwrap();
+    let listed = pb::ReplicationPeer {
+        replicate_all: Some(false),
+        table_cfs: vec![pb::TableCf { table_name: Some(name_message("t")), families: Vec::new() }],
+        ..config(KEY)
+    };
+    update(&rig, "1", listed.clone()).unwrap();
+    let told = rig.ask::<MasterGetReplicationPeerConfig>(&pb::GetReplicationPeerConfigRequest { peer_id: "1".to_owned() }).unwrap();
+    assert_eq!(told.peer_config, listed);
+    assert!(update(&rig, "1", config("third:2181:/hbase")).unwrap_err().message().starts_with("Changing the cluster key on an existing peer"));
+    assert_eq!(class(update(&rig, "2", config(KEY))), "ReplicationPeerNotFoundException");
+    let gone = rig.ask::<MasterGetReplicationPeerConfig>(&pb::GetReplicationPeerConfigRequest { peer_id: "2".to_owned() });
+    assert_eq!(class(gone), "ReplicationPeerNotFoundException");
+}
+
+#[test]
+fn what_is_no_peer_is_refused_in_hbases_words() {
+    let rig = Rig::new();
+    let endpoint = |class: &str| pb::ReplicationPeer { replication_endpoint_impl: Some(class.to_owned()), ..config(KEY) };
+    let table_cfs = vec![pb::TableCf { table_name: Some(name_message("ns:t")), families: Vec::new() }];
+    let conflict = pb::ReplicationPeer { replicate_all: Some(false), namespaces: vec!["ns".into()], table_cfs: table_cfs.clone(), ..config(KEY) };
+    let name = "hbase.replication.source.custom.walentryfilters".to_owned();
+    let filters = pb::NameStringPair { name, value: "org.example.Filter".to_owned() };
+    let filtered = pb::ReplicationPeer { configuration: vec![filters], ..config(KEY) };
+    let cases = [
+        ("a-b", config(KEY), "Found invalid peer name: a-b"),
+        ("1", config("nonsense"), "Invalid cluster key: nonsense"),
+        ("1", endpoint("whatever"), "Can not instantiate configured replication endpoint class=whatever"),
+        ("1", pb::ReplicationPeer { table_cfs: table_cfs.clone(), ..config(KEY) }, "Need clean namespaces or table-cfs config firstly"),
+        ("1", filtered, "Configured WALEntryFilter org.example.Filter could not be created"),
+        ("1", conflict, "Table-cfs ns:t is conflict with namespaces ns in peer config"),
+        (
+            "1",
+            pb::ReplicationPeer { replicate_all: Some(false), exclude_table_cfs: table_cfs, ..config(KEY) },
+            "Need clean exclude-namespaces or exclude-table-cfs config firstly",
+        ),
+    ];
+    for (id, config, expected) in cases {
+        let refused = add(&rig, id, config).unwrap_err();
+        assert!(refused.message().starts_with(expected), "{refused}");
+    }
+    assert_eq!(ids(&rig, None), Vec::<String>::new());
+}
+
+#[test]
+fn peers_do_not_change_while_their_switch_is_off() {
+    let rig = Rig::new();
+    let switch = |on| {
+        let request = pb::ReplicationPeerModificationSwitchRequest { on };
+        rig.ask::<MasterReplicationPeerModificationSwitch>(&request).unwrap().previous_value
+    };
+    assert!(switch(false));
+    assert!(!rig.ask::<MasterIsReplicationPeerModificationEnabled>(&pb::IsReplicationPeerModificationEnabledRequest {}).unwrap().enabled);
+    assert_eq!(add(&rig, "1", config(KEY)).unwrap_err().message(), "Replication peer modification disabled");
+    assert!(!switch(true));
+    add(&rig, "1", config(KEY)).unwrap();
+}
+
+#[test]
+fn peers_and_the_switches_that_hbase_keeps_outlive_the_process() {
+    let rig = Rig::new();
+    add(&rig, "1", config(KEY)).unwrap();
+    rig.ask::<MasterSetBalancerRunning>(&pb::SetBalancerRunningRequest { on: false, synchronous: None }).unwrap();
+    let split = pb::SetSplitOrMergeEnabledRequest { enabled: false, synchronous: None, switch_types: vec![0] };
+    rig.ask::<MasterSetSplitOrMergeEnabled>(&split).unwrap();
+    let rig = rig.restarted();
+    assert_eq!(ids(&rig, None), ["1"]);
+    assert!(!rig.ask::<MasterIsBalancerEnabled>(&pb::IsBalancerEnabledRequest {}).unwrap().enabled);
+    assert!(!rig.context.engine.allow_splits(true), "splits were switched off");
+    assert!(rig.ask::<MasterIsCatalogJanitorEnabled>(&pb::IsCatalogJanitorEnabledRequest {}).unwrap().value);
+}
+
+#[test]
+fn permissions_are_refused_as_without_hbases_access_controller() {
+    let rig = Rig::new();
+    let refused = rig.ask::<MasterGrant>(&pb::GrantRequest::default()).unwrap_err();
+    assert!(refused.message().ends_with("AccessController is not loaded"));
+    assert_eq!(class(rig.ask::<MasterHasUserPermissions>(&pb::HasUserPermissionsRequest::default())), "DoNotRetryIOException");
+}
