@@ -13,7 +13,6 @@
 //! chores.rs      what is done now and then
 //! ```
 #![forbid(unsafe_code)]
-#![allow(dead_code, reason = "the rooms are filled one by one; this goes with the last of them")]
 #![warn(missing_docs)]
 
 mod admin_service;

@@ -21,11 +21,6 @@ impl ShutdownSender {
 }
 
 impl Shutdown {
-    /// Whether everything is to end.
-    pub(crate) fn is_requested(&self) -> bool {
-        *self.0.borrow()
-    }
-
     /// Returns when everything is to end.
     pub(crate) async fn requested(&mut self) {
         // An error means that the sender has gone, which ends everything just as well.

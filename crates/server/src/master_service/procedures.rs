@@ -157,6 +157,7 @@ impl Procedures {
     }
 
     /// Whether something is being done, or is to be done, on a table.
+    #[cfg(test)]
     pub(crate) fn is_busy(&self, table: &TableName) -> bool {
         let state = self.0.lock();
         state.busy.contains(table) || state.waiting.iter().any(|(_, other, _)| other.as_ref() == Some(table))
