@@ -15,6 +15,7 @@ use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
 use crate::nonces::Nonce;
+use crate::operations::Operations;
 
 /// A mutation that is understood.
 struct Work {
@@ -28,6 +29,7 @@ struct Work {
 /// Answers a `Mutate`.
 pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
     let request: pb::MutateRequest = call.message()?;
+    let _ = call.operations.set(Operations::of_mutation(request.mutation.mutate_type(), request.condition.is_some()));
     let region = region::find_to_write(context, &call.peer, &request.region)?;
     let op = convert::mutate::from_proto(&request.mutation, &mut call.cells()?)?;
     let work = Work {
