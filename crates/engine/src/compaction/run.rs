@@ -182,6 +182,7 @@ fn facts(file: &StoreFile) -> FileFacts {
         bytes: file.bytes(),
         is_reference: file.is_reference(),
         is_major: reader.is_major(),
+        is_excluded: reader.is_excluded_from_minor_compaction(),
         newest: reader.time_range().map(|range| *range.end()),
         has_deletes: reader.delete_family_count() != Some(0),
         created_ms: reader.created_ms().unwrap_or(0),

@@ -7,12 +7,15 @@ use crate::options::Options;
 
 /// What the decision rests on for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that say nothing of one another")]
 pub(crate) struct FileFacts {
     pub(crate) bytes: u64,
     /// A part of another region's file: to be rewritten soon.
     pub(crate) is_reference: bool,
     /// Result of a compaction of all files.
     pub(crate) is_major: bool,
+    /// Made for bulk loading so that only a compaction of all files rewrites it.
+    pub(crate) is_excluded: bool,
     /// Newest timestamp in it.
     pub(crate) newest: Option<i64>,
     /// Whether it holds delete markers.
@@ -90,6 +93,9 @@ fn best_run(files: &[FileFacts], policy: &Policy) -> Option<std::ops::Range<usiz
     for start in 0..files.len() {
         for end in start + policy.files_min..=files.len().min(start + policy.files_max) {
             let run = &files[start..end];
+            if run.iter().any(|file| file.is_excluded) {
+                break;
+            }
             let total: u64 = run.iter().map(|file| file.bytes).sum();
             let alike = total < policy.small_bytes || run.iter().all(|file| is_in_ratio(file.bytes, total - file.bytes, policy.ratio));
             let better = match &best {
@@ -116,7 +122,15 @@ mod tests {
     const POLICY: Policy = Policy { files_min: 3, files_max: 10, ratio: 1.2, small_bytes: 0, major_ms: 0, now: 1000, oldest_unexpired: None };
 
     fn files(sizes: &[u64]) -> Vec<FileFacts> {
-        let file = |&bytes| FileFacts { bytes, is_reference: false, is_major: false, newest: Some(500), has_deletes: false, created_ms: 900 };
+        let file = |&bytes| FileFacts {
+            bytes,
+            is_reference: false,
+            is_major: false,
+            is_excluded: false,
+            newest: Some(500),
+            has_deletes: false,
+            created_ms: 900,
+        };
         sizes.iter().map(file).collect()
     }
 
@@ -137,6 +151,15 @@ mod tests {
         assert_eq!(select(&some, &POLICY), Some(Plan::Major));
         some[0].newest = Some(3);
         assert_eq!(select(&some, &Policy { oldest_unexpired: Some(4), ..POLICY }), Some(Plan::Drop(vec![0])));
+    }
+
+    #[test]
+    fn an_excluded_file_waits_for_a_compaction_of_all() {
+        let mut some = files(&[10, 10, 10, 10, 10, 10]);
+        some[1].is_excluded = true;
+        assert_eq!(select(&some, &POLICY), Some(Plan::Minor(vec![2, 3, 4, 5])));
+        assert_eq!(select(&some[..4], &POLICY), None);
+        assert_eq!(select(&some, &Policy { major_ms: 50, ..POLICY }), Some(Plan::Major));
     }
 
     #[test]

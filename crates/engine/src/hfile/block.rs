@@ -9,6 +9,7 @@ use super::cells::{CellLayout, CellMap};
 use super::checksum::{ChecksumType, checksum_bytes};
 use super::compress::Compression;
 use super::damaged;
+use super::encoding;
 use super::index::SubIndex;
 use super::vint::Input;
 
@@ -174,10 +175,10 @@ impl Block {
     /// Takes a whole block as read from disk: verifies, decompresses and parses it.
     ///
     /// # Errors
-    /// `Corrupt`; `Unsupported` for an encoded data block.
+    /// `Corrupt`; `Unsupported` for an encoding that HBase does not have.
     pub(super) fn open(bytes: Vec<u8>, kind: BlockKind, format: BlockFormat) -> Result<Self> {
         let header = BlockHeader::read(&bytes)?;
-        check_magic(header.magic, kind, &bytes)?;
+        let is_encoded = check_magic(header.magic, kind)?;
         if header.on_disk_bytes() != bytes.len() {
             let stated = header.on_disk_bytes();
             return Err(damaged(format_args!("its header states {stated} bytes on disk, the index {}", bytes.len())));
@@ -194,6 +195,13 @@ impl Block {
                 let whole = 0..payload.len();
                 (payload, whole)
             }
+        };
+        let (bytes, payload) = if is_encoded {
+            let plain = encoding::decode(bytes.get(payload).unwrap_or_default(), format.cells)?;
+            let whole = 0..plain.len();
+            (plain, whole)
+        } else {
+            (bytes, payload)
         };
         let content = Content::parse(kind, bytes.get(payload.clone()).unwrap_or_default(), format.cells)?;
         Ok(Self { kind, bytes, payload, content })
@@ -250,30 +258,21 @@ impl Content {
     }
 }
 
-fn check_magic(magic: [u8; 8], kind: BlockKind, block: &[u8]) -> Result<()> {
+/// Checks the magic; whether it is that of an encoded data block.
+fn check_magic(magic: [u8; 8], kind: BlockKind) -> Result<bool> {
     if magic == *kind.magic() {
-        return Ok(());
+        return Ok(false);
     }
     if kind == BlockKind::Data && magic == *ENCODED_DATA_MAGIC {
-        let id = Input::starting_at(block, HEADER_BYTES).u16();
-        let name = match id {
-            Some(2) => "PREFIX",
-            Some(3) => "DIFF",
-            Some(4) => "FAST_DIFF",
-            Some(7) => "ROW_INDEX_V1",
-            _ => "of an unknown kind",
-        };
-        return Err(unsupported_encoding(name));
+        return Ok(true);
     }
     Err(damaged(format_args!("it starts with \"{}\" instead of \"{}\"", magic.escape_ascii(), kind.magic().escape_ascii())))
 }
 
-/// The error for data blocks that are not plain.
+/// The error for data blocks in an encoding that HBase 2.6 does not have.
 pub(super) fn unsupported_encoding(name: &str) -> Error {
     Error::new(
         ErrorKind::Unsupported,
-        format!(
-            "data block encoding {name} cannot be read, only NONE can; set DATA_BLOCK_ENCODING to NONE and let HBase rewrite the file with a major compaction"
-        ),
+        format!("data block encoding {name} cannot be read; set DATA_BLOCK_ENCODING to NONE and let HBase rewrite the file with a major compaction"),
     )
 }

@@ -19,6 +19,8 @@ const RESTART_CELLS: usize = 4;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CellLayout {
     pub(super) tags: bool,
+    /// In an encoded block the tags go through a dictionary.
+    pub(super) tags_compressed: bool,
     pub(super) sequence_ids: bool,
 }
 

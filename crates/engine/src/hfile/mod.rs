@@ -37,6 +37,7 @@ mod checksum;
 mod comparator;
 mod compress;
 mod cursor;
+mod encoding;
 mod facts;
 mod file_info;
 mod hash;

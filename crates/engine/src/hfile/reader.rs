@@ -8,6 +8,7 @@ use halite_types::{BloomType, Error, Result};
 use super::block::{Block, BlockFormat, BlockKind, BlockPointer, unsupported_encoding};
 use super::bloom::BloomMeta;
 use super::cells::CellLayout;
+use super::encoding::Encoding;
 use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
 use super::open_section::{OpenSection, OpenedBlocks, read_bytes};
@@ -86,8 +87,11 @@ impl Reader {
         for key in [info_key::LAST_KEY, info_key::KEY_OF_BIGGEST_CELL] {
             info.flat_key(key)?;
         }
-        let cells =
-            CellLayout { tags: info.get(info_key::MAX_TAGS_LENGTH).is_some(), sequence_ids: info.int(info_key::KEY_VALUE_VERSION) == Some(1) };
+        let cells = CellLayout {
+            tags: info.get(info_key::MAX_TAGS_LENGTH).is_some(),
+            tags_compressed: info.flag(info_key::TAGS_COMPRESSED),
+            sequence_ids: info.int(info_key::KEY_VALUE_VERSION) == Some(1),
+        };
         let bloom_type = bloom_type(&info, loaded.bloom.as_ref())?;
         Ok(Self {
             file,
@@ -171,6 +175,7 @@ fn bloom_type(info: &FileInfo, bloom: Option<&BloomMeta>) -> Result<BloomType> {
 fn check_encoding(info: &FileInfo) -> Result<()> {
     match info.get(info_key::DATA_BLOCK_ENCODING) {
         None | Some(b"NONE") => Ok(()),
+        Some(name) if Encoding::from_name(name).is_some() => Ok(()),
         Some(name) => Err(unsupported_encoding(&String::from_utf8_lossy(name))),
     }
 }

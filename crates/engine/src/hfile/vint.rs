@@ -84,6 +84,19 @@ impl<'a> Input<'a> {
         self.vlong_tail(first)
     }
 
+    /// A number in groups of seven bits, the lowest first; every byte but the last has its highest bit set.
+    pub(super) fn compressed_int(&mut self) -> Option<usize> {
+        let mut value = 0_u64;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return u32::try_from(value).ok()?.try_into().ok();
+            }
+        }
+        None
+    }
+
     fn vlong_tail(&mut self, first: i8) -> Option<i64> {
         let (negative, bias) = if first < -120 { (true, -120_i8) } else { (false, -112) };
         let count = usize::try_from(bias.checked_sub(first)?).ok()?;

@@ -99,7 +99,7 @@ final class Loading {
         cells.add(Files.put("v", "f", time, "version " + time));
       }
       int number = 0;
-      for (DataBlockEncoding encoding : new DataBlockEncoding[] {DataBlockEncoding.NONE}) {
+      for (DataBlockEncoding encoding : DataBlockEncoding.values()) {
         for (Compression.Algorithm compression : new Compression.Algorithm[] {Compression.Algorithm.NONE, Compression.Algorithm.GZ}) {
           List<Cell> own = new ArrayList<>(cells);
           for (int at = 0; at < 40; at++) {
@@ -108,7 +108,7 @@ final class Loading {
           files.write("kinds/f/file-" + number++, encoding, compression, own);
         }
       }
-      load(fixture, "what files can hold", table, files.path("kinds"));
+      load(fixture, "every encoding", table, files.path("kinds"));
       fixture.scan("up to three versions", table, new Scan().readVersions(3).withStopRow(Fixture.b("w")));
       fixture.out.call("rows", () -> Fixture.all(table, new Scan()).size());
       fixture.out.call("one of each", () -> Fixture.all(table, new Scan().setFilter(

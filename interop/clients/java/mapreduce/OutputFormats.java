@@ -10,6 +10,7 @@ import org.apache.hadoop.hbase.client.Table;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.io.ImmutableBytesWritable;
 import org.apache.hadoop.hbase.io.compress.Compression;
+import org.apache.hadoop.hbase.io.encoding.DataBlockEncoding;
 import org.apache.hadoop.hbase.mapreduce.HFileOutputFormat2;
 import org.apache.hadoop.hbase.regionserver.BloomType;
 import org.apache.hadoop.hbase.tool.BulkLoadHFiles;
@@ -37,7 +38,8 @@ final class OutputFormats {
   static void run(Fixture fixture, Files files) throws Exception {
     TableDescriptorBuilder descriptor = TableDescriptorBuilder.newBuilder(Fixture.name("out"))
       .setColumnFamily(ColumnFamilyDescriptorBuilder.newBuilder(Fixture.F).setMaxVersions(3).setBloomFilterType(BloomType.ROWCOL).build())
-      .setColumnFamily(ColumnFamilyDescriptorBuilder.newBuilder(Fixture.G).setCompressionType(Compression.Algorithm.GZ).build());
+      .setColumnFamily(ColumnFamilyDescriptorBuilder.newBuilder(Fixture.G).setCompressionType(Compression.Algorithm.GZ)
+        .setDataBlockEncoding(DataBlockEncoding.FAST_DIFF).build());
     try (Table table = fixture.table(descriptor.build(), "h", "p"); Admin admin = fixture.connection.getAdmin();
       RegionLocator regions = fixture.connection.getRegionLocator(table.getName())) {
       String[] lines = new String[90];

@@ -1,0 +1,16 @@
+//! PREFIX: `cint rest of the key | cint value | cint common | rest of the key | value`.
+
+use super::key::{Keys, Value};
+use crate::hfile::vint::Input;
+
+/// Reads a cell without what follows it; `None` if it is damaged.
+pub(super) fn read<'a>(input: &mut Input<'a>, keys: &mut Keys) -> Option<Value<'a>> {
+    let (rest, value_bytes, common) = (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
+    keys.key.extend_from_slice(keys.previous.get(..common)?);
+    keys.key.extend_from_slice(input.take(rest)?);
+    // The next cell leaves out parts of this key, and an empty one would look like none.
+    if keys.key.is_empty() {
+        return None;
+    }
+    input.take(value_bytes).map(Value::Given)
+}
