@@ -157,7 +157,7 @@ fn queue(context: &Arc<Context>, lane: Lane, call: &Arc<Call>, answers: &Answers
     let is_over = context.metrics.queue_bytes.get() + bytes > context.config.limits.queue_bytes_max as u64;
     context.metrics.queue_bytes.add(bytes);
     let queued =
-        Queued { context: Arc::clone(context), call: Arc::clone(call), answers: answers.clone(), since: Instant::now(), queued: Duration::ZERO };
+        Queued { context: Arc::clone(context), call: Arc::clone(call), answers: answers.clone(), since: Instant::now(), waited: Duration::ZERO };
     if !is_over && pool.submit(Box::new(move || queued.run(work))).is_ok() {
         return None;
     }
@@ -174,15 +174,15 @@ struct Queued {
     answers: Answers,
     since: Instant,
     /// How long it has waited.
-    queued: Duration,
+    waited: Duration,
 }
 
 impl Queued {
     /// Runs the call unless nobody waits for it any more.
     fn run(mut self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
         self.context.metrics.queue_bytes.subtract(self.call.bytes as u64);
-        self.queued = self.since.elapsed();
-        self.context.metrics.method(self.call.method).queued_us.record(self.queued);
+        self.waited = self.since.elapsed();
+        self.context.metrics.method(self.call.method).queued_us.record(self.waited);
         if self.answers.unsent.load(Relaxed) > self.context.config.limits.connection_bytes_max {
             self.context.metrics.calls_refused.add(1);
             let text = "this connection has not taken the answers to its earlier calls; read those first";
@@ -204,7 +204,7 @@ impl Queued {
         // A defect in one call must not take the connection's other calls with it, nor leave this one without an answer.
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Step::Done(outcome)) => {
-                let mut answer = Answer { queued: self.queued, ..encode(&self.call, outcome) };
+                let mut answer = Answer { queued: self.waited, ..encode(&self.call, outcome) };
                 // Better written here than by the task that serves the connection.
                 if matches!(answer.ticket.as_ref().and_then(CommitTicket::try_finish), Some(Ok(()))) {
                     answer.ticket = None;
