@@ -1,14 +1,14 @@
-//! The codecs of a file's blocks: their names and numbers, and the two that are built in.
+//! The codecs of a file's blocks: their names and numbers, and those that are built in.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::io::{Read, Write};
 
 use halite_types::{Error, ErrorKind, Result};
 
-use super::damaged;
+use super::{chunks, damaged};
 
 /// How the blocks of a file are compressed. All of HBase's codecs have a name here; [`Compression::is_supported`] tells
-/// which of them can be read and written.
+/// which of them can be read and written, [`Compression::is_readable`] which can be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the codec of that name")]
 pub enum Compression {
@@ -70,7 +70,12 @@ impl Compression {
         matches!(self, Self::None | Self::Gz)
     }
 
-    /// Refuses the codecs that are not built in.
+    /// Whether files with it can be read.
+    pub fn is_readable(self) -> bool {
+        self.is_supported() || matches!(self, Self::Snappy | Self::Lz4 | Self::Zstd)
+    }
+
+    /// Refuses the codecs that are not written.
     ///
     /// # Errors
     /// `Unsupported`, naming the codec and what to do.
@@ -78,10 +83,22 @@ impl Compression {
         if self.is_supported() {
             return Ok(());
         }
+        let text = format!("compression {} is not written, only NONE and GZ are; set COMPRESSION to one of these", self.name());
+        Err(Error::new(ErrorKind::Unsupported, text))
+    }
+
+    /// Refuses the codecs that are not built in at all.
+    ///
+    /// # Errors
+    /// `Unsupported`, naming the codec and what to do.
+    pub(super) fn check_readable(self) -> Result<()> {
+        if self.is_readable() {
+            return Ok(());
+        }
         Err(Error::new(
             ErrorKind::Unsupported,
             format!(
-                "compression {} is not built in, only NONE and GZ are; set COMPRESSION to one of these and let HBase rewrite the file with a major compaction",
+                "compression {} is not built in, only GZ, SNAPPY, LZ4 and ZSTD are; set COMPRESSION to one of these or NONE and let HBase rewrite the file with a major compaction",
                 self.name()
             ),
         ))
@@ -101,12 +118,16 @@ impl Compression {
     /// The payload behind `compressed`, which must come to exactly `expected` bytes. The buffer grows with what really
     /// comes out, whatever `expected` says.
     pub(super) fn decompress(self, compressed: &[u8], expected: usize) -> Result<Vec<u8>> {
-        self.check_supported()?;
+        self.check_readable()?;
         let plausible = compressed.len().saturating_mul(16).saturating_add(4096);
         let mut payload = Vec::with_capacity(expected.min(plausible));
         let limit = u64::try_from(expected).unwrap_or(u64::MAX).saturating_add(1);
         let read = match self {
             Self::Gz => flate2::bufread::MultiGzDecoder::new(compressed).take(limit).read_to_end(&mut payload),
+            Self::Snappy | Self::Lz4 | Self::Zstd => chunks::decompress(self, compressed, expected).map(|bytes| {
+                payload = bytes;
+                payload.len()
+            }),
             _ => compressed.take(limit).read_to_end(&mut payload),
         };
         read.map_err(|error| damaged(format_args!("its {} data does not decompress ({error})", self.name())))?;

@@ -34,6 +34,7 @@ mod bloom;
 mod bloom_writer;
 mod cells;
 mod checksum;
+mod chunks;
 mod comparator;
 mod compress;
 mod cursor;

@@ -102,7 +102,7 @@ impl Trailer {
             None => Compression::None,
             Some(code) => Compression::from_code(code).ok_or_else(|| damaged(format_args!("its trailer names the unknown codec {code}")))?,
         };
-        compression.check_supported()?;
+        compression.check_readable()?;
         let class = message.comparator_class_name.unwrap_or_default();
         let comparator = Comparator::from_class_name(&class)
             .ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("its keys are ordered by {class:?}, which is not known here")))?;

@@ -43,7 +43,7 @@ impl Writer {
     /// Starts a file. `path` is what errors call it.
     ///
     /// # Errors
-    /// `Unsupported` for a codec that is not built in; `InvalidRequest` for options that make no sense.
+    /// `Unsupported` for a codec that is not written; `InvalidRequest` for options that make no sense.
     pub fn create(file: Box<dyn FileWriter>, path: &str, options: WriterOptions) -> Result<Self> {
         Self::start(file, path, options).map_err(|error| error.at(format_args!("store file {path}")))
     }

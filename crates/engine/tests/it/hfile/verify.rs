@@ -2,7 +2,7 @@
 use halite_engine::hfile::{BlockKind, ChecksumType, StoreFileInfo, WriterOptions};
 use halite_types::ErrorKind;
 
-use super::golden::{ENCODED, SAMPLES};
+use super::golden::{READ_ONLY, SAMPLES};
 use super::support::{OwnedCell, open, sample, sample_cells, write};
 
 /// A file of several index levels and both filters, with the given checksums.
@@ -16,7 +16,7 @@ fn small_file(checksum: ChecksumType) -> Vec<u8> {
 
 #[test]
 fn hbases_own_files_hold_together() {
-    for name in SAMPLES.into_iter().chain(ENCODED) {
+    for name in SAMPLES.into_iter().chain(READ_ONLY) {
         let (reader, cells) = sample_cells(name);
         let verified = reader.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(verified.cells, cells.len() as u64, "{name}");

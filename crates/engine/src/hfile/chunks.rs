@@ -1,0 +1,130 @@
+//! SNAPPY, LZ4 and ZSTD as HBase stores them: in Hadoop's framing, which is read here and not written.
+//!
+//! ```text
+//! payload    total u32 | chunks that give so many bytes; again, until the payload is whole
+//! chunk      length u32 | one raw snappy or LZ4 block, or one zstd frame
+//! ```
+//! Hadoop's own ZSTD codec writes frames without any of this; they begin with the frame's magic.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::io::{Error, ErrorKind, Read, Result};
+
+use super::compress::Compression;
+use super::vint::Input;
+
+/// What a zstd frame begins with. As a total it would be 683 million bytes.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// No byte of a chunk gives more than this: LZ4 comes to 255, snappy to less.
+const RATIO_MAX: usize = 256;
+
+/// Gives the first `expected` bytes of a payload, or fewer if there are not so many.
+///
+/// # Errors
+/// What is wrong with the framing or a chunk.
+pub(super) fn decompress(codec: Compression, packed: &[u8], expected: usize) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    if codec == Compression::Zstd && packed.starts_with(&ZSTD_MAGIC) {
+        read_frames(packed, expected, &mut out)?;
+        return Ok(out);
+    }
+    let mut input = Input::new(packed);
+    // HBase writes a total of 0 behind a payload of several chunks; nobody looks there.
+    while out.len() < expected {
+        let end = input.length().and_then(|total| out.len().checked_add(total)).ok_or_else(|| wrong("it ends before a total"))?;
+        if end > expected {
+            return Err(wrong("its totals come to more"));
+        }
+        while out.len() < end {
+            let chunk = input.length().and_then(|length| input.take(length)).ok_or_else(|| wrong("it ends inside a chunk"))?;
+            let before = out.len();
+            append(codec, chunk, end.saturating_sub(before), &mut out)?;
+            if out.len() == before {
+                return Err(wrong("a chunk gives nothing"));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Appends what a chunk stands for, at most `room` bytes. Memory is taken for what the chunk can give, not for what it says.
+fn append(codec: Compression, chunk: &[u8], room: usize, out: &mut Vec<u8>) -> Result<()> {
+    let most = room.min(chunk.len().saturating_mul(RATIO_MAX));
+    let size = match codec {
+        Compression::Snappy => snap::raw::decompress_len(chunk)?,
+        Compression::Lz4 => most,
+        _ => return read_frames(chunk, room, out),
+    };
+    if size > most {
+        return Err(wrong("a chunk gives more than its total"));
+    }
+    let start = out.len();
+    out.resize(start.saturating_add(size), 0);
+    let target = out.get_mut(start..).unwrap_or_default();
+    let written = match codec {
+        Compression::Snappy => snap::raw::Decoder::new().decompress(chunk, target)?,
+        _ => lz4_flex::block::decompress_into(chunk, target).map_err(|error| wrong(&error.to_string()))?,
+    };
+    out.truncate(start.saturating_add(written));
+    Ok(())
+}
+
+fn read_frames(frames: &[u8], room: usize, out: &mut Vec<u8>) -> Result<()> {
+    let limit = u64::try_from(room).unwrap_or(u64::MAX).saturating_add(1);
+    let before = out.len();
+    zstd::stream::read::Decoder::with_buffer(frames)?.take(limit).read_to_end(out)?;
+    if out.len().saturating_sub(before) > room { Err(wrong("its frames give more")) } else { Ok(()) }
+}
+
+fn wrong(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A payload of two chunks of equal halves, with the zeros that HBase puts behind it.
+    fn packed(codec: Compression, payload: &[u8]) -> Vec<u8> {
+        let mut out = u32::try_from(payload.len()).unwrap().to_be_bytes().to_vec();
+        for half in payload.chunks(payload.len().div_ceil(2)) {
+            let chunk = match codec {
+                Compression::Snappy => snap::raw::Encoder::new().compress_vec(half).unwrap(),
+                Compression::Lz4 => lz4_flex::block::compress(half),
+                _ => zstd::stream::encode_all(half, 1).unwrap(),
+            };
+            out.extend_from_slice(&u32::try_from(chunk.len()).unwrap().to_be_bytes());
+            out.extend_from_slice(&chunk);
+        }
+        out.extend_from_slice(&[0; 4]);
+        out
+    }
+
+    const CODECS: [Compression; 3] = [Compression::Snappy, Compression::Lz4, Compression::Zstd];
+
+    #[test]
+    fn chunks_come_back_and_no_cut_or_wrong_size_does() {
+        let payload: Vec<u8> = (0..3000_u32).flat_map(|number| (number / 7).to_be_bytes()).collect();
+        for codec in CODECS {
+            let bytes = packed(codec, &payload);
+            assert_eq!(codec.decompress(&bytes, payload.len()).unwrap(), payload);
+            for cut in 0..bytes.len() - 4 {
+                assert!(codec.decompress(&bytes[..cut], payload.len()).is_err(), "{codec:?} {cut}");
+            }
+            for expected in [payload.len() - 1, payload.len() + 1, 1 << 30] {
+                assert!(codec.decompress(&bytes, expected).is_err(), "{codec:?} {expected}");
+            }
+        }
+        let bare = zstd::stream::encode_all(&payload[..], 1).unwrap();
+        assert_eq!(Compression::Zstd.decompress(&bare, payload.len()).unwrap(), payload);
+        assert!(Compression::Zstd.decompress(&bare, payload.len() - 1).is_err());
+    }
+
+    #[test]
+    fn a_chunk_that_promises_a_gigabyte_gets_none() {
+        // A snappy block states its size in front, as a varint.
+        let mut bytes = (1_u32 << 30).to_be_bytes().to_vec();
+        bytes.extend_from_slice(&[0, 0, 0, 6, 0x80, 0x80, 0x80, 0x80, 0x04, 0]);
+        assert!(Compression::Snappy.decompress(&bytes, 1 << 30).is_err());
+    }
+}
