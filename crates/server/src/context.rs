@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use halite_engine::{Engine, MetaView};
-use halite_types::Result;
+use halite_types::{Result, Tier};
 
 use crate::admin_service::requested::RequestedCompactions;
 use crate::call::Peer;
@@ -62,8 +62,11 @@ impl Context {
     }
 
     /// `hbase:meta` as this client is told it.
-    pub(crate) fn meta(&self, peer: &Peer) -> MetaView {
-        self.engine.meta(&peer.server)
+    ///
+    /// # Errors
+    /// `NeedsIo` with [`Tier::Memory`], or a failed read, of what clients have written there.
+    pub(crate) fn meta(&self, peer: &Peer, tier: Tier) -> Result<MetaView> {
+        self.engine.meta(&peer.server, tier)
     }
 
     /// Who this server is to a client that has connected to `local`.

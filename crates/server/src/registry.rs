@@ -7,6 +7,7 @@ use halite_wire::service::Method;
 
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
+use crate::master_service::schema;
 
 /// Answers a call of `ClientMetaService` or `BootstrapNodeService`.
 pub(crate) fn call(context: &Context, call: &Call) -> Result<Reply, Fault> {
@@ -18,18 +19,20 @@ pub(crate) fn call(context: &Context, call: &Call) -> Result<Reply, Fault> {
             let master = pb::GetMastersResponseEntry { server_name: identity.master(), is_active: true };
             Reply::new(pb::GetMastersResponse { master_servers: vec![master] })
         }
-        Method::ClientMetaGetMetaRegionLocations => Reply::new(pb::GetMetaRegionLocationsResponse { meta_locations: vec![meta_location(call)] }),
+        Method::ClientMetaGetMetaRegionLocations => Reply::new(meta_locations(context, call)),
         Method::ClientMetaGetBootstrapNodes => Reply::new(pb::GetBootstrapNodesResponse { server_name: vec![identity.region_server()] }),
         Method::BootstrapNodeGetAllBootstrapNodes => Reply::new(pb::GetAllBootstrapNodesResponse { node: vec![identity.region_server()] }),
         method => return Err(Fault::unknown_method(method)),
     })
 }
 
-fn meta_location(call: &Call) -> pb::RegionLocation {
-    pb::RegionLocation {
-        region_info: convert::region::to_proto(&MetaView::region()),
+/// Where `hbase:meta` and the replicas it is said to have are: all in the same place.
+fn meta_locations(context: &Context, call: &Call) -> pb::GetMetaRegionLocationsResponse {
+    let location = |replica: u32| pb::RegionLocation {
+        region_info: pb::RegionInfo { replica_id: replica.try_into().ok(), ..convert::region::to_proto(&MetaView::region()) },
         server_name: Some(call.peer.identity.region_server()),
         // As HBase answers: nobody counts the moves of meta.
         seq_num: -1,
-    }
+    };
+    pb::GetMetaRegionLocationsResponse { meta_locations: (0..schema::meta_replicas(&context.engine)).map(location).collect() }
 }

@@ -274,9 +274,15 @@ impl Delete {
         self.family_up_to(family, LATEST_TIMESTAMP)
     }
 
-    /// All columns of a family up to and including `timestamp` (HBase: `addFamily`).
+    /// All columns of a family up to and including `timestamp`, in place of what has been named of the family before
+    /// (HBase: `addFamily`).
     #[must_use]
     pub fn family_up_to(mut self, family: impl AsRef<[u8]>, timestamp: i64) -> Self {
+        if self.mutation.cells.iter().any(|cell| cell.family() == family.as_ref()) {
+            let mut others = CellsBuilder::default();
+            self.mutation.cells.iter().filter(|cell| cell.family() != family.as_ref()).for_each(|cell| others.push(cell));
+            self.mutation.cells = others;
+        }
         self.mutation.push((family.as_ref(), b""), timestamp, CellType::DeleteFamily, b"", b"");
         self
     }

@@ -152,6 +152,14 @@ pub mod family_attribute {
     pub const DATA_BLOCK_ENCODING: &str = "DATA_BLOCK_ENCODING";
     pub const INDEX_BLOCK_ENCODING: &str = "INDEX_BLOCK_ENCODING";
     pub const REPLICATION_SCOPE: &str = "REPLICATION_SCOPE";
+    pub const NEW_VERSION_BEHAVIOR: &str = "NEW_VERSION_BEHAVIOR";
+    /// Files that a compaction takes at least, and at most; settings, as is the next.
+    pub const COMPACTION_FILES_MIN: &str = "hbase.hstore.compaction.min";
+    /// The older name of the one before.
+    pub const COMPACTION_THRESHOLD: &str = "hbase.hstore.compactionThreshold";
+    pub const COMPACTION_FILES_MAX: &str = "hbase.hstore.compaction.max";
+    /// How alike in size files have to be that are compacted together.
+    pub const COMPACTION_RATIO: &str = "hbase.hstore.compaction.ratio";
     /// Prefix length in bytes of a `ROWPREFIX_FIXED_LENGTH` bloom filter; a setting, not an attribute.
     pub const BLOOM_PREFIX_LENGTH: &str = "RowPrefixBloomFilter.prefix_length";
 }
@@ -220,6 +228,12 @@ impl FamilyDescriptor {
             Some("TTL") => KeepDeletedCells::Ttl,
             _ => KeepDeletedCells::False,
         }
+    }
+
+    /// Whether writes count in the order they came in and not in that of their timestamps alone: a marker hides what was
+    /// written before it, and a put that came with an older timestamp does not push out a newer one (HBASE-15968).
+    pub fn new_version_behavior(&self) -> bool {
+        self.flag(fam::NEW_VERSION_BEHAVIOR, false)
     }
 
     /// Target size of a data block in bytes before compression; 65,536 by default.
@@ -336,6 +350,8 @@ pub mod table_attribute {
     #![allow(missing_docs, reason = "each constant is the attribute's own name")]
     pub const MAX_FILESIZE: &str = "MAX_FILESIZE";
     pub const MEMSTORE_FLUSHSIZE: &str = "MEMSTORE_FLUSHSIZE";
+    /// A setting, in bytes.
+    pub const CELL_BYTES_MAX: &str = "hbase.server.keyvalue.maxsize";
     pub const DURABILITY: &str = "DURABILITY";
     pub const READONLY: &str = "READONLY";
     pub const REGION_REPLICATION: &str = "REGION_REPLICATION";
@@ -453,6 +469,25 @@ impl TableDescriptor {
     /// Whether regions may split by themselves.
     pub fn split_enabled(&self) -> bool {
         self.attributes.get(tab::SPLIT_ENABLED).is_none_or(|text| text.eq_ignore_ascii_case("true"))
+    }
+
+    /// A setting of the server that the table overrides, wherever it says so: HBase looks in its attributes and in its
+    /// configuration.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.configuration.get(name).or_else(|| self.attributes.get(name)).map(String::as_str)
+    }
+
+    /// The same for one of its families, which may override it again.
+    pub fn family_setting<'a>(&'a self, family: &'a FamilyDescriptor, name: &str) -> Option<&'a str> {
+        let of_family = family.configuration.get(name).or_else(|| family.attributes.get(name));
+        of_family.map(String::as_str).or_else(|| self.setting(name))
+    }
+
+    /// Bytes of the largest cell that may be written, 0 for no limit, if the table sets them
+    /// (`hbase.server.keyvalue.maxsize`).
+    pub fn cell_bytes_max(&self) -> Option<usize> {
+        let bytes: i64 = self.setting(tab::CELL_BYTES_MAX)?.trim().parse().ok()?;
+        Some(usize::try_from(bytes).unwrap_or(0))
     }
 
     /// Checks families and attributes.

@@ -106,6 +106,19 @@ struct RegionMessage {
     flushed_sequence: u64,
     #[prost(message, repeated, tag = "6")]
     families: Vec<FamilyMessage>,
+    #[prost(message, repeated, tag = "7")]
+    parents: Vec<ParentMessage>,
+}
+
+/// A region of the same table that is gone.
+#[derive(Clone, PartialEq, Message)]
+struct ParentMessage {
+    #[prost(uint64, tag = "1")]
+    region_id: u64,
+    #[prost(bytes = "vec", tag = "2")]
+    start: Vec<u8>,
+    #[prost(bytes = "vec", tag = "3")]
+    end: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -190,6 +203,7 @@ impl From<&RegionEntry> for RegionMessage {
             whole: file.target.as_ref().is_some_and(|target| target.whole),
             loaded_sequence: file.loaded_sequence,
         };
+        let parent = |parent: &Arc<RegionInfo>| ParentMessage { region_id: parent.region_id, start: parent.start.to_vec(), end: parent.end.to_vec() };
         let family = |(name, files): (&Bytes, &FamilyFiles)| FamilyMessage { name: name.to_vec(), files: files.iter().map(file).collect() };
         Self {
             number: region.number,
@@ -198,6 +212,7 @@ impl From<&RegionEntry> for RegionMessage {
             end: region.info.end.to_vec(),
             flushed_sequence: region.flushed_sequence,
             families: region.families.iter().map(family).collect(),
+            parents: region.parents.iter().map(parent).collect(),
         }
     }
 }
@@ -236,7 +251,9 @@ impl TryFrom<TableMessage> for TableEntry {
                 let files = family.files.into_iter().map(|file| decode_file(file, &info)).collect::<Result<FamilyFiles>>()?;
                 families.insert(Bytes::from(family.name), files);
             }
-            Ok(RegionEntry { info: Arc::new(info), number: region.number, flushed_sequence: region.flushed_sequence, families })
+            let parent = |parent: ParentMessage| new_region(descriptor.name(), parent.start.into(), parent.end.into(), parent.region_id);
+            let parents = region.parents.into_iter().map(|message| Arc::new(parent(message))).collect();
+            Ok(RegionEntry { info: Arc::new(info), number: region.number, flushed_sequence: region.flushed_sequence, families, parents })
         };
         let regions = message.regions.into_iter().map(region).collect::<Result<Vec<_>>>()?;
         Ok(Self { enabled: message.enabled, version: message.version, regions, descriptor })
@@ -304,6 +321,7 @@ mod tests {
             number: 3,
             flushed_sequence: 99,
             families: BTreeMap::from([(Bytes::from_static(b"f"), files)]),
+            parents: [("a", "b"), ("b", "")].map(|(start, end)| Arc::new(new_region(&name, start.into(), end.into(), 16))).to_vec(),
         };
         let descriptor = Arc::new(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")));
         let table = TableEntry { descriptor, enabled: true, version: 2, regions: vec![region] };

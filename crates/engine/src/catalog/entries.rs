@@ -11,6 +11,9 @@ use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, SnapshotDes
 
 use super::layout;
 
+/// How often HBase's catalog janitor comes by (`hbase.catalogjanitor.interval`), in milliseconds.
+const JANITOR_MS: i64 = 300_000;
+
 /// Everything that is live.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Catalog {
@@ -51,6 +54,8 @@ pub(crate) struct RegionEntry {
     /// Everything up to this sequence id is in store files.
     pub(crate) flushed_sequence: u64,
     pub(crate) families: BTreeMap<Bytes, FamilyFiles>,
+    /// The regions it was merged from, in the order of their keys.
+    pub(crate) parents: Vec<Arc<RegionInfo>>,
 }
 
 /// The store files of one family of a region.
@@ -173,6 +178,14 @@ impl RegionEntry {
         self.families.iter().flat_map(|(family, files)| files.iter().map(move |file| (family, file)))
     }
 
+    /// The regions it was merged from, as long as it reads their files and for a while after the merge: what HBase calls
+    /// merge qualifiers, which its catalog janitor takes away when it comes by.
+    pub(crate) fn shown_parents(&self, now_ms: i64) -> &[Arc<RegionInfo>] {
+        let made_ms = i64::try_from(self.info.region_id).unwrap_or(i64::MAX);
+        let is_shown = now_ms.saturating_sub(made_ms) < JANITOR_MS || self.files().any(|(_, file)| file.is_part());
+        if is_shown { &self.parents } else { &[] }
+    }
+
     /// Everything that its files are and stand for.
     pub(crate) fn homes(&self) -> impl Iterator<Item = Home> {
         self.files().flat_map(|(family, file)| [file.place(&self.info, family), file.home(&self.info, family)])
@@ -180,6 +193,11 @@ impl RegionEntry {
 }
 
 impl Catalog {
+    /// The tables that are in lists: all but what the engine keeps for itself.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = (&TableName, &TableEntry)> {
+        self.tables.iter().filter(|(name, _)| !layout::is_hidden(name))
+    }
+
     /// The table, or the error that it does not exist.
     pub(crate) fn table(&self, name: &TableName) -> Result<&TableEntry> {
         self.tables.get(name).ok_or_else(|| no_table(name))
@@ -256,7 +274,13 @@ mod tests {
 
     fn region(table: &str, files: Vec<FileEntry>) -> RegionEntry {
         let info = layout::new_region(&table.parse().unwrap(), Bytes::new(), Bytes::new(), 7);
-        RegionEntry { info: Arc::new(info), number: 1, flushed_sequence: 0, families: BTreeMap::from([(Bytes::from_static(b"f"), files)]) }
+        RegionEntry {
+            info: Arc::new(info),
+            number: 1,
+            flushed_sequence: 0,
+            families: BTreeMap::from([(Bytes::from_static(b"f"), files)]),
+            parents: Vec::new(),
+        }
     }
 
     fn table(name: &str, files: Vec<FileEntry>) -> TableEntry {

@@ -13,7 +13,7 @@
 //! halite/LOCK  halite/wal/<number>.wal
 //! ```
 
-use halite_types::schema::DEFAULT_NAMESPACE;
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Bytes, RegionInfo, TableName};
 use md5::{Digest, Md5};
 
@@ -33,6 +33,19 @@ pub(crate) const DATA: &str = "data";
 pub(crate) const STAGING: &str = "staging";
 /// Where store files are that only links and snapshots need; below it everything lies as below the root.
 pub(crate) const ARCHIVE: &str = "archive";
+
+/// The name of [`meta_additions`] in its namespace.
+const META_ADDITIONS: &str = "meta_additions";
+
+/// The table of what clients have written to `hbase:meta`, which is in no list.
+pub(crate) fn meta_additions() -> TableName {
+    TableName::new(SYSTEM_NAMESPACE, META_ADDITIONS).expect("a legal name")
+}
+
+/// Whether a table is kept for the engine itself and in no list.
+pub(crate) fn is_hidden(name: &TableName) -> bool {
+    name.namespace() == SYSTEM_NAMESPACE && name.qualifier() == META_ADDITIONS
+}
 
 /// A table's directory.
 pub(crate) fn table_directory(table: &TableName) -> String {

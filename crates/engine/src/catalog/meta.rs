@@ -3,6 +3,7 @@
 //! ```text
 //! t             table:state
 //! t,start,id.encoded.   info:regioninfo, seqnumDuringOpen, server, serverstartcode, sn, state
+//!                       info:merge0000, merge0001... the regions it was merged from, while that is of interest
 //!                       and for each replica all but the first again, with its number: server_0001
 //! ```
 //! A replica is another name of its region: it is at the same place and has the same rows.
@@ -55,11 +56,16 @@ fn table_name() -> TableName {
 
 /// The descriptor of `hbase:meta`, with the attributes HBase 2.6 gives it and the family of HBase 3.
 pub(crate) fn descriptor() -> TableDescriptor {
+    families_of(table_name()).set("IS_META", "true")
+}
+
+/// A table with the families of `hbase:meta`.
+pub(crate) fn families_of(table: TableName) -> TableDescriptor {
     let family = |name: &'static [u8], versions: u32| {
         let family = FamilyDescriptor::new(name).versions(versions).set("IN_MEMORY", "true").set("BLOCKSIZE", 8192);
         family.set("BLOOMFILTER", "ROWCOL").set("DATA_BLOCK_ENCODING", "ROW_INDEX_V1").set("REPLICATION_SCOPE", 0)
     };
-    let table = TableDescriptor::new(table_name()).set("IS_META", "true");
+    let table = TableDescriptor::new(table);
     table.family(family(INFO, 3)).family(family(b"ns", 3)).family(family(b"rep_barrier", i32::MAX as u32)).family(family(TABLE, 3))
 }
 
@@ -85,7 +91,7 @@ pub(crate) enum MetaRow<'a> {
 
 impl MetaIndex {
     pub(crate) fn new(catalog: Arc<Catalog>) -> Self {
-        let mut tables: Vec<_> = catalog.tables.keys().map(|name| (name.to_string(), name.clone())).collect();
+        let mut tables: Vec<_> = catalog.listed().map(|(name, _)| name).map(|name| (name.to_string(), name.clone())).collect();
         tables.sort();
         Self { catalog, tables }
     }
@@ -183,35 +189,50 @@ impl MetaRow<'_> {
     }
 
     /// The cells of that family, by qualifier. `open_sequence` is that of the region, if it is open.
-    pub(crate) fn cells(&self, server: &ServerIdentity, open_sequence: Option<u64>) -> Vec<MetaCell> {
+    pub(crate) fn cells(&self, server: &ServerIdentity, open_sequence: Option<u64>, now_ms: i64) -> Vec<MetaCell> {
         match self {
             Self::Table(table) => {
                 let state = TableStateMessage { state: if table.enabled { ENABLED } else { DISABLED } };
                 // No change of it is kept with its time; it is as old as the table's regions.
                 let oldest = table.regions.iter().map(|region| region.info.region_id).min().unwrap_or(1);
-                vec![(Cow::Borrowed(b"state"), state.encode_to_vec(), timestamp(oldest))]
+                vec![cell(b"state", state.encode_to_vec(), timestamp(oldest))]
             }
-            Self::Region(table, region) => {
-                let created = region.info.region_id;
-                // Since it began the process has all regions, but for those that were made later.
-                let assigned = timestamp(created.max(server.start_code));
-                let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
-                let state: &[u8] = if table.enabled { b"OPEN" } else { b"CLOSED" };
-                let of_replica: [(&'static [u8], Vec<u8>); 5] = [
-                    (b"seqnumDuringOpen", sequence.to_be_bytes().to_vec()),
-                    (b"server", format!("{}:{}", server.host, server.port).into_bytes()),
-                    (b"serverstartcode", server.start_code.to_be_bytes().to_vec()),
-                    (b"sn", server.to_string().into_bytes()),
-                    (b"state", state.to_vec()),
-                ];
-                let info = (Cow::Borrowed(&b"regioninfo"[..]), pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created));
-                let replicas = (0..table.descriptor.region_replication()).flat_map(|replica| {
-                    of_replica.iter().map(move |(qualifier, value)| (replica_column(qualifier, replica), value.clone(), assigned))
-                });
-                std::iter::once(info).chain(replicas).collect()
-            }
+            Self::Region(table, region) => region_cells(table, region, server, open_sequence, now_ms),
         }
     }
+}
+
+fn cell(qualifier: &'static [u8], value: Vec<u8>, timestamp: i64) -> MetaCell {
+    (Cow::Borrowed(qualifier), value, timestamp)
+}
+
+fn region_cells(table: &TableEntry, region: &RegionEntry, server: &ServerIdentity, open_sequence: Option<u64>, now_ms: i64) -> Vec<MetaCell> {
+    let created = region.info.region_id;
+    let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
+    let mut cells = vec![cell(b"regioninfo", pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created))];
+    for replica in 0..table.descriptor.region_replication() {
+        cells.extend(location(replica, server, table.enabled, sequence, created));
+    }
+    for (at, parent) in region.shown_parents(now_ms).iter().enumerate() {
+        let qualifier = format!("merge{at:04}").into_bytes();
+        cells.push((Cow::Owned(qualifier), pbuf(&RegionInfoMessage::from(&**parent)), timestamp(created)));
+    }
+    cells
+}
+
+/// Where a replica is.
+fn location(replica: u32, server: &ServerIdentity, enabled: bool, sequence: u64, created: u64) -> Vec<MetaCell> {
+    // Since it began the process has all regions, but for those that were made later.
+    let assigned = timestamp(created.max(server.start_code));
+    let column = |name: &'static str, value: Vec<u8>| (replica_column(name.as_bytes(), replica), value, assigned);
+    let state: &[u8] = if enabled { b"OPEN" } else { b"CLOSED" };
+    vec![
+        column("seqnumDuringOpen", sequence.to_be_bytes().to_vec()),
+        column("server", format!("{}:{}", server.host, server.port).into_bytes()),
+        column("serverstartcode", server.start_code.to_be_bytes().to_vec()),
+        column("sn", server.to_string().into_bytes()),
+        column("state", state.to_vec()),
+    ]
 }
 
 /// The column of a replica: the first has no number, the others four hexadecimal digits.

@@ -96,7 +96,7 @@ impl Region {
     pub(crate) fn compaction_plan(&self, index: usize) -> Option<Plan> {
         let snapshot = self.snapshot();
         let family = &snapshot.families[index];
-        let policy = Policy::new(&self.shared.options, family.ttl_ms, family.min_versions, self.shared.env.clock.now_ms());
+        let policy = Policy::new(&self.shared.options, family, self.shared.env.clock.now_ms());
         let facts: Vec<FileFacts> = oldest_first(&snapshot.stores[index]).iter().map(|file| facts(file)).collect();
         select(&facts, &policy)
     }

@@ -4,6 +4,7 @@
 //! with most files, and among those the smallest. Files are given oldest first, by sequence id.
 
 use crate::options::Options;
+use crate::region::Family;
 
 /// What the decision rests on for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +40,15 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// The policy of a store whose cells live `ttl_ms`, as of `now`.
-    pub(crate) fn new(options: &Options, ttl_ms: Option<i64>, min_versions: u32, now: i64) -> Self {
-        let expires = options.delete_expired_files && min_versions == 0;
+    /// The policy of a store as of `now`.
+    pub(crate) fn new(options: &Options, family: &Family, now: i64) -> Self {
+        let (ttl_ms, own) = (family.ttl_ms, family.compaction);
+        let expires = options.delete_expired_files && family.min_versions == 0;
+        let files_min = own.files_min.unwrap_or(options.compaction_files_min);
         Self {
-            files_min: options.compaction_files_min,
-            files_max: options.compaction_files_max,
-            ratio: options.compaction_ratio,
+            files_min,
+            files_max: own.files_max.unwrap_or(options.compaction_files_max).max(files_min),
+            ratio: own.ratio.unwrap_or(options.compaction_ratio),
             small_bytes: options.memstore_flush_bytes,
             major_ms: options.major_compaction_ms,
             now,

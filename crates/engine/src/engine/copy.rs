@@ -144,7 +144,13 @@ struct RegionCopy {
 
 impl RegionCopy {
     fn entry(&self, number: u64) -> RegionEntry {
-        RegionEntry { info: Arc::clone(&self.info), number, flushed_sequence: self.flushed_sequence, families: self.families.clone() }
+        RegionEntry {
+            info: Arc::clone(&self.info),
+            number,
+            flushed_sequence: self.flushed_sequence,
+            families: self.families.clone(),
+            parents: Vec::new(),
+        }
     }
 }
 

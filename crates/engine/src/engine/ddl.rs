@@ -252,6 +252,8 @@ impl Engine {
         });
         self.remove_regions(&entry.regions);
         self.remove_table_directory(name);
+        // The table is gone, whatever becomes of what clients have noted of it.
+        let _ = self.forget_additions(|row| row.split(|byte| *byte == b',').next() == Some(name.to_string().as_bytes()));
         Ok(())
     }
 
@@ -377,7 +379,7 @@ fn check_exists(namespaces: &BTreeMap<String, NamespaceEntry>, name: &str) -> Re
 }
 
 fn new_region_entry(number: u64, info: RegionInfo) -> RegionEntry {
-    RegionEntry { info: Arc::new(info), number, flushed_sequence: 0, families: BTreeMap::new() }
+    RegionEntry { info: Arc::new(info), number, flushed_sequence: 0, families: BTreeMap::new(), parents: Vec::new() }
 }
 
 /// Where the regions begin: the empty key and the split keys, in order.

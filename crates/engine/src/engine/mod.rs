@@ -2,6 +2,7 @@
 //! `split.rs` splits and merges regions, `snapshot.rs` takes snapshots and `copy.rs` makes tables of them, `table.rs` reads
 //! and writes across the regions of a table.
 
+mod additions;
 mod control;
 mod copy;
 mod ddl;
@@ -22,7 +23,7 @@ use arc_swap::ArcSwap;
 use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 
 use crate::background::{Job, closing};
-use crate::catalog::layout::primary_of;
+use crate::catalog::layout::{self, primary_of};
 use crate::catalog::no_table;
 use crate::env::JoinHandle;
 use crate::options::Options;
@@ -69,7 +70,7 @@ impl Engine {
 
     /// The id of the store, a UUID made when the directory was (HBase: the cluster's id).
     pub fn id(&self) -> String {
-        crate::catalog::layout::uuid_text(&self.shared.manifest.current().store_id)
+        layout::uuid_text(&self.shared.manifest.current().store_id)
     }
 
     /// A table to read and write.
@@ -123,7 +124,7 @@ impl Engine {
 
     /// The descriptors of all tables, by name.
     pub fn descriptors(&self) -> Vec<Arc<TableDescriptor>> {
-        self.shared.manifest.current().tables.values().map(|table| Arc::clone(&table.descriptor)).collect()
+        self.shared.manifest.current().listed().map(|(_, table)| Arc::clone(&table.descriptor)).collect()
     }
 
     /// Whether a table is enabled.
@@ -182,7 +183,7 @@ impl Engine {
         use std::sync::atomic::Ordering::Relaxed;
         let shared = &self.shared;
         ClusterStatus {
-            regions: self.open_regions().iter().map(|region| region.load()).collect(),
+            regions: self.open_regions().iter().filter(|region| !layout::is_hidden(&region.info().table)).map(|region| region.load()).collect(),
             block_cache_bytes: shared.cache.bytes(),
             block_cache_hits: shared.cache.hits(),
             block_cache_misses: shared.cache.misses(),

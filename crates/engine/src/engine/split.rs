@@ -176,6 +176,8 @@ impl Engine {
         }
         drop(maintenance);
         self.retire_regions(old.iter().map(|region| &**region.info()), old.iter().flat_map(|region| region.homes()));
+        // The regions are gone, whatever becomes of what clients have noted of them.
+        let _ = self.forget_additions(|row| old.iter().any(|region| region.info().full_name() == row));
         opened.iter().filter(|region| region.wants_compaction()).for_each(|region| self.shared.background.request_compaction(region));
         Ok(())
     }
@@ -189,7 +191,10 @@ impl Engine {
         let numbers: Vec<u64> = self.shared.manifest.change(|catalog| Ok(new.iter().map(|_| catalog.take_region_number()).collect()))?;
         let mut entries = Vec::new();
         for (info, number) in new.iter().zip(numbers) {
-            let mut entry = RegionEntry { info: Arc::new(info.clone()), number, flushed_sequence: 0, families: std::collections::BTreeMap::new() };
+            let is_merged = old.len() > 1 && keep == Keep::Rows;
+            let parents = old.iter().filter(|_| is_merged).map(|region| Arc::clone(region.info())).collect();
+            let families = std::collections::BTreeMap::new();
+            let mut entry = RegionEntry { info: Arc::new(info.clone()), number, flushed_sequence: 0, families, parents };
             for region in old {
                 entry.flushed_sequence = entry.flushed_sequence.max(region.flushed_sequence());
                 if keep == Keep::Rows {

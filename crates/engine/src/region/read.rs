@@ -243,7 +243,9 @@ impl Region {
     }
 
     fn store_scanner(&self, store: &StoreSnapshot, read: StoreRead<'_>) -> Result<StoreScanner> {
-        let time_range = read.selection.time_range_of(&read.family.name);
+        // What was written later counts whatever its timestamp, where the order of the writes does.
+        let all_count = read.family.new_version_behavior;
+        let time_range = if all_count { TimeRange::all() } else { read.selection.time_range_of(&read.family.name) };
         let mut sources = Vec::with_capacity(store.files.len() + 1);
         for memstore in store.memstores().filter(|memstore| memstore_overlaps(memstore, time_range)) {
             read.trace.add_memstores_read(1);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use halite_types::schema::family_attribute as fam;
 use halite_types::{BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, TableDescriptor};
 
 use crate::scan::Retention;
@@ -24,11 +25,18 @@ pub(crate) struct TableSettings {
     pub(crate) durability: Durability,
     pub(crate) read_only: bool,
     pub(crate) memstore_flush_bytes: Option<u64>,
+    /// 0 for no limit.
+    pub(crate) cell_bytes_max: Option<usize>,
 }
 
 impl From<&TableDescriptor> for TableSettings {
     fn from(table: &TableDescriptor) -> Self {
-        Self { durability: table.durability(), read_only: table.read_only(), memstore_flush_bytes: table.memstore_flush_bytes() }
+        Self {
+            durability: table.durability(),
+            read_only: table.read_only(),
+            memstore_flush_bytes: table.memstore_flush_bytes(),
+            cell_bytes_max: table.cell_bytes_max(),
+        }
     }
 }
 
@@ -44,10 +52,32 @@ pub(crate) struct Family {
     pub(crate) block_bytes: usize,
     pub(crate) block_cache: bool,
     pub(crate) compression: String,
+    pub(crate) new_version_behavior: bool,
+    pub(crate) compaction: CompactionSettings,
 }
 
-impl From<&FamilyDescriptor> for Family {
-    fn from(family: &FamilyDescriptor) -> Self {
+/// What a table or a family says about compactions in place of the engine's options, read once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CompactionSettings {
+    pub(crate) files_min: Option<usize>,
+    pub(crate) files_max: Option<usize>,
+    pub(crate) ratio: Option<f64>,
+}
+
+impl CompactionSettings {
+    fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
+        let setting = |name: &str| table.family_setting(family, name).map(str::trim);
+        let files = |name: &str| setting(name).and_then(|text| text.parse().ok()).filter(|files| *files > 1);
+        Self {
+            files_min: files(fam::COMPACTION_FILES_MIN).or_else(|| files(fam::COMPACTION_THRESHOLD)),
+            files_max: files(fam::COMPACTION_FILES_MAX),
+            ratio: setting(fam::COMPACTION_RATIO).and_then(|text| text.parse().ok()).filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0),
+        }
+    }
+}
+
+impl Family {
+    fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
         Self {
             name: family.name().clone(),
             max_versions: family.max_versions(),
@@ -58,11 +88,11 @@ impl From<&FamilyDescriptor> for Family {
             block_bytes: family.block_size_bytes() as usize,
             block_cache: family.block_cache(),
             compression: family.compression(),
+            new_version_behavior: family.new_version_behavior(),
+            compaction: CompactionSettings::new(table, family),
         }
     }
-}
 
-impl Family {
     /// How long its cells live, seen from `now`.
     pub(crate) fn retention(&self, now: i64) -> Retention {
         Retention {
@@ -71,13 +101,14 @@ impl Family {
             keep_deleted: self.keep_deleted,
             oldest_unexpired: self.ttl_ms.map_or(i64::MIN, |ttl| now.saturating_sub(ttl)),
             now,
+            new_version_behavior: self.new_version_behavior,
         }
     }
 }
 
 impl RegionSnapshot {
     pub(crate) fn new(descriptor: Arc<TableDescriptor>, stores: Vec<StoreSnapshot>) -> Self {
-        let families = descriptor.families().map(Family::from).collect();
+        let families = descriptor.families().map(|family| Family::new(&descriptor, family)).collect();
         Self { settings: TableSettings::from(&*descriptor), descriptor, families, stores }
     }
 

@@ -170,19 +170,19 @@ impl Region {
         check_operation_size(cells)?;
         for cell in cells {
             snapshot.family_index(cell.family())?;
-            self.check_size(cell.row(), cell.family(), cell.qualifier(), cell.encoded_len())?;
+            self.check_size(snapshot, cell, cell.encoded_len())?;
         }
         Ok(())
     }
 
-    fn check_size(&self, row: &[u8], family: &[u8], qualifier: &[u8], bytes: usize) -> Result<()> {
-        let most = self.shared.options.cell_bytes_max;
+    fn check_size(&self, snapshot: &RegionSnapshot, cell: CellRef<'_>, bytes: usize) -> Result<()> {
+        let most = snapshot.settings.cell_bytes_max.unwrap_or(self.shared.options.cell_bytes_max);
         if most > 0 && bytes > most {
             let text = format!(
                 "row {}, column {}:{}: a cell of {bytes} bytes is over the limit of {most}; split the value or raise cell_bytes_max",
-                print_bytes(row),
-                print_bytes(family),
-                print_bytes(qualifier)
+                print_bytes(cell.row()),
+                print_bytes(cell.family()),
+                print_bytes(cell.qualifier())
             );
             return Err(Error::invalid(text));
         }
@@ -379,7 +379,7 @@ impl Region {
                 for more in append.mutation().cells() {
                     let old = find_column(&current, more);
                     let value = [old.map_or(&[][..], |cell| cell.value()), more.value()].concat();
-                    self.check_size(more.row(), more.family(), more.qualifier(), more.encoded_len() + value.len())?;
+                    self.check_size(&self.snapshot_ref(), more, more.encoded_len() + value.len())?;
                     push_new_value(pending, more, old, &value, append.return_results);
                 }
             }

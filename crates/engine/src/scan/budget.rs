@@ -13,9 +13,9 @@ pub struct ScanBudget {
     pub results: usize,
     /// Rows to come to the end of, the one included that the call before has left unfinished (HBase's `limit_of_rows`).
     pub rows: usize,
-    /// Bytes of encoded cells: the length of the cell block that will carry them. HBase counts the same
-    /// (`PrivateCellUtil.estimatedSerializedSizeOf`), and beside it the heap its objects take, which there is none of
-    /// here. The cell, or the row where rows are not cut, that reaches the limit is still returned.
+    /// Bytes of cells, with the objects they would be in HBase ([`counted_bytes`](super::counted_bytes)), so that an answer
+    /// to the same limit ends at the same cell. The cell, or the row where rows are not cut, that reaches the limit is still
+    /// returned.
     pub bytes: usize,
     /// Cells looked at, returned or not.
     pub cells_examined: u64,

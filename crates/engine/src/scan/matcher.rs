@@ -10,6 +10,7 @@ use halite_types::{CellRef, CellType, KeepDeletedCells, TimeRange};
 use super::columns::{ColumnTracker, VersionLimits};
 use super::deletes::{DeleteTracker, Hidden};
 use super::filter::{FilterState, ReturnCode};
+use super::new_version::NewVersionTracker;
 
 /// What to do with a cell, and where to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub(crate) struct Retention {
     pub(crate) oldest_unexpired: i64,
     /// The time of the read, for cells with a time to live of their own.
     pub(crate) now: i64,
+    /// Whether the order of the writes counts beside that of the timestamps.
+    pub(crate) new_version_behavior: bool,
 }
 
 /// What the matcher is used for.
@@ -66,6 +69,8 @@ pub(crate) struct Matcher {
     time_range: TimeRange,
     columns: ColumnTracker,
     deletes: DeleteTracker,
+    /// In place of `deletes` where the order of the writes counts.
+    new_versions: Option<Box<NewVersionTracker>>,
     /// With a filter: how many versions of a column may come out behind it, and the column being counted.
     versions_after_filter: u32,
     after_filter: u32,
@@ -79,6 +84,10 @@ pub(crate) struct UserQuery {
     pub(crate) max_versions: u32,
     pub(crate) raw: bool,
     pub(crate) has_filter: bool,
+}
+
+fn new_version_tracker(retention: &Retention) -> Option<Box<NewVersionTracker>> {
+    retention.new_version_behavior.then(|| Box::new(NewVersionTracker::new(retention.max_versions)))
 }
 
 impl Matcher {
@@ -99,6 +108,7 @@ impl Matcher {
             time_range: query.time_range,
             columns: ColumnTracker::new(query.columns, limits),
             deletes: DeleteTracker::default(),
+            new_versions: new_version_tracker(&retention),
             versions_after_filter: result_versions,
             after_filter: 0,
             after_filter_column: None,
@@ -123,6 +133,7 @@ impl Matcher {
             time_range: TimeRange::all(),
             columns: ColumnTracker::new(None, limits),
             deletes: DeleteTracker::default(),
+            new_versions: new_version_tracker(&retention),
             versions_after_filter: 0,
             after_filter: 0,
             after_filter_column: None,
@@ -134,6 +145,9 @@ impl Matcher {
     pub(crate) fn start_row(&mut self) {
         self.columns.reset();
         self.deletes.reset();
+        if let Some(tracker) = &mut self.new_versions {
+            tracker.reset();
+        }
         self.after_filter_column = None;
     }
 
@@ -190,7 +204,7 @@ impl Matcher {
             self.time_range.contains(marker.timestamp())
         };
         if counts {
-            self.deletes.add(marker);
+            self.add_marker(marker);
         }
     }
 
@@ -201,7 +215,14 @@ impl Matcher {
             KeepDeletedCells::Ttl => marker.timestamp() < self.retention.oldest_unexpired,
         };
         if forgets {
-            self.deletes.add(marker);
+            self.add_marker(marker);
+        }
+    }
+
+    fn add_marker(&mut self, marker: CellRef<'_>) {
+        match &mut self.new_versions {
+            None => self.deletes.add(marker),
+            Some(tracker) => tracker.add(marker),
         }
     }
 
@@ -226,6 +247,10 @@ impl Matcher {
 
     #[inline]
     fn check_hidden(&mut self, cell: CellRef<'_>) -> Option<MatchCode> {
+        if let Some(tracker) = &mut self.new_versions {
+            // An older timestamp may have been written later, so nothing is left out but the cell itself.
+            return tracker.hides(cell).then_some(MatchCode::Skip);
+        }
         if self.deletes.is_empty() {
             return None;
         }

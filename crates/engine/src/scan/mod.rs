@@ -14,6 +14,7 @@ mod deletes;
 pub mod filter;
 mod matcher;
 mod merge;
+mod new_version;
 mod region_scanner;
 mod rows;
 mod source;
@@ -27,6 +28,7 @@ pub use region_scanner::RegionScanner;
 pub(crate) use region_scanner::{ScanPlan, filter_finished_row};
 pub(crate) use rows::{Rows, StoredRows};
 pub(crate) use source::Source;
+pub use store_scanner::counted_bytes;
 pub(crate) use store_scanner::{CellCount, CellSink, RowStop, StoreLimits, StoreScanner};
 pub use trace::ReadTrace;
 

@@ -7,7 +7,7 @@ use halite_types::{Cells, CellsBuilder, Error, ErrorKind, Result, Row};
 use super::budget::{Meter, ScanBatch, ScanBudget, StopReason};
 use super::filter::FilterState;
 use super::rows::Rows;
-use super::store_scanner::{RowProgress, RowStop, StoreScanner};
+use super::store_scanner::{CellSink, RowProgress, RowStop, StoreScanner};
 use super::trace::ReadTrace;
 use crate::env::Clock;
 
@@ -127,11 +127,14 @@ impl RegionScanner {
                 State::Ended(reason) => Some(reason),
                 _ if answer.pieces.len() >= budget.results => Some(StopReason::Results),
                 _ if answer.rows_ended >= budget.rows => Some(StopReason::Rows),
-                _ if answer.out.bytes().len() >= budget.bytes.max(1) => Some(StopReason::Bytes),
+                _ if CellSink::bytes(&answer.out) >= budget.bytes.max(1) => Some(StopReason::Bytes),
                 _ => self.next_piece(&mut answer, &budget, cut_rows, &mut meter)?,
             };
         }
-        if let Some(end) = self.is_at_end() {
+        // As in HBase, where rows may be cut nobody looks behind the cell that reached the limit of bytes: the client learns
+        // that it was the last one from the next call.
+        let looks_ahead = !(cut_rows && stopped == Some(StopReason::Bytes));
+        if let Some(end) = self.is_at_end().filter(|_| looks_ahead) {
             self.state = State::Ended(end);
             stopped = Some(end);
         }
@@ -195,7 +198,7 @@ impl RegionScanner {
             self.state = State::InRow(store);
             let reason = match () {
                 () if answer.out.len() >= full_at => None,
-                () if answer.out.bytes().len() >= stop.bytes => Some(StopReason::Bytes),
+                () if CellSink::bytes(&answer.out) >= stop.bytes => Some(StopReason::Bytes),
                 () => match meter.check(self.cells_examined(), &self.trace) {
                     Some(reason) => Some(reason),
                     None => continue,

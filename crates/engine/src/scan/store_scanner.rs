@@ -59,9 +59,19 @@ impl RowStop {
 /// Where the cells of a row go.
 pub(crate) trait CellSink {
     fn push(&mut self, cell: CellRef<'_>);
-    /// Cells and bytes so far.
+    /// Cells and bytes so far, as [`ScanBudget`](super::ScanBudget) counts them.
     fn cells(&self) -> usize;
     fn bytes(&self) -> usize;
+}
+
+/// What HBase's object around a cell takes in memory, in bytes: a `ByteBufferKeyValue` has 32, and is rounded up to 8
+/// without the 4 bytes of length that an encoded cell begins with.
+const CELL_OBJECT_BYTES: usize = 32;
+
+/// The size of cells as HBase counts it against the limits of a scan (`PrivateCellUtil.estimatedSizeOfCell`): what they
+/// take encoded and their objects, of which there are none here.
+pub fn counted_bytes(cells: usize, encoded_bytes: usize) -> usize {
+    encoded_bytes.saturating_add(cells.saturating_mul(CELL_OBJECT_BYTES))
 }
 
 impl CellSink for CellsBuilder {
@@ -77,7 +87,7 @@ impl CellSink for CellsBuilder {
 
     #[inline]
     fn bytes(&self) -> usize {
-        self.bytes().len()
+        counted_bytes(self.len(), self.bytes().len())
     }
 }
 

@@ -7,4 +7,5 @@ mod regions;
 mod scanning;
 mod support;
 mod timestamps;
+mod versions;
 mod writing;

@@ -7,7 +7,9 @@ use halite_engine::env::sim::SimEnv;
 use halite_engine::hfile::Comparator;
 use halite_engine::scan::{ScanBudget, StopReason};
 use halite_engine::{Engine, MetaView, Options, ServerIdentity};
-use halite_types::{Bytes, CompareOp, ErrorKind, FamilyDescriptor, Filter, Get, Put, RegionInfo, Row, RowRange, Scan, TableDescriptor, TimeRange};
+use halite_types::{
+    Bytes, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, RegionInfo, Row, RowOp, RowRange, Scan, TableDescriptor, Tier, TimeRange,
+};
 
 /// Three tables whose names make the order of meta differ from that of bytes.
 fn engine() -> Arc<Engine> {
@@ -26,7 +28,7 @@ fn create(engine: &Engine, name: &str, splits: &[&'static str]) {
 }
 
 fn view(engine: &Engine) -> MetaView {
-    engine.meta(&Arc::new(ServerIdentity { host: "example.org".into(), port: 16020, start_code: 1_700_000_000_000 }))
+    engine.meta(&Arc::new(ServerIdentity { host: "example.org".into(), port: 16020, start_code: 1_700_000_000_000 }), Tier::Disk).unwrap()
 }
 
 /// The row's name without the id of its region: `t1,b`.
@@ -204,4 +206,131 @@ fn every_range_gives_the_rows_that_the_comparator_says() {
             }
         }
     }
+}
+
+fn write(engine: &Engine, ops: Vec<RowOp>) {
+    let applied = engine.meta_additions().unwrap().apply(ops);
+    applied.ticket.wait().unwrap();
+    applied.results.into_iter().for_each(|result| drop(result.unwrap()));
+}
+
+#[test]
+fn what_clients_write_stands_among_the_computed_rows() {
+    let engine = engine();
+    let all = shorts(&engine, &Scan::all());
+    let put = |row: &'static str, family: &'static str| Put::new(row).add(family, "q", "v").into();
+    write(&engine, vec![put("t1,a,5", "info"), put("t1,b,", "info"), put("t1-y,,1", "rep_barrier"), put("zz,,1", "info"), put("t1", "table")]);
+    let with = ["ns:t", "ns:t,", "t1", "t1,", "t1,a", "t1,b", "t1,b", "t1,k,m", "t1-x", "t1-x,", "t1-x,b", "t1-y,", "t10", "t10,", "zz,"];
+    assert_eq!(shorts(&engine, &Scan::all()), with);
+    assert_eq!(shorts(&engine, &Scan::all().reverse(true)), with.into_iter().rev().collect::<Vec<_>>());
+    assert_eq!(shorts(&engine, &scan(Bound::Included("t1,a,"), Bound::Excluded("t1,b,:"), false)), ["t1,a", "t1,b", "t1,b"]);
+    assert_eq!(
+        shorts(&engine, &scan(Bound::Excluded("t1-x,b"), Bound::Unbounded, false)),
+        ["t1-x,b", "t10,", "zz,"],
+        "one has nothing in this family"
+    );
+    let table = view(&engine).get(&Get::new("t1")).unwrap();
+    assert_eq!(table.iter().map(|cell| cell.qualifier().to_vec()).collect::<Vec<_>>(), [b"q".to_vec(), b"state".to_vec()]);
+    write(
+        &engine,
+        with.iter()
+            .map(|row| Delete::new(*row).into())
+            .chain([Delete::new("t1,a,5"), Delete::new("t1,b,"), Delete::new("t1-y,,1"), Delete::new("zz,,1")].map(Into::into))
+            .collect(),
+    );
+    assert_eq!(shorts(&engine, &Scan::all()), all, "what is computed cannot be deleted");
+    assert_eq!(
+        rows(&engine, &Scan::all().family("info").raw(true).versions(9)).iter().filter(|row| row.iter().any(|cell| cell.is_delete())).count(),
+        18,
+        "every row that was deleted keeps its marker"
+    );
+}
+
+#[test]
+fn of_a_computed_cell_and_a_clients_the_newest_is_seen() {
+    let engine = engine();
+    let row = Bytes::copy_from_slice(rows(&engine, &scan(Bound::Included("t1,b,"), Bound::Excluded("t1,c,"), false))[0].key());
+    let server = |versions: u32| {
+        let row = view(&engine).get(&Get::new(row.clone()).column("info", "server").versions(versions)).unwrap();
+        row.iter().map(|cell| String::from_utf8_lossy(cell.value()).into_owned()).collect::<Vec<_>>()
+    };
+    let assigned = view(&engine).get(&Get::new(row.clone()).column("info", "server")).unwrap().cells().first().unwrap().timestamp();
+    write(&engine, vec![Put::new(row.clone()).add_at("info", "server", assigned - 1, "old:1").into()]);
+    assert_eq!((server(1), server(3)), (vec!["example.org:16020".to_owned()], vec!["example.org:16020".to_owned(), "old:1".to_owned()]));
+    write(&engine, vec![Put::new(row.clone()).add_at("info", "server", assigned, "new:1").into()]);
+    assert_eq!(server(1), ["new:1"]);
+    write(&engine, vec![Delete::new(row.clone()).up_to(assigned).into()]);
+    assert_eq!(server(3), ["example.org:16020"]);
+}
+
+#[test]
+fn what_clients_wrote_to_meta_is_in_no_list_and_is_there_after_a_crash_and_goes_with_its_table() {
+    let env = SimEnv::new(1);
+    let engine = Engine::open(env.env(), Options::default()).unwrap();
+    create(&engine, "t1", &[]);
+    write(&engine, vec![Put::new("t1,x,1").add("info", "q", "v").into(), Put::new("t10,x,1").add("info", "q", "v").into()]);
+    assert_eq!((engine.descriptors().len(), engine.status().regions.len()), (1, 1));
+    assert_eq!(shorts(&engine, &Scan::all()), ["t1", "t1,", "t1,x", "t10,x"]);
+    engine.set_meta_attributes([("REGION_REPLICATION".to_owned(), "3".to_owned())].into()).unwrap();
+    drop(engine);
+    let engine = Engine::open(env.env(), Options::default()).unwrap();
+    assert_eq!(engine.meta_attributes()["REGION_REPLICATION"], "3");
+    assert_eq!(shorts(&engine, &Scan::all()), ["t1", "t1,", "t1,x", "t10,x"]);
+    engine.disable_table(&"t1".parse().unwrap()).unwrap();
+    engine.drop_table(&"t1".parse().unwrap()).unwrap();
+    assert_eq!(shorts(&engine, &Scan::all()), ["t10,x"]);
+}
+
+#[test]
+fn a_merged_region_names_those_it_was_merged_from_while_it_reads_their_files() {
+    let env = SimEnv::new(1);
+    let engine = Engine::open(env.env(), Options::default()).unwrap();
+    create(&engine, "t", &["m"]);
+    let table = "t".parse().unwrap();
+    engine.table(&table).unwrap().apply(vec![Put::new("a").add("f", "q", "v").into(), Put::new("z").add("f", "q", "v").into()]).unwrap();
+    let parents = engine.regions(&table).unwrap();
+    engine.merge_regions(&parents[1].encoded_name, &parents[0].encoded_name, false).unwrap();
+    let named = |engine: &Engine| {
+        let row = &rows(engine, &scan(Bound::Included("t,,"), Bound::Unbounded, false))[0];
+        row.iter()
+            .filter(|cell| cell.qualifier().starts_with(b"merge"))
+            .map(|cell| (cell.qualifier().to_vec(), cell.value().to_vec()))
+            .collect::<Vec<_>>()
+    };
+    let before = named(&engine);
+    assert_eq!(before.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), [b"merge0000", b"merge0001"]);
+    assert!(before[0].1.starts_with(b"PBUF") && before[0].1.windows(2).any(|pair| pair == [0x22, 1]), "the first one ends at m");
+    drop(engine);
+    let engine = Engine::open(env.env(), Options::default()).unwrap();
+    assert_eq!(named(&engine), before);
+    env.clock.advance_ms(400_000);
+    assert_eq!(named(&engine), before);
+    engine.compact(&table, None, halite_types::CompactionKind::Major).unwrap();
+    assert_eq!(named(&engine), []);
+}
+
+#[test]
+fn the_replicas_of_a_region_are_all_in_one_place() {
+    let engine = engine();
+    let table = TableDescriptor::new("r".parse().unwrap()).family(FamilyDescriptor::new("f")).set("REGION_REPLICATION", 3);
+    engine.create_table(table, Vec::new()).unwrap();
+    let row = &rows(&engine, &scan(Bound::Included("r,,"), Bound::Unbounded, false))[0];
+    assert_eq!(row.len(), 1 + 3 * 5);
+    for column in ["server", "server_0001", "server_0002"] {
+        assert_eq!(text(row, column), "example.org:16020");
+    }
+    assert_eq!((text(row, "state_0002"), row.value("info", "serverstartcode_0001").unwrap().len()), ("OPEN".into(), 8));
+}
+
+#[test]
+fn empty_regions_that_were_merged_are_named_for_a_while() {
+    let env = SimEnv::new(1);
+    let engine = Engine::open(env.env(), Options::default()).unwrap();
+    create(&engine, "t", &["m"]);
+    let parents = engine.regions(&"t".parse().unwrap()).unwrap();
+    engine.merge_regions(&parents[0].encoded_name, &parents[1].encoded_name, false).unwrap();
+    let cells = |engine: &Engine| rows(engine, &scan(Bound::Included("t,,"), Bound::Unbounded, false))[0].len();
+    assert_eq!(cells(&engine), 6 + 2);
+    env.clock.advance_ms(300_001);
+    assert_eq!(cells(&engine), 6);
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
-use halite_engine::scan::{ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason};
+use halite_engine::scan::{ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
 use halite_engine::{Engine, Options, Region};
 use halite_types::{CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Put, RowOp, Scan, TableDescriptor, Tier};
 
@@ -91,15 +91,20 @@ fn rows_are_counted_at_their_end_across_calls() {
 fn bytes_end_a_call_between_rows_or_inside_one() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
-    let budget = ScanBudget { bytes: CELL + 1, ..ScanBudget::default() };
+    assert_eq!(counted_bytes(3, 3 * CELL), 3 * (CELL + 32));
+    let budget = ScanBudget { bytes: counted_bytes(1, CELL) + 1, ..ScanBudget::default() };
     let scan = Scan::range("a", "c").family("f");
     assert_eq!(answers(open(&engine, &scan), budget), ["a=f1,f2,f3 : Bytes", "b=f1,f2,f3 : RegionEnd"]);
     let cut = answers(open(&engine, &scan), ScanBudget { cut_rows: true, ..budget });
-    assert_eq!(cut, ["a=f1,f2.. : Bytes", "a=f3 b=f1.. : Bytes", "b=f2,f3 : RegionEnd"]);
+    assert_eq!(
+        cut,
+        ["a=f1,f2.. : Bytes", "a=f3 b=f1.. : Bytes", "b=f2,f3 : Bytes", " : RegionEnd"],
+        "that it was the last cell shows in the next call"
+    );
     // At least one cell comes, however small the limit; a cut may fall between families.
     let one = answers(open(&engine, &Scan::range("a", "b")), ScanBudget { bytes: 1, cut_rows: true, ..budget });
     let cells = ["f1", "f2", "f3", "g1", "g2"].map(|value| format!("a={value}.. : Bytes"));
-    assert_eq!(one, [&cells[..], &["a=g3 : RegionEnd".to_owned()]].concat());
+    assert_eq!(one, [&cells[..], &["a=g3 : Bytes".to_owned(), " : RegionEnd".to_owned()]].concat());
     // A batch is not filled up with the next call's cells.
     let batch = answers(open(&engine, &scan.clone().batch(2)), ScanBudget { bytes: 1, cut_rows: true, ..budget });
     assert_eq!(batch[..3], ["a=f1.. : Bytes", "a=f2.. : Bytes", "a=f3 : Bytes"]);

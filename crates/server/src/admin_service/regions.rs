@@ -11,8 +11,10 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use crate::call::Fault;
+use crate::client_service::is_meta_replica;
 use crate::master_service::asked::Asked;
 use crate::master_service::load::{meta_load, region_loads};
+use crate::master_service::schema;
 
 /// What a request about a region means.
 pub(super) enum Meant {
@@ -32,11 +34,14 @@ const LARGE_VALUES_START: &[u8] = b".mob";
 /// # Errors
 /// `NotServingRegionException` for one that is not here.
 pub(super) fn meant(asked: &Asked<'_>, specifier: &pb::RegionSpecifier) -> Result<Meant, Fault> {
+    if is_meta_replica(&specifier.value) {
+        return Ok(Meant::Meta);
+    }
     let encoded = encoded_name(specifier)?;
     if encoded == meta().encoded_name {
         return Ok(Meant::Meta);
     }
-    if let Ok(region) = asked.engine().region(encoded) {
+    if let Ok(region) = asked.engine().region(encoded).or_else(|_| asked.engine().region_named(&specifier.value)) {
         return Ok(Meant::Region(region));
     }
     if let Some(table) = table_of_large_values(&specifier.value).filter(|table| asked.engine().is_enabled(table).is_ok()) {
@@ -107,10 +112,14 @@ pub(super) fn all(asked: &Asked<'_>, table: Option<&TableName>) -> Vec<RegionInf
     served.flat_map(|table| table.region_infos()).collect()
 }
 
-/// `GetOnlineRegion`: all that are served, `hbase:meta` among them.
+/// `GetOnlineRegion`: all that are served, `hbase:meta` among them, with the further replicas they are said to have.
 pub(super) fn online(asked: &Asked<'_>, _: &pb::GetOnlineRegionRequest) -> Result<pb::GetOnlineRegionResponse, Fault> {
     let regions = std::iter::once(meta()).chain(all(asked, None));
-    Ok(pb::GetOnlineRegionResponse { region_info: regions.map(|region| to_proto(&region)).collect() })
+    let replicas = |region: RegionInfo| {
+        let count = schema::replicas(asked.engine(), &region.table);
+        (0..count).map(move |replica| pb::RegionInfo { replica_id: replica.try_into().ok(), ..to_proto(&region) })
+    };
+    Ok(pb::GetOnlineRegionResponse { region_info: regions.flat_map(replicas).collect() })
 }
 
 /// `GetRegionLoad`: the figures of all regions, or of those of one table.

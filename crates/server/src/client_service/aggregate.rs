@@ -66,7 +66,7 @@ impl Aggregate {
         scan.batch = None;
         let (scanner, name) = match target {
             Target::Region(region) => (region.scan(&scan, Tier::Disk), Some(std::sync::Arc::clone(region))),
-            Target::Meta => (context.meta(peer).scan(&scan), None),
+            Target::Meta => (context.meta(peer, Tier::Disk)?.scan(&scan), None),
         };
         let peer = peer.clone();
         let fault = move |error: &halite_types::Error| match &name {

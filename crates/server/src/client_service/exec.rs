@@ -92,7 +92,7 @@ fn run(mut aggregate: Aggregate, region: pb::RegionSpecifier) -> Step {
 
 fn mutate_rows(context: &Context, peer: &Peer, target: &Target, request: &bytes::Bytes) -> Result<mutate::AppliedOne, Fault> {
     let request = pb::MutateRowsRequest::decode(request.clone()).map_err(|error| damaged(&error))?;
-    let region = region::to_write(target, peer)?;
+    let region = region::to_write(context, peer, target)?;
     let cells = &mut halite_types::Cells::default();
     let ops = request.mutation_request.iter().map(|mutation| convert::mutate::from_proto(mutation, cells)).collect::<Result<Vec<_>, _>>()?;
     // The caller found the region by its first row, which may have moved; where the others lie no repetition changes.

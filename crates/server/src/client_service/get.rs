@@ -62,8 +62,8 @@ impl Query {
         let result = match target {
             Target::Region(region) => self.run_on(region, tier),
             Target::Meta => context
-                .meta(peer)
-                .get(&self.get)
+                .meta(peer, tier)
+                .and_then(|meta| meta.get(&self.get))
                 .map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row, self.wants_metrics.then_some(0)) }),
         };
         match (result, target) {

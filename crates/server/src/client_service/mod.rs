@@ -28,6 +28,8 @@ use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Step};
 
+pub(crate) use region::is_meta_replica;
+
 /// Answers a call of `ClientService`; `lane` is where this is called.
 pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step {
     let result = match call.method {

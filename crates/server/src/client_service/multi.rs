@@ -193,7 +193,7 @@ impl Run {
             current.pending = Some(op);
             return Err(MustWait);
         }
-        let applied = current.region_to_write(&self.call).and_then(|region| {
+        let applied = current.region_to_write(&self.context, &self.call).and_then(|region| {
             let nonce = (self.request.nonce_group(), mutation.nonce());
             apply_once(&self.context, &self.call.peer, &region, op, nonce)
         });
@@ -214,11 +214,11 @@ impl Run {
         if current.writes.is_empty() {
             return Ok(());
         }
-        if tier == Tier::Memory && current.writes.iter().any(reads_first) {
+        if tier == Tier::Memory && (matches!(current.target, Target::Meta) || current.writes.iter().any(reads_first)) {
             return Err(MustWait);
         }
         let (writes, indexes) = (std::mem::take(&mut current.writes), std::mem::take(&mut current.indexes));
-        let region = match current.region_to_write(&self.call) {
+        let region = match current.region_to_write(&self.context, &self.call) {
             Ok(region) => region,
             Err(fault) => {
                 indexes.into_iter().for_each(|index| current.refuse(index, &fault));
@@ -264,11 +264,12 @@ impl Run {
         })
     }
 
-    /// Whether there is anything but puts and deletes that need not look for the newest version.
+    /// Whether there is anything but puts and deletes that need not look for the newest version, or `hbase:meta` to write to.
     fn atomic_reads_first(&self) -> bool {
         use pb::mutation_proto::MutationType;
         let plain = |action: &pb::Action| action.mutation.as_ref().is_some_and(|mutation| mutation.mutate_type() == MutationType::Put);
-        self.condition().is_some() || !self.region_action().action.iter().all(plain)
+        let is_meta = matches!(region::find(&self.context, &self.call.peer, &self.region_action().region), Ok(Target::Meta));
+        is_meta || self.condition().is_some() || !self.region_action().action.iter().all(plain)
     }
 
     fn apply_atomic(&mut self) -> Result<OpResult, Fault> {
@@ -361,8 +362,8 @@ impl Current {
         }
     }
 
-    fn region_to_write(&self, call: &Call) -> Result<Arc<Region>, Fault> {
-        region::to_write(&self.target, &call.peer)
+    fn region_to_write(&self, context: &Context, call: &Call) -> Result<Arc<Region>, Fault> {
+        region::to_write(context, &call.peer, &self.target)
     }
 
     fn answer(&mut self, index: u32, result: pb::Result) {

@@ -10,7 +10,7 @@ use halite_wire::proto as pb;
 use pb::mutation_proto::MutationType;
 
 use super::get::row_result;
-use super::region;
+use super::region::{self, Target};
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
@@ -30,7 +30,12 @@ struct Work {
 pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
     let request: pb::MutateRequest = call.message()?;
     let _ = call.operations.set(Operations::of_mutation(request.mutation.mutate_type(), request.condition.is_some()));
-    let region = region::find_to_write(context, &call.peer, &request.region)?;
+    let target = region::find(context, &call.peer, &request.region)?;
+    if lane == Lane::Inline && matches!(target, Target::Meta) {
+        let (context, call) = (Arc::clone(context), Arc::clone(call));
+        return Ok(Step::Later(Box::new(move || mutate(&context, &call, Lane::Readers).unwrap_or_else(|fault| Err::<Reply, _>(fault).into()))));
+    }
+    let region = region::to_write(context, &call.peer, &target)?;
     let op = convert::mutate::from_proto(&request.mutation, &mut call.cells()?)?;
     let work = Work {
         kind: request.mutation.mutate_type(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite_engine::Region;
+use halite_engine::{MetaView, Region};
 use halite_types::schema::META_ENCODED_NAME;
 use halite_types::{Error, ErrorKind, RowOp};
 use halite_wire::convert;
@@ -21,6 +21,9 @@ pub(super) enum Target {
 
 /// The region of a request.
 pub(super) fn find(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Target, Fault> {
+    if is_meta_replica(&specifier.value) {
+        return Ok(Target::Meta);
+    }
     let encoded = convert::region::encoded_name(specifier)?;
     if encoded == META_ENCODED_NAME {
         return Ok(Target::Meta);
@@ -36,19 +39,26 @@ pub(super) fn find(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifi
     }
 }
 
-/// The region of a request that writes.
-pub(super) fn find_to_write(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Arc<Region>, Fault> {
-    to_write(&find(context, peer, specifier)?, peer)
+/// Whether it is the name of a replica of `hbase:meta`, `hbase:meta,,1_0001.encoded`: all are the same view.
+pub(crate) fn is_meta_replica(name: &[u8]) -> bool {
+    let prefix = MetaView::region().name_prefix();
+    let replica = name.strip_prefix(&prefix[..]).and_then(|rest| rest.strip_prefix(b"_")).and_then(|rest| rest.split_first_chunk::<4>());
+    replica.is_some_and(|(number, rest)| number.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
 }
 
-/// The region to write to, if it takes a write now.
-pub(super) fn to_write(target: &Target, peer: &Peer) -> Result<Arc<Region>, Fault> {
-    match target {
-        Target::Region(region) => admit(region, peer).map(|()| Arc::clone(region)),
-        Target::Meta => {
-            Err(Fault::do_not_retry("hbase:meta is computed from the tables there are and cannot be written; create, alter or drop tables"))
-        }
-    }
+/// The region of a request that writes.
+pub(super) fn find_to_write(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Arc<Region>, Fault> {
+    to_write(context, peer, &find(context, peer, specifier)?)
+}
+
+/// The region to write to, if it takes a write now. What is written to `hbase:meta` goes into a region of its own, and
+/// the first who writes there has it made, which waits for the disk.
+pub(super) fn to_write(context: &Context, peer: &Peer, target: &Target) -> Result<Arc<Region>, Fault> {
+    let region = match target {
+        Target::Region(region) => Arc::clone(region),
+        Target::Meta => context.engine.meta_additions()?,
+    };
+    admit(&region, peer).map(|()| region)
 }
 
 /// Whether the region takes a write now. HBase makes clients wait elsewhere than on its threads, and so does this.

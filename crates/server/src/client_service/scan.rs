@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use halite_engine::Region;
-use halite_engine::scan::{ReadAt, RegionScanner, ScanBudget, StopReason};
+use halite_engine::scan::{ReadAt, RegionScanner, ScanBudget, StopReason, counted_bytes};
 use halite_types::{Cells, Row, Tier};
 use halite_wire::convert;
 use halite_wire::convert::scan::ScanQuery;
@@ -131,7 +131,7 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest) -> R
                 region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
             (Some(region), scanner)
         }
-        Target::Meta => (None, context.meta(&call.peer).scan(&query.scan)?),
+        Target::Meta => (None, context.meta(&call.peer, Tier::Disk)?.scan(&query.scan)?),
     };
     let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
     let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor: query.need_cursor_result, wants_metrics: query.query_metrics });
@@ -226,7 +226,7 @@ impl Run {
                 return Err::<Reply, _>(fault).into();
             }
         };
-        let bytes: usize = batch.rows.iter().map(|row| row.cells().bytes().len()).sum();
+        let bytes: usize = batch.rows.iter().map(|row| counted_bytes(row.len(), row.cells().bytes().len())).sum();
         self.results_left = self.results_left.saturating_sub(batch.rows.len());
         self.rows_left = self.rows_left.saturating_sub(batch.rows_ended);
         self.bytes_left = self.bytes_left.saturating_sub(bytes);

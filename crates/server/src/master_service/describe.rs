@@ -52,7 +52,9 @@ fn matching(mut names: Vec<TableName>, regex: &str) -> Result<Vec<TableName>, Fa
 
 /// The schemas of tables; those that are gone by now are left out.
 fn schemas(asked: &Asked<'_>, names: &[TableName]) -> Vec<pb::TableSchema> {
-    let of = |name: &TableName| schema::system_schema(name).or_else(|| asked.engine().descriptor(name).ok().map(|table| schema::schema(&table)));
+    let of = |name: &TableName| {
+        schema::system_schema(asked.engine(), name).or_else(|| asked.engine().descriptor(name).ok().map(|table| schema::schema(&table)))
+    };
     names.iter().filter_map(of).collect()
 }
 

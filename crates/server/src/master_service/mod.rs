@@ -33,7 +33,7 @@ mod regions;
 mod results;
 pub(crate) mod routes;
 mod sanity;
-mod schema;
+pub(crate) mod schema;
 mod servers;
 mod snapshots;
 pub(crate) mod space;

@@ -1,16 +1,20 @@
 //! Descriptors as clients of this server see them.
 
+use halite_engine::Engine;
 use halite_types::schema::family_attribute as fam;
 use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
 use halite_wire::convert::schema::{to_proto, with_defaults};
 use halite_wire::proto as pb;
 
 use super::names::{is_meta, meta_table};
+use crate::call::Fault;
 
 /// The attribute that HBase 2.5 and later write into every table: how store files are told from leftovers.
 pub(crate) const TRACKER: &str = "hbase.store.file-tracker.impl";
 /// The tracker of tables that name none.
 pub(crate) const TRACKER_DEFAULT: &str = "DEFAULT";
+/// Replicas of `hbase:meta` that clients are told of at most.
+const META_REPLICAS_MAX: u32 = 16;
 /// HBase's endpoint for changes of several rows of `hbase:meta`, as its descriptor names it.
 const META_ENDPOINT: &str = "|org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint|536870911|";
 
@@ -19,8 +23,39 @@ pub(crate) fn schema(table: &TableDescriptor) -> pb::TableSchema {
     to_proto(&with_defaults(table.clone()))
 }
 
-/// The descriptor of `hbase:meta` (HBase 2.6: `FSTableDescriptors.createMetaTableDescriptorBuilder`).
-fn meta_schema() -> pb::TableSchema {
+/// The descriptor of `hbase:meta` (HBase 2.6: `FSTableDescriptors.createMetaTableDescriptorBuilder`)
+/// with what clients have set beside it.
+pub(crate) fn meta_descriptor(engine: &Engine) -> TableDescriptor {
+    let mut table = own_meta_descriptor();
+    table.attributes.extend(engine.meta_attributes());
+    table
+}
+
+/// Keeps what `new` says of `hbase:meta` beside what it always has.
+///
+/// # Errors
+/// For other families than it has; those of the engine.
+pub(crate) fn alter_meta(engine: &Engine, new: TableDescriptor) -> Result<(), Fault> {
+    let own = own_meta_descriptor();
+    if !own.families().eq(new.families()) {
+        return Err(Fault::do_not_retry(format!("{} is computed, and its families cannot be changed", own.name())));
+    }
+    let mut attributes = new.attributes;
+    attributes.retain(|name, value| own.attributes.get(name) != Some(value));
+    Ok(engine.set_meta_attributes(attributes)?)
+}
+
+/// How many replicas the region of `hbase:meta` is said to have; there is one, and it answers for all.
+pub(crate) fn meta_replicas(engine: &Engine) -> u32 {
+    meta_descriptor(engine).region_replication().min(META_REPLICAS_MAX)
+}
+
+/// The same for the regions of any table.
+pub(crate) fn replicas(engine: &Engine, name: &TableName) -> u32 {
+    if is_meta(name) { meta_replicas(engine) } else { engine.descriptor(name).map_or(1, |table| table.region_replication()) }
+}
+
+fn own_meta_descriptor() -> TableDescriptor {
     let family = |name: &'static str| {
         let family = FamilyDescriptor::new(name).versions(3).set(fam::IN_MEMORY, true).set(fam::BLOCKSIZE, 8192);
         family.set(fam::BLOOMFILTER, "ROWCOL").set(fam::DATA_BLOCK_ENCODING, "ROW_INDEX_V1")
@@ -29,12 +64,12 @@ fn meta_schema() -> pb::TableSchema {
     table.set_family(family("info"));
     table.set_family(family("rep_barrier").versions(i32::MAX.cast_unsigned()));
     table.set_family(family("table"));
-    schema(&table)
+    with_defaults(table)
 }
 
 /// The schema of a table by this name, if it is `hbase:meta`.
-pub(crate) fn system_schema(name: &TableName) -> Option<pb::TableSchema> {
-    is_meta(name).then(meta_schema)
+pub(crate) fn system_schema(engine: &Engine, name: &TableName) -> Option<pb::TableSchema> {
+    is_meta(name).then(|| schema(&meta_descriptor(engine)))
 }
 
 #[cfg(test)]
@@ -43,10 +78,9 @@ mod tests {
 
     #[test]
     fn meta_is_described_as_hbase_describes_it() {
-        let schema = system_schema(&meta_table()).unwrap();
+        let schema = schema(&own_meta_descriptor());
         let families: Vec<_> = schema.column_families.iter().map(|family| &family.name[..]).collect();
         assert_eq!(families, [&b"info"[..], b"rep_barrier", b"table"]);
         assert!(schema.attributes.contains(&pb::BytesBytesPair { first: "IS_META".into(), second: "true".into() }));
-        assert!(system_schema(&"t".parse().unwrap()).is_none());
     }
 }

@@ -12,7 +12,7 @@ use super::asked::{Asked, Failure, check_exists, check_modifiable, check_namespa
 use super::faults::{not_enabled, table_exists, table_not_found};
 use super::names::{is_meta, table_name};
 use super::procedures::Nonce;
-use super::{quotas, sanity};
+use super::{quotas, sanity, schema};
 use crate::call::Fault;
 
 /// `CreateTable`: the table is there and enabled when the procedure has finished (HBase: `CreateTableProcedure`).
@@ -112,7 +112,10 @@ pub(super) fn alter(
     change: impl FnOnce(&TableDescriptor) -> Result<TableDescriptor, Fault> + Send + 'static,
 ) -> Result<u64, Fault> {
     if is_meta(name) {
-        return Err(Fault::do_not_retry(format!("{name} is a view of the catalog and cannot be changed")));
+        return asked.start("ModifyTableProcedure", Some(name), nonce, Failure::InCall, move |engine| {
+            let new = change(&schema::meta_descriptor(engine))?;
+            schema::alter_meta(engine, with_defaults(new))
+        });
     }
     let table = name.clone();
     asked.start("ModifyTableProcedure", Some(name), nonce, Failure::InCall, move |engine| {

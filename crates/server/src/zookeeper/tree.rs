@@ -20,6 +20,7 @@ use prost::Message;
 
 use crate::context::Context;
 use crate::identity::Identity;
+use crate::master_service::schema::meta_replicas;
 
 /// What stands directly below the parent, measured on HBase 2.6.4.
 const NODES: [&str; 13] = [
@@ -87,7 +88,7 @@ impl Tree<'_> {
 
     fn below_parent(&self, names: &[&str]) -> Option<Node> {
         match names {
-            [] => Some(folder(NODES)),
+            [] => Some(folder(NODES.into_iter().map(str::to_owned).chain(self.meta_replica_nodes()))),
             ["hbaseid"] => Some(self.holds(&pb::ClusterId { cluster_id: self.context.cluster_id.clone() })),
             ["master"] => Some(Node { is_ephemeral: true, ..self.holds(&self.master()) }),
             ["meta-region-server"] => Some(self.holds(&self.meta_region_server())),
@@ -100,6 +101,7 @@ impl Tree<'_> {
             ["namespace", name] => self.namespace(name),
             ["flush-table-proc" | "online-snapshot"] => Some(folder(PROCEDURE)),
             ["flush-table-proc" | "online-snapshot", name] => PROCEDURE.contains(name).then(Node::default),
+            [name] if self.meta_replica_nodes().any(|node| node == *name) => Some(self.holds(&self.meta_region_server())),
             [name] => NODES.contains(name).then(Node::default),
             _ => None,
         }
@@ -108,6 +110,11 @@ impl Tree<'_> {
     fn master(&self) -> pb::Master {
         let info_port = self.context.addresses.web.map_or(0, |web| u32::from(web.port()));
         pb::Master { master: self.identity.master(), rpc_version: Some(0), info_port: Some(info_port) }
+    }
+
+    /// The znodes of the further replicas that `hbase:meta` is said to have.
+    fn meta_replica_nodes(&self) -> impl Iterator<Item = String> {
+        (1..meta_replicas(&self.context.engine)).map(|replica| format!("meta-region-server-{replica}"))
     }
 
     fn meta_region_server(&self) -> pb::MetaRegionServer {

@@ -65,3 +65,51 @@ fn the_state_of_a_table_is_in_its_row() {
     let asked = client.call::<service::ClientGet>(&pb::GetRequest { region: server.region("a"), get });
     assert_eq!(kind_of(asked), Some(ExceptionKind::NotServingRegion));
 }
+
+#[test]
+fn what_clients_write_to_meta_is_read_there() {
+    let server = Server::start();
+    let mut client = server.client();
+    let mutation = |op: halite_types::RowOp| halite_wire::convert::mutate::to_proto(&op).unwrap();
+    let put = |row: &'static str| mutation(halite_types::Put::new(row).add("info", "note", "v").into());
+    let request = pb::MutateRequest { region: meta(), mutation: put("t,x,1"), ..Default::default() };
+    assert_eq!(client.call::<service::ClientMutate>(&request).unwrap().message.processed, Some(true));
+    let action = |mutation| pb::Action { mutation: Some(mutation), ..Default::default() };
+    for (atomic, row) in [(false, "t,y,1"), (true, "t,z,1")] {
+        let region_action = pb::RegionAction { region: meta(), atomic: Some(atomic), action: vec![action(put(row))], ..Default::default() };
+        let multi = pb::MultiRequest { region_action: vec![region_action], ..Default::default() };
+        let told = client.call::<service::ClientMulti>(&multi).unwrap().message;
+        assert!(told.region_action_result[0].exception.is_none() && told.region_action_result[0].result_or_exception[0].exception.is_none());
+    }
+    let notes = |client: &mut Client| {
+        let column = vec![pb::Column { family: bytes("info"), qualifier: vec![bytes("note")] }];
+        scan(client, 100, pb::Scan { column, ..Default::default() })
+            .iter()
+            .map(|row| String::from_utf8_lossy(row.key()).into_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(notes(&mut client), ["t,x,1", "t,y,1", "t,z,1"]);
+    let delete = pb::MutateRequest { region: meta(), mutation: mutation(halite_types::Delete::new("t,y,1").into()), ..Default::default() };
+    client.call::<service::ClientMutate>(&delete).unwrap();
+    assert_eq!(notes(&mut client), ["t,x,1", "t,z,1"]);
+    let wrong = pb::MutateRequest { region: meta(), mutation: mutation(halite_types::Put::new("t").add("f", "q", "v").into()), ..Default::default() };
+    assert_eq!(kind_of(client.call::<service::ClientMutate>(&wrong)), Some(ExceptionKind::NoSuchColumnFamily));
+}
+
+#[test]
+fn a_replica_is_the_one_region_there_is() {
+    let server = Server::start();
+    server.put(&[("p", "1")]);
+    let mut client = server.client();
+    let prefix = String::from_utf8(server.region_info("p").name_prefix()).unwrap();
+    let mut ask = |name: String| {
+        let region = pb::RegionSpecifier { r#type: 1, value: name.into() };
+        client.call::<service::ClientGet>(&pb::GetRequest { region, get: pb::Get { row: bytes("p"), ..Default::default() } })
+    };
+    let encoded = "00000000000000000000000000000000";
+    assert_eq!(ask(format!("{prefix}_0001.{encoded}.")).unwrap().cells.unwrap().len(), 1);
+    assert!(ask(format!("hbase:meta,,1_0002.{encoded}")).unwrap().cells.is_none_or(|cells| cells.is_empty()));
+    for name in [format!("{prefix}0001.{encoded}."), format!("{prefix}_00.{encoded}."), format!("t,p,1_0001.{encoded}."), "_0001.x.".to_owned()] {
+        assert_eq!(kind_of(ask(name)), Some(ExceptionKind::NotServingRegion));
+    }
+}

@@ -198,7 +198,5 @@ fn a_wrong_mutation_is_refused_by_the_class_hbase_has_for_it() {
     let exception = ask(amount, &[]).unwrap_err();
     assert!(exception.message().starts_with("Field is not a long, it's 5 bytes wide"), "{exception}");
     assert_eq!(exception.kind(), Some(ExceptionKind::DoNotRetry));
-    let meta = pb::MutateRequest { region: pb::RegionSpecifier { r#type: 1, value: "hbase:meta,,1".into() }, ..mutate(&server, put("a", "1")) };
-    assert_eq!(kind_of(ask(meta, &[])), Some(ExceptionKind::DoNotRetry));
     assert_eq!(server.value("a"), None);
 }

@@ -44,7 +44,7 @@ impl From<Scan> for ScanQuery {
 
 /// The scan a client asks for. Its `max_result_bytes` is `usize::MAX` if the client set no limit.
 ///
-/// A message with equal, not empty bounds asks for that one row, whether it includes its stop row or not. Of a reversed scan
+/// A message with equal, not empty bounds asks for that one row, unless it says that it excludes its stop row. Of a reversed scan
 /// `start_row` is the upper end; the range of the result is in ascending order as always.
 ///
 /// # Errors
@@ -83,7 +83,8 @@ pub fn from_proto(proto: &pb::Scan) -> Result<ScanQuery> {
 
 fn range(proto: &pb::Scan) -> RowRange {
     let (start, stop) = (proto.start_row.clone().unwrap_or_default(), proto.stop_row.clone().unwrap_or_default());
-    let includes_stop = proto.include_stop_row() || start == stop;
+    // Clients that do not know the flag ask for one row with equal bounds.
+    let includes_stop = proto.include_stop_row.unwrap_or(start == stop);
     let (first, last) = (bound(start, proto.include_start_row()), bound(stop, includes_stop));
     if proto.reversed() { RowRange { start: last, end: first } } else { RowRange { start: first, end: last } }
 }

@@ -1,6 +1,6 @@
 //! Regions split, merged, truncated and moved.
 
-use halite_types::{Get, RegionInfo};
+use halite_types::{Get, RegionInfo, Tier};
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
@@ -127,7 +127,7 @@ fn a_region_is_truncated_alone() {
     let request = |region_info| pb::TruncateRegionRequest { region_info, ..Default::default() };
     rig.finish(rig.ask::<MasterTruncateRegion>(&request(region_message(&low))).unwrap().proc_id).unwrap();
     let table = rig.context.engine.table(&name("t")).unwrap();
-    let rows: Vec<_> = table.scan(halite_types::Scan::all(), halite_types::Tier::Disk).flat_map(Result::unwrap).collect();
+    let rows: Vec<_> = table.scan(halite_types::Scan::all(), Tier::Disk).flat_map(Result::unwrap).collect();
     assert_eq!(rows.iter().map(|row| row.key().to_vec()).collect::<Vec<_>>(), [b"z"]);
     let meta = region_message(&meta());
     assert_eq!(rig.ask::<MasterTruncateRegion>(&request(meta)).unwrap_err().message(), "Can't truncate region in catalog tables");
@@ -188,7 +188,7 @@ fn a_replica_is_another_name_of_its_region() {
     let created = rig.ask::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() }).unwrap();
     rig.finish(created.proc_id).unwrap();
     let region = regions(&rig, "t").remove(0);
-    let row = rig.context.meta(&rig.peer).get(&Get::new(region.full_name()).family("info")).unwrap();
+    let row = rig.context.meta(&rig.peer, Tier::Disk).unwrap().get(&Get::new(region.full_name()).family("info")).unwrap();
     let columns: Vec<_> = row.cells().iter().map(|cell| String::from_utf8(cell.qualifier().to_vec()).unwrap()).collect();
     let numbered = |name: &'static str| ["", "_0001", "_0002"].map(|number| format!("{name}{number}"));
     let expected = ["seqnumDuringOpen", "server", "serverstartcode", "sn", "state"].into_iter().flat_map(numbered);

@@ -166,3 +166,22 @@ fn a_procedure_nobody_knows_is_not_found_and_that_is_no_error() {
     let result = rig.ask::<MasterGetProcedureResult>(&pb::GetProcedureResultRequest { proc_id: u64::MAX }).unwrap();
     assert_eq!(result.state(), State::NotFound);
 }
+
+#[test]
+fn of_meta_the_attributes_can_be_changed_and_nothing_else() {
+    let rig = Rig::new();
+    let described = |rig: &Rig| {
+        let request = pb::GetTableDescriptorsRequest { table_names: vec![name_message("hbase:meta")], ..Default::default() };
+        rig.ask::<MasterGetTableDescriptors>(&request).unwrap().table_schema.remove(0)
+    };
+    let modify = |table_schema| pb::ModifyTableRequest { table_name: name_message("hbase:meta"), table_schema, ..Default::default() };
+    let attribute = pb::BytesBytesPair { first: "REGION_REPLICATION".into(), second: "3".into() };
+    let mut schema = described(&rig);
+    schema.attributes.push(attribute.clone());
+    rig.finish(rig.ask::<MasterModifyTable>(&modify(schema)).unwrap().proc_id).unwrap();
+    let mut schema = described(&rig);
+    assert!(schema.attributes.contains(&attribute));
+    assert_eq!(crate::master_service::schema::meta_replicas(&rig.context.engine), 3);
+    schema.column_families.pop();
+    assert_eq!(class(rig.ask::<MasterModifyTable>(&modify(schema))), "DoNotRetryIOException");
+}

@@ -91,7 +91,12 @@ impl<'a> Gathered<'a> {
             check_family(&column.family)?;
             self.sorted &= before <= &column.family[..];
             before = &column.family;
+            let (count, bytes) = (self.cells.len(), self.cells.bytes().len());
             for value in &column.qualifier_value {
+                if kind == MutationType::Delete && value.delete_type() == DeleteType::DeleteFamily {
+                    // As Java's `Delete.addFamily`, with which HBase reads these.
+                    self.cells.truncate(count, bytes);
+                }
                 self.push_value(&column.family, value, kind, default)?;
             }
         }

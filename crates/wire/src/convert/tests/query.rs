@@ -72,10 +72,11 @@ fn bounds_are_inclusive_as_hbase_has_them() {
 }
 
 #[test]
-fn equal_bounds_are_one_row() {
+fn equal_bounds_are_one_row_for_clients_that_do_not_say() {
     let a = || "a".to_string();
     assert_eq!(range_of("a", "a", |_| ()), (Bound::Included(a()), Bound::Included(a())));
-    assert_eq!(range_of("a", "a", |scan| scan.include_stop_row = Some(false)), (Bound::Included(a()), Bound::Included(a())));
+    assert_eq!(range_of("a", "a", |scan| scan.include_stop_row = Some(true)), (Bound::Included(a()), Bound::Included(a())));
+    assert_eq!(range_of("a", "a", |scan| scan.include_stop_row = Some(false)), (Bound::Included(a()), Bound::Excluded(a())), "and this is none");
     assert_eq!(range_of("a", "a", |scan| scan.include_start_row = Some(false)), (Bound::Excluded(a()), Bound::Included(a())));
 }
 
