@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program reports to the person at the terminal")]
 
+mod bench;
 mod clients;
 mod directory;
 mod hbase;
@@ -22,8 +23,9 @@ const USAGE: &str = "\
 usage: halite-interop store-files|directory|wire JARS WORK
        halite-interop clients JARS WORK HALITE [--record|--control] [CLIENT...]
        halite-interop tools JARS WORK HALITE [--control]
+       halite-interop bench JARS WORK HALITE [--help|OPTIONS]
 
-JARS holds HBase's jars, for `clients` and `tools` a folder of them for each file in interop/maven; WORK is a folder to be emptied;
+JARS holds HBase's jars, for `clients`, `tools` and `bench` a folder of them for each file in interop/maven; WORK is a folder to be emptied;
 HALITE is the program that is tested. `cargo xtask interop` fetches the jars and runs this.";
 
 fn main() -> ExitCode {
@@ -50,6 +52,11 @@ fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
             let (flags, only): (Vec<_>, Vec<_>) = rest.iter().cloned().partition(|argument| argument.starts_with("--"));
             clients::check(Path::new(halite), jars, work, clients::Mode::named(flags.first().map(String::as_str))?, &only)
         }
+        ("bench", [_, help, ..]) if help == "--help" => {
+            print!("{}", bench::HELP);
+            Ok(())
+        }
+        ("bench", [halite, rest @ ..]) => bench::run(Path::new(halite), jars, work, rest),
         ("tools", [halite, rest @ ..]) => {
             let mode = clients::Mode::named(rest.first().map(String::as_str))?;
             clients::check_tools(Path::new(halite), jars, work, mode)

@@ -2,7 +2,7 @@
 
 use crate::command::{cargo, root, run, run_and_watch};
 use crate::steps::{Outcome, Steps};
-use crate::{Result, interop, tidy};
+use crate::{Result, fuzz, interop, tidy};
 
 /// Set for tests that compare with a golden file: they write it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
@@ -13,7 +13,8 @@ pub(crate) fn everything() -> Result<()> {
     let mut steps = Steps::new(is_ci());
     steps.step("format: cargo fmt --check", || {
         run(&mut cargo(["fmt", "--all", "--check"]))?;
-        done(run(&mut cargo(["fmt", "--manifest-path", "bench/Cargo.toml", "--check"])))
+        run(&mut cargo(["fmt", "--manifest-path", "bench/Cargo.toml", "--check"]))?;
+        done(run(&mut cargo(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])))
     });
     steps.step("tidy", || done(tidy::run()));
     steps.step("clippy, warnings denied", || {
@@ -35,6 +36,7 @@ pub(crate) fn everything() -> Result<()> {
         done(run(command.env("RUSTDOCFLAGS", "--deny warnings")))
     });
     steps.step("simulation, short", short_simulation);
+    steps.step("fuzzing: a minute of damaged frames and ZooKeeper packets", fuzz::step);
     for (title, part) in interop::PARTS {
         steps.step(title, part);
     }

@@ -38,14 +38,36 @@ pub(crate) fn run_parts(arguments: &[String]) -> Result<()> {
 /// A part that lets clients loose on a server, and needs each version of HBase's jars that they are of.
 fn of_a_server(part: &str, arguments: &[String]) -> Result<Outcome> {
     with_tools(&["javac", "mvn", "go"], || {
-        for version in ["hbase-2.6.4", "hbase-2.4.17", "hbase-3.0.0-beta-1", "asynchbase-1.8.2"] {
-            fetched(&root().join("interop/maven").join(version).with_added_extension("xml"), &jars_of_clients().join(version))?;
-        }
+        fetched_all(&["hbase-2.6.4", "hbase-2.4.17", "hbase-3.0.0-beta-1", "asynchbase-1.8.2"])?;
         run(&mut cargo(["build", "--quiet", "--package", "halite-cli", "--package", "halite-interop"]))?;
-        let mut command = Command::new(target_dir().join("debug/halite-interop"));
-        command.arg(part).arg(jars_of_clients()).arg(target_dir().join("interop").join(part)).arg(target_dir().join("debug/halite"));
-        run(command.args(arguments).current_dir(root()))
+        let_loose(part, &target_dir().join("debug/halite"), arguments)
     })
+}
+
+/// `cargo xtask bench server`: the program as it is released, beside a real HBase.
+pub(crate) fn bench(arguments: &[String]) -> Result<()> {
+    let outcome = with_tools(&["javac", "mvn"], || {
+        fetched_all(&["hbase-2.6.4"])?;
+        run(&mut cargo(["build", "--quiet", "--release", "--package", "halite-cli"]))?;
+        run(&mut cargo(["build", "--quiet", "--package", "halite-interop"]))?;
+        let_loose("bench", &target_dir().join("release/halite"), arguments)
+    })?;
+    match outcome {
+        Outcome::Done => Ok(()),
+        Outcome::Skipped(missing) => Err(missing),
+    }
+}
+
+fn fetched_all(versions: &[&str]) -> Result<()> {
+    versions
+        .iter()
+        .try_for_each(|version| fetched(&root().join("interop/maven").join(version).with_added_extension("xml"), &jars_of_clients().join(version)))
+}
+
+fn let_loose(part: &str, halite: &Path, arguments: &[String]) -> Result<()> {
+    let mut command = Command::new(target_dir().join("debug/halite-interop"));
+    command.arg(part).arg(jars_of_clients()).arg(target_dir().join("interop").join(part)).arg(halite);
+    run(command.args(arguments).current_dir(root()))
 }
 
 fn jars_of_clients() -> PathBuf {

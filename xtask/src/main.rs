@@ -5,6 +5,7 @@
 mod bench;
 mod checks;
 mod command;
+mod fuzz;
 mod interop;
 mod jars;
 mod steps;
@@ -21,13 +22,14 @@ const HELP: &str = "\
 Tasks of the Halite repository.
 
     cargo xtask test                everything a change must pass: format, tidy, clippy, tests, documentation,
-                                    a short simulation, and HBase's own code reading what Halite writes
+                                    a short simulation, a minute of fuzzing, and HBase's own code reading what Halite writes
     cargo xtask ci                  the same
     cargo xtask interop             only the part of `test` that needs a JDK 17, Maven and Go
     cargo xtask interop --control   HBase's clients against a real HBase that is started for it: it must say what is recorded
     cargo xtask interop --record    the same, and what it says is recorded
     cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
     cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it
+    cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket; every target for a minute, or one for N seconds
     cargo xtask golden --update     rewrite the golden files; read the difference as a document before committing it
     cargo xtask codegen [--check]   write crates/wire's code from its .proto files, or say whether it is what they give
     cargo xtask bench NAME [ARGS]   measure; without NAME it lists what there is
@@ -59,6 +61,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("test" | "ci", []) => checks::everything(),
         ("tidy", []) => tidy::run(),
         ("sim", rest) => checks::simulation(rest),
+        ("fuzz", rest) => fuzz::run_named(rest),
         ("golden", [update]) if update == "--update" => checks::update_golden(),
         ("golden", _) => Err("golden files are checked by `cargo xtask test`; to rewrite them: cargo xtask golden --update".to_string()),
         ("interop", rest) => interop::run_parts(rest),

@@ -14,6 +14,18 @@ pub enum Advertise {
     Host(String),
 }
 
+/// Where calls are answered. Only for measuring what the choice costs: `cargo xtask bench lanes`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lanes {
+    /// What memory can answer on the connection's task, the rest on threads that may wait.
+    #[default]
+    Tiered,
+    /// Every call of a client on the connection's task, whatever it waits for.
+    Inline,
+    /// Every call of a client on a thread that may wait.
+    Hop,
+}
+
 /// Where a server listens, who it says it is, and what it lets clients have.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -34,6 +46,8 @@ pub struct Config {
     pub advertise: Advertise,
     /// What clients may have.
     pub limits: Limits,
+    /// Where calls are answered.
+    pub lanes: Lanes,
     /// Whether there are quotas, kept in `hbase:quota` and told; nobody is held to them (`hbase.quota.enabled`); false.
     pub quotas_enabled: bool,
     /// How often snapshots whose time to live is over are deleted (`hbase.master.cleaner.snapshot.interval`), in milliseconds;
@@ -92,6 +106,7 @@ impl Default for Config {
             znode_parent: "/hbase".to_string(),
             advertise: Advertise::Auto,
             limits: Limits::default(),
+            lanes: Lanes::default(),
             quotas_enabled: false,
             snapshot_cleaner_ms: 30 * 60_000,
         }

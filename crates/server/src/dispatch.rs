@@ -18,6 +18,7 @@ use halite_wire::service::{Method, Service};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::call::{Call, Fault, Reply};
+use crate::config::Lanes;
 use crate::context::Context;
 use crate::lanes::{Next, Pool};
 use crate::metrics::Thrown;
@@ -126,12 +127,24 @@ impl Answers {
 
 /// Answers a call now or gives it to a lane, which answers through `answers`.
 pub(crate) fn dispatch(context: &Arc<Context>, call: &Arc<Call>, answers: &Answers) -> Option<Answer> {
-    match lane(call.method, call.bytes) {
-        Lane::Inline => match attempt(context, call, Lane::Inline) {
+    let is_client = call.method.service() == Service::Client;
+    match (lane(call.method, call.bytes), context.config.lanes) {
+        (Lane::Inline | Lane::Readers, Lanes::Inline) if is_client => {
+            let mut step = attempt(context, call, Lane::Readers);
+            loop {
+                match step {
+                    Step::Done(outcome) => return Some(encode(call, outcome)),
+                    Step::Later(work) => step = work(),
+                }
+            }
+        }
+        (Lane::Inline, lanes) if !(is_client && lanes == Lanes::Hop) => match attempt(context, call, Lane::Inline) {
             Step::Done(outcome) => Some(encode(call, outcome)),
             Step::Later(work) => queue(context, Lane::Readers, call, answers, work),
         },
-        lane => {
+        (lane, _) => {
+            // A call that could have stayed waits with those that may not.
+            let lane = if lane == Lane::Inline { Lane::Readers } else { lane };
             let (shared, again) = (Arc::clone(context), Arc::clone(call));
             queue(context, lane, call, answers, Box::new(move || attempt(&shared, &again, lane)))
         }

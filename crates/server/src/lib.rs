@@ -42,5 +42,5 @@ mod shutdown;
 mod testing;
 mod zookeeper;
 
-pub use config::{Advertise, Config, Limits};
+pub use config::{Advertise, Config, Lanes, Limits};
 pub use server::{Addresses, Handle, Server};

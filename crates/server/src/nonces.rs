@@ -55,11 +55,29 @@ impl Nonces {
         if nonce == 0 {
             return Nonce::First(FirstTime { nonces: self, digest: None });
         }
-        let digest = self.hasher.hash_one((group, nonce));
+        let digest = self.digest(group, nonce);
         let mut known = self.lock();
         while known.under_way.contains(&digest) {
             known = self.ended.wait(known).expect("nothing panics while it holds the nonces");
         }
+        self.begin_locked(&mut known, digest)
+    }
+
+    /// The same without blocking; `None` while the same operation is under way.
+    pub(crate) fn try_begin(&self, group: u64, nonce: u64) -> Option<Nonce<'_>> {
+        if nonce == 0 {
+            return Some(Nonce::First(FirstTime { nonces: self, digest: None }));
+        }
+        let digest = self.digest(group, nonce);
+        let mut known = self.lock();
+        (!known.under_way.contains(&digest)).then(|| self.begin_locked(&mut known, digest))
+    }
+
+    fn digest(&self, group: u64, nonce: u64) -> u64 {
+        self.hasher.hash_one((group, nonce))
+    }
+
+    fn begin_locked(&self, known: &mut Known, digest: u64) -> Nonce<'_> {
         if known.applied.contains(&digest) || known.before.contains(&digest) {
             return Nonce::Again;
         }

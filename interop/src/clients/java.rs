@@ -30,6 +30,13 @@ pub(crate) fn java(path: &str, level: &str) -> Command {
     command
 }
 
+/// The same for a program that runs long enough to be compiled well.
+pub(crate) fn steady(path: &str, level: &str) -> Command {
+    let mut command = Command::new("java");
+    command.args(OPENED).arg("-Xmx1500m").arg(format!("-Dlog4j2.level={level}")).args(["-cp", path]);
+    command
+}
+
 /// Compiles the sources in some folders; returns the class path to run them with.
 pub(crate) fn compile(folders: &[PathBuf], jars: &Path, classes: &Path) -> Result<String> {
     let mut compiler = Command::new("javac");

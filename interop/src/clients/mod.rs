@@ -3,11 +3,11 @@
 //! What they say of HBase is kept in `testdata/clients`. `--record` writes it anew, from an HBase that is started for it; `--control`
 //! compares that HBase with what is kept.
 
-mod child;
-mod java;
+pub(crate) mod child;
+pub(crate) mod java;
 mod masks;
-mod programs;
-mod server;
+pub(crate) mod programs;
+pub(crate) mod server;
 mod tools;
 mod transcript;
 
@@ -48,6 +48,10 @@ impl Mode {
 /// # Errors
 /// If a client fails, or says something else than it said of HBase.
 pub(crate) fn check(halite: &Path, jars: &Path, work: &Path, mode: Mode, only: &[String]) -> Result<()> {
+    let names = || IN_TURN.iter().chain(&APART).map(|program| program.name);
+    if let Some(unknown) = only.iter().find(|name| !names().any(|known| known == *name)) {
+        return Err(format!("there is no client {unknown:?}; there are {}", names().collect::<Vec<_>>().join(", ")));
+    }
     let server = started(halite, jars, work, mode)?;
     let around = |lane: &str| surroundings(jars, &work.join(lane), server.zookeeper);
     let (first, second) = (around("in-turn")?, around("apart")?);
@@ -82,11 +86,11 @@ pub(crate) fn check_tools(halite: &Path, jars: &Path, work: &Path, mode: Mode) -
 fn started(halite: &Path, jars: &Path, work: &Path, mode: Mode) -> Result<Server> {
     match mode {
         Mode::Compare => Server::ephemeral(halite, work),
-        Mode::Control | Mode::Record => Server::hbase(&jars.join("hbase-2.6.4"), work),
+        Mode::Control | Mode::Record => Server::hbase(&jars.join("hbase-2.6.4"), work, "1g"),
     }
 }
 
-fn surroundings(jars: &Path, work: &Path, zookeeper: u16) -> Result<Surroundings> {
+pub(crate) fn surroundings(jars: &Path, work: &Path, zookeeper: u16) -> Result<Surroundings> {
     fs::create_dir_all(work).map_err(|error| format!("{}: {error}", work.display()))?;
     Ok(Surroundings { jars: jars.to_path_buf(), work: PathBuf::from(work), zookeeper })
 }

@@ -32,7 +32,7 @@ impl Server {
     }
 
     /// Halite with its data in a folder, on ports that stay the same from one start to the next.
-    pub(crate) fn lasting(halite: &Path, data: &Path, ports: [u16; 3], log: &Path) -> Result<Self> {
+    pub(crate) fn lasting(halite: &Path, data: &Path, ports: [u16; 3], log: &Path, options: &[&str]) -> Result<Self> {
         let [master, region, zookeeper] = ports.map(|port| port.to_string());
         let mut command = Command::new(halite);
         command.arg("serve").arg("--data").arg(data).args([
@@ -45,7 +45,7 @@ impl Server {
             "--web-port",
             "0",
         ]);
-        Self::halite(&mut command, log)
+        Self::halite(command.args(options), log)
     }
 
     fn halite(command: &mut Command, log: &Path) -> Result<Self> {
@@ -54,8 +54,8 @@ impl Server {
         Ok(Self { child, log: log.to_path_buf(), zookeeper })
     }
 
-    /// HBase itself in one process, from the jars of its server.
-    pub(crate) fn hbase(jars: &Path, work: &Path) -> Result<Self> {
+    /// HBase itself in one process, from the jars of its server; `heap` as in Java's `-Xmx`.
+    pub(crate) fn hbase(jars: &Path, work: &Path, heap: &str) -> Result<Self> {
         let folder = work.join("hbase");
         let configuration = folder.join("conf");
         fs::create_dir_all(&configuration).map_err(|error| format!("{}: {error}", configuration.display()))?;
@@ -64,10 +64,15 @@ impl Server {
         write(&configuration.join("log4j2.properties"), LOG_SETTINGS)?;
         let log = folder.join("hbase.log");
         let mut command = Command::new("java");
-        command.args(OPENED).args(["-Xmx1g", "-cp"]).arg(format!("{}:{}/*", configuration.display(), jars.display()));
+        command.args(OPENED).args([&format!("-Xmx{heap}"), "-cp"]).arg(format!("{}:{}/*", configuration.display(), jars.display()));
         let mut child = child::start(command.args(["org.apache.hadoop.hbase.master.HMaster", "start"]), &log)?;
         child::await_log(&mut child, &log, LIMIT, |text| text.contains("Master has completed initialization").then_some(()))?;
         Ok(Self { child, log, zookeeper: ports[2] })
+    }
+
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Ends it as `kill -9` does.

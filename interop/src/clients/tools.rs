@@ -62,7 +62,7 @@ pub(crate) fn crash(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     let data = work.join("data");
     let ports = free_ports()?;
     let keys = CRASH_KEYS.to_string();
-    let server = Server::lasting(halite, &data, ports, &work.join("halite-before.log"))?;
+    let server = Server::lasting(halite, &data, ports, &work.join("halite-before.log"), &[])?;
     let around = surroundings(jars, work, server.zookeeper)?;
     let log = work.join("crash-write.log");
     let mut writer =
@@ -72,7 +72,7 @@ pub(crate) fn crash(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     if child::wait(&mut writer, Duration::ZERO)?.is_some() {
         return Err("the load was written before the server was killed: raise CRASH_KEYS".to_string());
     }
-    let server = Server::lasting(halite, &data, ports, &work.join("halite-after.log"))?;
+    let server = Server::lasting(halite, &data, ports, &work.join("halite-after.log"), &[])?;
     child::finish(&mut writer, &log, LIMIT).map_err(|error| format!("the writer {error}"))?;
     run(tool(&around, LOAD_TEST, "ERROR")?.args(["-tn", "lt_crash", "-read", "100:4", "-skip_init", "-num_keys", &keys]), &around, "crash-read")?;
     server.stop()?;

@@ -17,6 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-conformance", &["halite-types", "halite-engine", "halite"]),
     ("halite-interop", &["halite-types", "halite-engine", "halite-wire", "halite"]),
     ("halite-bench-rivals", &["halite"]),
+    ("halite-fuzz", &["halite-types", "halite-engine", "halite-wire", "halite-server"]),
     ("xtask", &[]),
 ];
 

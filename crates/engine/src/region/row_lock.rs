@@ -58,4 +58,9 @@ impl RowLocks {
     pub(crate) fn exclusive(&self, row: &[u8]) -> RwLockWriteGuard<'_, ()> {
         self.shards[Self::shard(row)].write().expect("nothing panics while it holds a row")
     }
+
+    /// The same without waiting; `None` if somebody has the row.
+    pub(crate) fn try_exclusive(&self, row: &[u8]) -> Option<RwLockWriteGuard<'_, ()>> {
+        self.shards[Self::shard(row)].try_write().ok()
+    }
 }

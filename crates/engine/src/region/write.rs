@@ -50,11 +50,13 @@ pub(super) struct Pending {
     now: i64,
     /// The timestamp of the cell a condition compared: what is put because of it must not be hidden by it.
     checked: Option<i64>,
+    /// How far it may go for what it reads.
+    tier: Tier,
 }
 
 impl Pending {
-    pub(super) fn new(now: i64, checked: Option<i64>) -> Self {
-        Self { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now, checked }
+    pub(super) fn new(now: i64, checked: Option<i64>, tier: Tier) -> Self {
+        Self { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now, checked, tier }
     }
 
     /// Stamps what has no time yet, and looks whether it is too much.
@@ -88,6 +90,21 @@ impl Region {
         applied
     }
 
+    /// Applies one operation that reads first, if that takes no waiting for the disk, nor for somebody else's operation that
+    /// does. `None`: it might, and nothing has been done; [`Region::apply`] waits.
+    pub fn apply_from_memory(&self, op: &RowOp) -> Option<Applied> {
+        if self.shared.try_admit(self).is_err() {
+            return None;
+        }
+        let (result, ticket) = match self.read_modify_write(op, Tier::Memory) {
+            Err(error) if matches!(error.kind(), ErrorKind::NeedsIo | ErrorKind::NoSuchRegion) => return None,
+            Err(error) => (Err(error), CommitTicket::ready()),
+            Ok((result, ticket)) => (Ok(result), ticket),
+        };
+        self.shared.note_write(self);
+        Some(Applied { results: vec![result], ticket, returned: Vec::new() })
+    }
+
     /// Applies operations: those that need not read first together, as far as they follow one another. If the region has
     /// gone the error is the place of the first operation that was not applied.
     fn apply_all(&self, snapshot: &RegionSnapshot, ops: &mut [RowOp], applied: &mut Applied) -> Result<(), usize> {
@@ -111,7 +128,7 @@ impl Region {
                 Ok(None) => {
                     self.commit_group(snapshot, ops, first..at, applied)?;
                     (first, bytes) = (at + 1, 0);
-                    match self.read_modify_write(&ops[at]) {
+                    match self.read_modify_write(&ops[at], Tier::Disk) {
                         Ok((result, ticket)) => {
                             applied.wait_for(ticket);
                             applied.results[at] = Ok(result);
@@ -237,20 +254,24 @@ impl Region {
 
     /// An operation that reads its row first. It holds the row for itself and reads what has been applied, durable or
     /// not: the log keeps the order, so when its own write is durable then so is what it read.
-    fn read_modify_write(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
+    fn read_modify_write(&self, op: &RowOp, tier: Tier) -> Result<(OpResult, CommitTicket)> {
         self.check_whole(op)?;
         // Most likely before the row is held, so that nobody waits for the clock with it.
         self.time_behind_deletes(|| std::iter::once(op.row()));
-        let _row = self.row_locks.exclusive(op.row());
-        self.modify_locked(op)
+        let _row = match tier {
+            Tier::Disk => self.row_locks.exclusive(op.row()),
+            // Whoever has it may be waiting for the disk.
+            Tier::Memory => self.row_locks.try_exclusive(op.row()).ok_or_else(|| Error::new(ErrorKind::NeedsIo, "the row is held"))?,
+        };
+        self.modify_locked(op, tier)
     }
 
-    fn modify_locked(&self, op: &RowOp) -> Result<(OpResult, CommitTicket)> {
+    fn modify_locked(&self, op: &RowOp, tier: Tier) -> Result<(OpResult, CommitTicket)> {
         let now = self.shared.env.clock.now_ms();
         let mut checked = None;
         let op = match op {
             RowOp::CheckAndMutate(check) => {
-                let Checked { holds, newest } = self.check_locked(check)?;
+                let Checked { holds, newest } = self.check_locked(check, tier)?;
                 if !holds {
                     return Ok((OpResult { row: Row::default(), processed: false }, self.applied_ticket()));
                 }
@@ -259,7 +280,7 @@ impl Region {
             }
             op => op,
         };
-        let mut pending = Pending::new(now, checked);
+        let mut pending = Pending::new(now, checked, tier);
         self.gather(op, &mut pending)?;
         pending.stamp()?;
         self.note_deletes(std::iter::once(&pending.cells), now);
@@ -325,17 +346,17 @@ impl Region {
     }
 
     /// Looks at the condition. The row is locked.
-    pub(super) fn check_locked(&self, check: &CheckAndMutate) -> Result<Checked> {
+    pub(super) fn check_locked(&self, check: &CheckAndMutate, tier: Tier) -> Result<Checked> {
         match &check.condition {
             Condition::Filter(filter) => {
                 let get = Get::new(check.row().clone()).time_range(check.time_range).filter(filter.clone());
-                let row = self.read_applied(&get)?;
+                let row = self.read_applied(&get, tier)?;
                 let first = row.cells().first();
                 Ok(Checked { holds: first.is_some(), newest: first.map(|cell| cell.timestamp()) })
             }
             Condition::Column { family, qualifier, op, value } => {
                 let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);
-                let row = self.read_applied(&get)?;
+                let row = self.read_applied(&get, tier)?;
                 let stored = row.cells().first();
                 let holds = condition_holds(stored.map(|cell| cell.value()), *op, value.as_deref());
                 Ok(Checked { holds, newest: stored.map(|cell| cell.timestamp()) })
@@ -344,9 +365,9 @@ impl Region {
     }
 
     /// Reads a row at the newest applied state. The row is locked.
-    fn read_applied(&self, get: &Get) -> Result<Row> {
+    fn read_applied(&self, get: &Get, tier: Tier) -> Result<Row> {
         let trace = ReadTrace::default().into();
-        self.read_row(get, u64::MAX, Tier::Disk, &trace)
+        self.read_row(get, u64::MAX, tier, &trace)
     }
 
     /// Turns operations on one row into cells. The row is locked.
@@ -366,7 +387,7 @@ impl Region {
             }
             RowOp::Increment(increment) => {
                 pending.durability = pending.durability.max(increment.mutation().durability);
-                let current = self.current_values(increment.row(), increment.mutation().cells(), increment.time_range)?;
+                let current = self.current_values(increment.row(), increment.mutation().cells(), increment.time_range, pending.tier)?;
                 for delta in increment.mutation().cells() {
                     let old = find_column(&current, delta);
                     let value = add(old, delta)?;
@@ -375,7 +396,7 @@ impl Region {
             }
             RowOp::Append(append) => {
                 pending.durability = pending.durability.max(append.mutation().durability);
-                let current = self.current_values(append.row(), append.mutation().cells(), append.time_range)?;
+                let current = self.current_values(append.row(), append.mutation().cells(), append.time_range, pending.tier)?;
                 for more in append.mutation().cells() {
                     let old = find_column(&current, more);
                     let value = [old.map_or(&[][..], |cell| cell.value()), more.value()].concat();
@@ -393,11 +414,11 @@ impl Region {
         Ok(())
     }
 
-    fn current_values(&self, row: &Bytes, columns: &CellsBuilder, time_range: TimeRange) -> Result<Row> {
+    fn current_values(&self, row: &Bytes, columns: &CellsBuilder, time_range: TimeRange, tier: Tier) -> Result<Row> {
         let get = columns
             .iter()
             .fold(Get::new(row.clone()), |get, cell| get.column(Bytes::copy_from_slice(cell.family()), Bytes::copy_from_slice(cell.qualifier())));
-        self.read_applied(&get.time_range(time_range))
+        self.read_applied(&get.time_range(time_range), tier)
     }
 
     /// Adds markers; those for the newest version of a column get that version's timestamp. The n-th such marker of a
@@ -414,7 +435,7 @@ impl Region {
             let get = Get::new(row.clone())
                 .column(Bytes::copy_from_slice(marker.family()), Bytes::copy_from_slice(marker.qualifier()))
                 .versions(u32::try_from(nth).unwrap_or(u32::MAX));
-            let found = self.read_applied(&get)?;
+            let found = self.read_applied(&get, pending.tier)?;
             let timestamp = found.iter().nth(nth - 1).map_or(pending.now, |cell| cell.timestamp());
             pending.cells.push_parts(self::marker(marker.row(), marker.family(), marker.qualifier(), timestamp, CellType::Delete));
         }

@@ -1,6 +1,6 @@
 //! Operations on several rows of a region as one, and what a server asks before it writes.
 
-use halite_types::{CheckAndMutate, Error, Result, RowOp};
+use halite_types::{CheckAndMutate, Error, Result, RowOp, Tier};
 
 use super::Region;
 use super::recent_deletes::is_stamped_put;
@@ -41,7 +41,7 @@ impl Region {
         let _rows = self.row_locks.exclusive_rows(rows.map(|row| &row[..]));
         let mut checked = None;
         for check in conditions {
-            let found = self.check_locked(check)?;
+            let found = self.check_locked(check, Tier::Disk)?;
             if !found.holds {
                 return Ok((false, self.applied_ticket()));
             }
@@ -49,7 +49,7 @@ impl Region {
         }
         let puts = || ops.iter().filter(|op| is_stamped_put(op)).map(RowOp::row);
         let now = self.time_behind_deletes(puts);
-        let mut pending = Pending::new(now, checked);
+        let mut pending = Pending::new(now, checked, Tier::Disk);
         for op in ops {
             self.gather(op, &mut pending)?;
         }

@@ -82,3 +82,26 @@ fn a_write_that_needs_no_sync_is_finished_by_whoever_asks() {
         assert_eq!((applied.ticket.try_finish(), value(&engine, "b")), (Some(Ok(())), Some("2".into())));
     }
 }
+
+#[test]
+fn a_write_that_would_have_to_read_from_the_disk_is_not_tried_from_memory() {
+    let sim = SimEnv::new(1);
+    let written = engine(&sim, &[]);
+    put(&written, "a", "old");
+    written.flush(&name()).unwrap();
+    written.close().unwrap();
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let exchange = || RowOp::from(CheckAndMutate::if_equals("a", "f", "q", "old", Put::new("a").add("f", "q", "new")));
+
+    assert!(region(&engine).apply_from_memory(&exchange()).is_none(), "no block has been read yet");
+    assert_eq!(value(&engine, "a"), Some("old".into()));
+
+    // Now the block is in the cache.
+    let mut applied = region(&engine).apply_from_memory(&exchange()).expect("memory has it");
+    applied.ticket.wait().unwrap();
+    assert!(applied.results.pop().unwrap().unwrap().processed);
+    assert_eq!(value(&engine, "a"), Some("new".into()));
+
+    let mut refused = region(&engine).apply_from_memory(&Increment::new("a").add("f", "q", 1).into()).expect("memory has it");
+    assert_eq!(refused.results.pop().unwrap().unwrap_err().kind(), ErrorKind::InvalidRequest);
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite_engine::{CommitTicket, Region};
+use halite_engine::{Applied, CommitTicket, Region};
 use halite_types::cell::LATEST_TIMESTAMP;
 use halite_types::{CellType, Get, OpResult, Row, RowOp, Tier};
 use halite_wire::convert;
@@ -14,7 +14,7 @@ use super::region::{self, Target};
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
-use crate::nonces::Nonce;
+use crate::nonces::{FirstTime, Nonce};
 use crate::operations::Operations;
 
 /// A mutation that is understood.
@@ -48,8 +48,7 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
         region,
     };
     if lane == Lane::Inline && reads_first(&work.op) {
-        let (context, call) = (Arc::clone(context), Arc::clone(call));
-        return Ok(Step::Later(Box::new(move || work.apply(&context, &call.peer))));
+        return Ok(work.apply_from_memory(context, call));
     }
     Ok(work.apply(context, &call.peer))
 }
@@ -67,20 +66,37 @@ pub(super) fn reads_first(op: &RowOp) -> bool {
 }
 
 impl Work {
+    /// Applies an operation that reads first, if what it reads is in memory and nobody else is at it; goes on elsewhere if not.
+    fn apply_from_memory(self, context: &Arc<Context>, call: &Arc<Call>) -> Step {
+        if let Some(Nonce::First(first)) = context.nonces.try_begin(self.nonce.0, self.nonce.1)
+            && let Some(applied) = self.region.apply_from_memory(&self.op)
+        {
+            let applied = outcome(&call.peer, &self.region, region::is_plain(&self.op), first, applied);
+            return answer(&call.peer, self.kind, self.is_conditional, applied);
+        }
+        let (context, call) = (Arc::clone(context), Arc::clone(call));
+        Step::Later(Box::new(move || self.apply(&context, &call.peer)))
+    }
+
     fn apply(self, context: &Context, peer: &Peer) -> Step {
         let Self { region, op, kind, is_conditional, nonce } = self;
-        let applied = match apply_once(context, peer, &region, op, nonce) {
-            Ok(applied) => applied,
-            Err(fault) => return Err::<Reply, _>(fault).into(),
-        };
-        let has_result = matches!(kind, MutationType::Increment | MutationType::Append) && applied.result.processed;
-        let mut cells = Vec::new();
-        let result = has_result.then(|| row_result(&applied.result.row, peer.format.is_some().then_some(&mut cells)));
-        let processed = (is_conditional || !has_result).then_some(applied.result.processed);
-        let response = pb::MutateResponse { result, processed, ..pb::MutateResponse::default() };
-        let reply = if peer.format.is_some() { Reply::with_cells(response, cells) } else { Reply::new(response) };
-        Step::Done(Outcome::After(applied.ticket, reply))
+        answer(peer, kind, is_conditional, apply_once(context, peer, &region, op, nonce))
     }
+}
+
+/// What a client is told of its operation, once it is durable.
+fn answer(peer: &Peer, kind: MutationType, is_conditional: bool, applied: Result<AppliedOne, Fault>) -> Step {
+    let applied = match applied {
+        Ok(applied) => applied,
+        Err(fault) => return Err::<Reply, _>(fault).into(),
+    };
+    let has_result = matches!(kind, MutationType::Increment | MutationType::Append) && applied.result.processed;
+    let mut cells = Vec::new();
+    let result = has_result.then(|| row_result(&applied.result.row, peer.format.is_some().then_some(&mut cells)));
+    let processed = (is_conditional || !has_result).then_some(applied.result.processed);
+    let response = pb::MutateResponse { result, processed, ..pb::MutateResponse::default() };
+    let reply = if peer.format.is_some() { Reply::with_cells(response, cells) } else { Reply::new(response) };
+    Step::Done(Outcome::After(applied.ticket, reply))
 }
 
 /// What came of one operation, for the time when its ticket is fulfilled.
@@ -97,7 +113,11 @@ pub(super) fn apply_once(context: &Context, peer: &Peer, region: &Region, op: Ro
         Nonce::Again => return current(peer, region, &op),
     };
     let is_plain = region::is_plain(&op);
-    let mut applied = region.apply(vec![op]);
+    outcome(peer, region, is_plain, first, region.apply(vec![op]))
+}
+
+/// What came of an operation that was begun under its nonce.
+fn outcome(peer: &Peer, region: &Region, is_plain: bool, first: FirstTime<'_>, mut applied: Applied) -> Result<AppliedOne, Fault> {
     if !applied.returned.is_empty() {
         return Err(region::not_serving(peer, &region.info().full_name()));
     }

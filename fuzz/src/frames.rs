@@ -1,0 +1,139 @@
+//! Frames of calls, of both ends: no bytes make the reader panic, and what was read can be written and read again.
+#![no_main]
+
+mod seeds;
+
+use bytes::{Bytes, BytesMut};
+use halite_types::Put;
+use halite_wire::cellblock::{self, Codec, Compressor, Format};
+use halite_wire::convert;
+use halite_wire::proto as pb;
+use halite_wire::rpc::{self, Connection, Limits, Next, PREAMBLE_BYTES, Preamble, Request};
+use halite_wire::service::{Method, Service};
+use libfuzzer_sys::fuzz_target;
+
+/// Small, so that the fuzzer reaches what happens beyond them.
+const LIMITS: Limits = Limits { frame_bytes_max: 32 << 10, cell_block_bytes_max: 256 << 10 };
+
+fuzz_target!(init: seeds::write("frames"), |data: &[u8]| {
+    let Some((choice, rest)) = data.split_first() else { return };
+    match choice % 4 {
+        0 => connection(rest),
+        1 => stream(rest, |frame, format, service| request(&frame, format, service)),
+        2 => stream(rest, |frame, format, _| response(&frame, format)),
+        _ => {
+            let (format, block) = format_of(rest);
+            cell_block(&Bytes::copy_from_slice(block), format);
+        }
+    }
+});
+
+fn connection(data: &[u8]) {
+    let Some((preamble, header)) = data.split_first_chunk::<PREAMBLE_BYTES>() else { return };
+    if let Ok(preamble) = Preamble::decode(*preamble) {
+        assert_eq!(Preamble::decode(preamble.encode()).ok(), Some(preamble), "a preamble is what was written");
+    }
+    // A fault is an answer; only a panic is not.
+    let _ = Connection::decode(Bytes::copy_from_slice(header));
+}
+
+/// The first byte chooses a codec and a compressor.
+fn format_of(data: &[u8]) -> (Format, &[u8]) {
+    let (choice, rest) = data.split_first().map_or((0, data), |(choice, rest)| (usize::from(*choice), rest));
+    let compressor = match choice / Codec::ALL.len() {
+        0 => None,
+        number => Compressor::ALL.get(number % Compressor::ALL.len()).copied(),
+    };
+    (Format { codec: Codec::ALL[choice % Codec::ALL.len()], compressor }, rest)
+}
+
+/// Cuts frames from bytes as a connection does, until they are used up or one cannot be.
+fn stream(data: &[u8], mut frame_is: impl FnMut(Bytes, Format, Service)) {
+    let (format, data) = format_of(data);
+    let Some((service, data)) = data.split_first() else { return };
+    let service = Service::ALL[usize::from(*service) % Service::ALL.len()];
+    let mut buffer = BytesMut::from(data);
+    loop {
+        match rpc::next_frame(&mut buffer, &LIMITS) {
+            Ok(Next::Frame(frame)) => frame_is(frame, format, service),
+            Ok(Next::Ping) => {}
+            Ok(Next::TooBig(length)) => {
+                let header = Connection { service, user: None, real_user: None, format: None, version: Some((2, 6)) };
+                let _ = rpc::refuse_too_big(&buffer, length, &LIMITS, &header);
+                return;
+            }
+            Ok(Next::Need(bytes)) => {
+                assert!(bytes <= LIMITS.frame_bytes_max + 4, "more room than a frame may need");
+                return;
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+fn request(frame: &Bytes, format: Format, service: Service) {
+    let Ok(request) = rpc::decode_request(frame) else { return };
+    let cells = request.cells(Some(format), &LIMITS);
+    let Ok(method) = request.method(service) else { return };
+    let _ = match method {
+        Method::ClientGet => request.message::<pb::GetRequest>().map(|message| drop(convert::get::from_proto(&message.get))),
+        Method::ClientScan => request.message::<pb::ScanRequest>().map(|message| drop(message.scan.as_ref().map(convert::scan::from_proto))),
+        Method::ClientMutate => request.message::<pb::MutateRequest>().map(|message| mutate(&message)),
+        Method::ClientMulti => request.message::<pb::MultiRequest>().map(|message| message.condition.iter().for_each(condition)),
+        Method::MasterCreateTable => request.message::<pb::CreateTableRequest>().map(|message| schema(&message.table_schema)),
+        Method::MasterModifyTable => request.message::<pb::ModifyTableRequest>().map(|message| schema(&message.table_schema)),
+        Method::MasterSnapshot => request.message::<pb::SnapshotRequest>().map(|message| drop(convert::snapshot::from_proto(&message.snapshot))),
+        _ => any_message(&request),
+    };
+    if let Ok(cells) = cells {
+        again(&cells, format);
+    }
+}
+
+/// A message of which nothing is known is still one to skip over.
+fn any_message(request: &Request) -> Result<(), rpc::Fault> {
+    request.message::<()>()
+}
+
+fn mutate(message: &pb::MutateRequest) {
+    if let Some(proto) = &message.condition {
+        condition(proto);
+    }
+}
+
+fn condition(proto: &pb::Condition) {
+    let _ = convert::condition::from_proto(proto, Put::new("row").add("f", "q", "v"));
+}
+
+fn schema(proto: &pb::TableSchema) {
+    if let Ok(table) = convert::schema::from_proto(proto) {
+        let back = convert::schema::from_proto(&convert::schema::to_proto(&table)).expect("a schema that was written");
+        assert_eq!(back, table, "a schema is what was written");
+    }
+}
+
+fn response(frame: &Bytes, format: Format) {
+    let Ok(answer) = rpc::decode_response(frame).map(|response| response.answer) else { return };
+    let Ok(answer) = answer else { return };
+    let mut cells = answer.cells(format, &LIMITS).ok().flatten().unwrap_or_default();
+    if let Ok(message) = answer.message::<pb::ScanResponse>() {
+        let _ = convert::result::rows_of_response(&message, &mut cells.clone());
+    }
+    if let Ok(message) = answer.message::<pb::GetResponse>() {
+        let _ = message.result.map(|result| convert::result::from_proto(&result, &mut cells));
+    }
+}
+
+fn cell_block(block: &Bytes, format: Format) {
+    if let Ok(cells) = cellblock::decode(block, format, LIMITS.cell_block_bytes_max) {
+        again(&cells, format);
+    }
+}
+
+/// Cells that were read are the same when they are written and read once more.
+fn again(cells: &halite_types::Cells, format: Format) {
+    let runs = [cells.clone()];
+    let block = format.block(&runs).expect("what was read fits a block").to_bytes();
+    let back = cellblock::decode(&block, format, usize::MAX).expect("what was written can be read");
+    assert!(back.bytes() == cells.bytes(), "cells are what was written");
+}

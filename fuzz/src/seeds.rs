@@ -1,0 +1,179 @@
+//! What the fuzzer begins with: sound requests, answers and sessions to be damaged.
+
+use std::path::PathBuf;
+
+use bytes::BytesMut;
+use halite_types::cell::CellParts;
+use halite_types::{CellType, Cells, CellsBuilder, Get, Put, Scan, TableDescriptor};
+use halite_wire::cellblock::Format;
+use halite_wire::convert;
+use halite_wire::proto as pb;
+use halite_wire::rpc::{Auth, RequestOptions, encode_connection, encode_exception, encode_request, encode_response};
+use halite_wire::service::{self, Call, Service};
+use halite_wire::{exception, zk};
+
+/// As long as the encoded name of a region, for which it stands: only the server under test knows that.
+pub(crate) const REGION: &str = "0123456789abcdef0123456789abcdef";
+
+/// Where the seeds go: the fuzzer's corpus.
+const FOLDER: &str = "HALITE_FUZZ_SEEDS";
+
+/// Writes the seeds of a target into the folder that the environment names, if it names one.
+pub(crate) fn write(target: &str) {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let seeds = match target {
+        "frames" => for_frames(),
+        "server" => for_server(),
+        _ => for_zookeeper(),
+    };
+    for (number, seed) in seeds.iter().enumerate() {
+        let place = folder.join(format!("seed-{number}"));
+        std::fs::write(&place, seed).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+    }
+}
+
+fn for_frames() -> Vec<Vec<u8>> {
+    let connection = connection();
+    let mut seeds = vec![[&[0], &connection[..6], &connection[10..]].concat()];
+    for (service, frame) in requests() {
+        let index = Service::ALL.iter().position(|other| *other == service).expect("a service");
+        seeds.push([&[1, 0, u8::try_from(index).expect("few services")], frame.as_slice()].concat());
+    }
+    seeds.extend(responses().iter().map(|frame| [&[2, 0, 0], frame.as_slice()].concat()));
+    seeds
+}
+
+fn for_server() -> Vec<Vec<u8>> {
+    let mut seeds = vec![[&[0][..], &connection()].concat()];
+    for (service, frame) in requests() {
+        let choice = match service {
+            Service::Client => 1,
+            Service::Master => 2,
+            _ => 3,
+        };
+        let piece = &frame[4..];
+        let length = u16::try_from(piece.len()).expect("seeds are small").to_be_bytes();
+        seeds.push([&[choice], &length[..], piece].concat());
+    }
+    seeds.extend(sessions().iter().map(|packets| [&[5], packets.as_slice()].concat()));
+    seeds
+}
+
+fn for_zookeeper() -> Vec<Vec<u8>> {
+    let mut seeds: Vec<Vec<u8>> = sessions().iter().map(|packets| [&[0], packets.as_slice()].concat()).collect();
+    seeds.push([&[1], answers().as_slice()].concat());
+    seeds
+}
+
+fn connection() -> Vec<u8> {
+    let header = pb::ConnectionHeader {
+        user_info: Some(pb::UserInformation { effective_user: "seed".to_owned(), real_user: None }),
+        service_name: Some(Service::Client.name().to_owned()),
+        cell_block_codec_class: Some("org.apache.hadoop.hbase.codec.KeyValueCodec".to_owned()),
+        cell_block_compressor_class: Some("org.apache.hadoop.io.compress.GzipCodec".to_owned()),
+        ..Default::default()
+    };
+    let mut out = BytesMut::new();
+    encode_connection(Auth::Simple, &header, &mut out).expect("a small header");
+    out.to_vec()
+}
+
+fn frame<C: Call>(message: &C::Request, cells: &[Cells]) -> (Service, Vec<u8>) {
+    let mut out = BytesMut::new();
+    let block = Format::default().block(cells).expect("small cells");
+    let cells = (!cells.is_empty()).then_some(&block);
+    encode_request::<C>(1, message, RequestOptions::default(), cells, &mut out).expect("a small request");
+    (C::METHOD.service(), out.to_vec())
+}
+
+fn region() -> pb::RegionSpecifier {
+    let encoded = pb::region_specifier::RegionSpecifierType::EncodedRegionName;
+    pb::RegionSpecifier { r#type: encoded.into(), value: REGION.as_bytes().into() }
+}
+
+fn one_cell() -> Cells {
+    let mut cells = CellsBuilder::default();
+    let (row, family, qualifier) = (b"row".as_slice(), b"f".as_slice(), b"q".as_slice());
+    cells.push_parts(CellParts { row, family, qualifier, timestamp: 1, cell_type: CellType::Put, value: b"value", tags: &[] });
+    cells.finish()
+}
+
+fn put() -> pb::MutationProto {
+    let value = pb::mutation_proto::column_value::QualifierValue { qualifier: Some("q".into()), value: Some("v".into()), ..Default::default() };
+    pb::MutationProto {
+        row: Some("row".into()),
+        mutate_type: Some(pb::mutation_proto::MutationType::Put.into()),
+        column_value: vec![pb::mutation_proto::ColumnValue { family: "f".into(), qualifier_value: vec![value] }],
+        timestamp: Some(1),
+        durability: Some(pb::mutation_proto::Durability::UseDefault.into()),
+        ..Default::default()
+    }
+}
+
+fn requests() -> Vec<(Service, Vec<u8>)> {
+    let get = convert::get::to_proto(&Get::new("a").column("f", "q")).expect("a get");
+    let scan = convert::scan::to_proto(&Scan::prefix("a").into()).expect("a scan");
+    let cells = one_cell();
+    let action = |index, get, mutation| pb::Action { index: Some(index), get, mutation, ..Default::default() };
+    let counted = pb::MutationProto { column_value: Vec::new(), associated_cell_count: Some(1), ..put() };
+    let actions = vec![action(0, Some(get.clone()), None), action(1, None, Some(put())), action(2, None, Some(counted.clone()))];
+    let multi = pb::RegionAction { region: region(), atomic: Some(false), action: actions, ..Default::default() };
+    let check = convert::condition::to_proto(&halite_types::CheckAndMutate::if_absent("row", "f", "q", Put::new("row").add("f", "q", "v")));
+    let table = TableDescriptor::new("s".parse().expect("a name")).family(halite_types::FamilyDescriptor::new("f"));
+    let mutate = |mutation, condition| pb::MutateRequest { region: region(), mutation, condition, ..Default::default() };
+    vec![
+        frame::<service::ClientGet>(&pb::GetRequest { region: region(), get: get.clone() }, &[]),
+        frame::<service::ClientScan>(
+            &pb::ScanRequest { region: Some(region()), scan: Some(scan), number_of_rows: Some(10), ..Default::default() },
+            &[],
+        ),
+        frame::<service::ClientMutate>(&mutate(put(), None), &[]),
+        frame::<service::ClientMutate>(&mutate(counted, check.ok()), std::slice::from_ref(&cells)),
+        frame::<service::ClientMulti>(&pb::MultiRequest { region_action: vec![multi], ..Default::default() }, &[cells]),
+        frame::<service::MasterCreateTable>(
+            &pb::CreateTableRequest { table_schema: convert::schema::to_proto(&table), split_keys: vec!["k".into()], ..Default::default() },
+            &[],
+        ),
+        frame::<service::MasterGetTableDescriptors>(&pb::GetTableDescriptorsRequest::default(), &[]),
+        frame::<service::MasterGetClusterStatus>(&pb::GetClusterStatusRequest::default(), &[]),
+        frame::<service::AdminGetRegionInfo>(&pb::GetRegionInfoRequest { region: region(), ..Default::default() }, &[]),
+    ]
+}
+
+fn responses() -> Vec<Vec<u8>> {
+    let cells = [one_cell()];
+    let block = Format::default().block(&cells).expect("small cells");
+    let scan = pb::ScanResponse { cells_per_result: vec![1], scanner_id: Some(7), more_results: Some(true), ..Default::default() };
+    let (mut with_cells, mut without) = (BytesMut::new(), BytesMut::new());
+    encode_response(1, &scan, Some(&block), &mut with_cells).expect("a small answer");
+    encode_exception(2, &exception::Exception::new(exception::ExceptionKind::DoNotRetry, "no"), &mut without);
+    vec![with_cells.to_vec(), without.to_vec()]
+}
+
+fn sessions() -> Vec<Vec<u8>> {
+    let path = || "/hbase/meta-region-server".to_owned();
+    let requests = [
+        zk::Request::Exists { path: path(), watch: true },
+        zk::Request::GetData { path: path(), watch: false },
+        zk::Request::GetChildren2 { path: "/hbase".to_owned(), watch: false },
+        zk::Request::SetWatches { relative_zxid: 1, data: vec![path()], exist: vec![], child: vec!["/".to_owned()] },
+        zk::Request::Auth { kind: 0, scheme: "digest".to_owned(), auth: "a:b".into() },
+        zk::Request::Ping,
+        zk::Request::CloseSession,
+    ];
+    let mut whole = BytesMut::new();
+    zk::ConnectRequest { timeout_ms: 10_000, password: vec![0; 16].into(), read_only: Some(false), ..Default::default() }.encode(&mut whole);
+    for (xid, request) in (1..).zip(&requests) {
+        zk::encode_request(xid, request, &mut whole);
+    }
+    vec![whole.to_vec(), b"ruok".to_vec(), b"mntr".to_vec()]
+}
+
+fn answers() -> Vec<u8> {
+    let mut out = BytesMut::new();
+    zk::ConnectResponse { timeout_ms: 10_000, session_id: 5, password: vec![1; 16].into(), ..Default::default() }.encode(&mut out);
+    zk::encode_reply(1, 9, Ok(&zk::Reply::Data("content".into(), zk::Stat::default())), &mut out);
+    zk::encode_reply(2, 9, Ok(&zk::Reply::Children(vec!["a".to_owned(), "b".to_owned()])), &mut out);
+    zk::WatchEvent { kind: zk::WatchKind::DataChanged, path: "/hbase".to_owned() }.encode(&mut out);
+    out.to_vec()
+}

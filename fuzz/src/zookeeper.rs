@@ -1,0 +1,72 @@
+//! ZooKeeper's protocol, of both ends: no bytes make the reader panic, and what was read can be written and read again.
+#![no_main]
+
+mod seeds;
+
+use bytes::{Bytes, BytesMut};
+use halite_wire::zk::{self, ConnectRequest, ConnectResponse, Incoming, Next, PACKET_BYTES_MAX};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(init: seeds::write("zookeeper"), |data: &[u8]| {
+    let Some((choice, rest)) = data.split_first() else { return };
+    let mut buffer = BytesMut::from(rest);
+    let mut is_first = true;
+    loop {
+        match zk::next_packet(&mut buffer) {
+            Ok(Next::Packet(packet)) => match (choice % 2, is_first) {
+                (0, true) => connect(&packet),
+                (0, false) => request(&packet),
+                (_, true) => accepted(&packet),
+                (_, false) => reply(&packet),
+            },
+            Ok(Next::Word(_)) => {}
+            Ok(Next::Need(bytes)) => {
+                assert!(bytes <= PACKET_BYTES_MAX + 4, "more room than a packet may need");
+                return;
+            }
+            Err(_) => return,
+        }
+        is_first = false;
+    }
+});
+
+fn body(out: &BytesMut) -> Bytes {
+    Bytes::copy_from_slice(&out[4..])
+}
+
+fn connect(packet: &Bytes) {
+    let Ok(request) = ConnectRequest::decode(packet) else { return };
+    let mut out = BytesMut::new();
+    request.encode(&mut out);
+    assert_eq!(ConnectRequest::decode(&body(&out)).expect("what was written can be read"), request);
+    let _ = request.accept(1, Bytes::from_static(&[0; 16]), 4_000..=40_000);
+}
+
+fn accepted(packet: &Bytes) {
+    let Ok(response) = ConnectResponse::decode(packet) else { return };
+    let mut out = BytesMut::new();
+    response.encode(&mut out);
+    assert_eq!(ConnectResponse::decode(&body(&out)).expect("what was written can be read"), response);
+}
+
+fn request(packet: &Bytes) {
+    let Ok((xid, request)) = zk::decode_request(packet) else { return };
+    let mut out = BytesMut::new();
+    zk::encode_request(xid, &request, &mut out);
+    assert_eq!(zk::decode_request(&body(&out)).expect("what was written can be read"), (xid, request));
+}
+
+fn reply(packet: &Bytes) {
+    match zk::decode_reply(packet) {
+        Ok(Incoming::Event(event)) => {
+            let mut out = BytesMut::new();
+            event.encode(&mut out);
+            assert_eq!(zk::decode_reply(&body(&out)).expect("what was written can be read"), Incoming::Event(event));
+        }
+        Ok(Incoming::Reply { result: Ok(reply), .. }) => {
+            // Whoever reads an answer knows the question; here it may be any.
+            let _ = (reply.stat(), reply.data(), reply.children(), reply.children_and_stat());
+        }
+        _ => {}
+    }
+}

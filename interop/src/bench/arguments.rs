@@ -1,0 +1,97 @@
+//! What the benchmark of servers is asked to do.
+
+use crate::Result;
+
+pub(crate) const HELP: &str = "\
+Runs HBase's PerformanceEvaluation on Halite and on a real HBase in turn and prints medians and ratios.
+
+    --runs N          how often each command runs on each server, after a pass that is not counted (3)
+    --scale F         how much of the usual number of rows (1.0)
+    --only LIST       commands, with commas between; all of sequentialWrite, randomWrite, randomRead, scanRange100, scan,
+                      increment, checkAndPut
+    --wal-sync MODE   what Halite does with its log before it acknowledges: flush, as HBase does, or fsync (flush)
+";
+
+/// When Halite acknowledges a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WalSync {
+    Flush,
+    Fsync,
+}
+
+impl WalSync {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Flush => "flush",
+            Self::Fsync => "fsync",
+        }
+    }
+
+    pub(super) fn sentence(self) -> &'static str {
+        match self {
+            Self::Flush => "and likewise",
+            Self::Fsync => "and synced to the disk",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Arguments {
+    pub(super) runs: usize,
+    pub(super) scale: f64,
+    pub(super) wal_sync: WalSync,
+    only: Vec<String>,
+}
+
+impl Arguments {
+    pub(super) fn read(rest: &[String]) -> Result<Self> {
+        let mut arguments = Self { runs: 3, scale: 1.0, wal_sync: WalSync::Flush, only: Vec::new() };
+        let mut rest = rest.iter();
+        while let Some(name) = rest.next() {
+            let value = rest.next().ok_or_else(|| format!("{name} wants a value\n{HELP}"))?;
+            let wrong = || format!("{name} {value} cannot be\n{HELP}");
+            match name.as_str() {
+                "--runs" => arguments.runs = value.parse().ok().filter(|runs| *runs > 0).ok_or_else(wrong)?,
+                "--scale" => arguments.scale = value.parse().ok().filter(|scale| *scale > 0.0 && *scale <= 100.0).ok_or_else(wrong)?,
+                "--only" => arguments.only = commands(value)?,
+                "--wal-sync" if value == "flush" => arguments.wal_sync = WalSync::Flush,
+                "--wal-sync" if value == "fsync" => arguments.wal_sync = WalSync::Fsync,
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// Whether a command is to run.
+    pub(super) fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
+    }
+}
+
+fn commands(list: &str) -> Result<Vec<String>> {
+    let known = |name: &&str| super::COMMANDS.iter().any(|command| command.name == *name);
+    match list.split(',').find(|name| !known(name)) {
+        Some(unknown) => Err(format!("there is no command {unknown:?}\n{HELP}")),
+        None => Ok(list.split(',').map(str::to_string).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Result<Arguments> {
+        Arguments::read(&words.split_whitespace().map(str::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_choice_of_commands_is_kept_and_unknown_words_are_refused() {
+        let arguments = read("--runs 5 --only scan,increment --wal-sync fsync").unwrap();
+        assert_eq!((arguments.runs, arguments.wal_sync), (5, WalSync::Fsync));
+        assert!(arguments.wants("scan") && !arguments.wants("randomRead"));
+        assert!(read("").unwrap().wants("randomRead"));
+        for wrong in ["--only nothing", "--runs 0", "--scale nan", "--runs", "--wal-sync sometimes", "--faster yes"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! One command of HBase's `PerformanceEvaluation` on one server, and what it and the server's process say of it.
+
+use std::fmt;
+use std::time::Duration;
+
+use regex::Regex;
+
+use super::process::cpu_us;
+use crate::Result;
+use crate::clients::programs::{Surroundings, configuration};
+use crate::clients::{child, java};
+
+/// How long one command may take.
+const LIMIT: Duration = Duration::from_mins(10);
+
+/// A command, how many rows each of its clients goes through, and how many clients there are.
+pub(super) struct Command {
+    pub(super) name: &'static str,
+    rows: u32,
+    clients: u32,
+    options: &'static [&'static str],
+}
+
+/// In an order in which each finds what it reads. Rows have values of 100 bytes.
+pub(super) const COMMANDS: [Command; 7] = [
+    Command { name: "sequentialWrite", rows: 200_000, clients: 2, options: &["--autoFlush=false", "--presplit=4"] },
+    Command { name: "randomWrite", rows: 50_000, clients: 2, options: &["--autoFlush=true"] },
+    Command { name: "randomRead", rows: 50_000, clients: 2, options: &[] },
+    Command { name: "scanRange100", rows: 5_000, clients: 2, options: &[] },
+    Command { name: "scan", rows: 400_000, clients: 1, options: &[] },
+    Command { name: "increment", rows: 20_000, clients: 2, options: &[] },
+    Command { name: "checkAndPut", rows: 20_000, clients: 2, options: &[] },
+];
+
+/// What one run gave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Figures {
+    /// Operations in a second, all clients together.
+    pub(super) rate: f64,
+    pub(super) p50_us: f64,
+    pub(super) p99_us: f64,
+    /// Processor time of the server for one operation, in microseconds.
+    pub(super) cpu_us: f64,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:9.0} op/s  p50 {:7.0} us  p99 {:7.0} us  server {:7.1} us of CPU per op", self.rate, self.p50_us, self.p99_us, self.cpu_us)
+    }
+}
+
+/// Runs a command against the server whose process is `process`.
+pub(super) fn evaluate(command: &Command, around: &Surroundings, process: u32, scale: f64) -> Result<Figures> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a scale is positive and at most a hundred")]
+    let rows = ((f64::from(command.rows) * scale) as u32).max(1);
+    let path = format!("{}:{}/*", configuration(around)?.display(), around.jars.join("hbase-2.6.4").display());
+    let mut java = java::steady(&path, "INFO");
+    java.args(["org.apache.hadoop.hbase.PerformanceEvaluation", "--nomapred", "--valueSize=100", &format!("--rows={rows}")]);
+    java.args(command.options).args([command.name, &command.clients.to_string()]);
+    let log = around.work.join(format!("{}.log", command.name));
+    let before = cpu_us(process)?;
+    child::run(&mut java, &log, LIMIT).map_err(|error| format!("{} {error}", command.name))?;
+    let spent = cpu_us(process)? - before;
+    let (rate, [p50_us, p99_us]) =
+        said(&child::text(&log)).ok_or_else(|| format!("{} does not tell its figures\n{}", command.name, child::tail(&log)))?;
+    Ok(Figures { rate, p50_us, p99_us, cpu_us: spent / f64::from(rows * command.clients) })
+}
+
+/// The rate of all clients, and the latencies of the one that ended last: of buffered writes they are those of filling
+/// the buffer.
+fn said(log: &str) -> Option<(f64, [f64; 2])> {
+    let rate = Regex::new(r"Avg TPS/QPS\]\s+(\d+)").expect("a sound expression").captures_iter(log).last()?[1].parse().ok()?;
+    let line = log.lines().rfind(|line| line.contains("Latency (us) : "))?;
+    let percentile = |name: &str| line.split(", ").find_map(|word| word.trim().strip_prefix(name))?.parse().ok();
+    Some((rate, [percentile("50th=")?, percentile("99th=")?]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_taken_from_what_the_program_logs() {
+        let log = "\
+[TestClient-0] Latency (us) : mean=461.92, min=226.00, max=17435.00, stdDev=365.00, 50th=354.00, 75th=420.00, 95th=900.00, 99th=3357.00, 99.9th=5000.00
+[main] [RandomWriteTest duration ]  Min: 24000ms  Max: 24010ms  Avg: 24005ms
+[main] [ Avg latency (us)]  461
+[main] [ Avg TPS/QPS]  4167  row per second
+";
+        assert_eq!(said(log), Some((4167.0, [354.0, 3357.0])));
+        assert_eq!(said("nothing"), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! `cargo xtask fuzz`: builds the targets of `fuzz/` with coverage and lets them run side by side.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use crate::Result;
+use crate::command::{answer, cargo, root, run, target_dir};
+use crate::steps::Outcome;
+
+const TARGETS: [&str; 3] = ["frames", "zookeeper", "server"];
+
+const HELP: &str = "\
+Sends damaged bytes to what reads a socket, and learns from which of them reach new code.
+
+    cargo xtask fuzz                   every target for a minute, as `cargo xtask test` does
+    cargo xtask fuzz TARGET SECONDS    one of them for longer: frames, zookeeper, server
+    cargo xtask fuzz TARGET FILE       once more with an input that failed
+";
+
+/// What `cargo xtask test` spends on each target.
+const SECONDS: u32 = 60;
+
+/// The compiler counts every branch and shows every comparison to the fuzzer. All of it is in the stable compiler.
+const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
+
+/// `cargo xtask fuzz`.
+pub(crate) fn run_named(arguments: &[String]) -> Result<()> {
+    match arguments {
+        [] => for_a_while(&TARGETS, SECONDS),
+        [help] if help == "--help" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        [target, what] => {
+            let target =
+                TARGETS.into_iter().find(|name| name == target).ok_or_else(|| format!("there is no target {target:?}; there are {TARGETS:?}"))?;
+            match what.parse() {
+                Ok(seconds) => for_a_while(&[target], seconds),
+                Err(_) => run(Command::new(build()?.join(target)).arg(what).env("TMPDIR", folder("tmp")?)),
+            }
+        }
+        _ => Err(HELP.to_string()),
+    }
+}
+
+/// The step of `cargo xtask test`.
+pub(crate) fn step() -> Result<Outcome> {
+    if answer("c++", &["--version"]).is_none() {
+        return Ok(Outcome::Skipped("the fuzzer is written in C++ and there is no compiler for it (on Debian: apt install g++)".to_string()));
+    }
+    for_a_while(&TARGETS, SECONDS).map(|()| Outcome::Done)
+}
+
+fn for_a_while(targets: &[&str], seconds: u32) -> Result<()> {
+    let programs = build()?;
+    let running = targets.iter().map(|target| start(&programs, target, seconds).map(|child| (*target, child))).collect::<Result<Vec<_>>>()?;
+    // All of them end by themselves, and each is waited for even if another has failed.
+    let failures: Vec<String> = running.into_iter().filter_map(|(target, child)| ended(target, child).err()).collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// Builds the targets and gives the folder they are in.
+fn build() -> Result<PathBuf> {
+    let version = answer("rustc", &["-vV"]).ok_or("`rustc -vV` cannot be run")?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("`rustc -vV` does not name a host")?;
+    // Flags of a named target are not for build scripts and macros, which run without the fuzzer.
+    let mut command = cargo(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", host]);
+    run(command.arg("--target-dir").arg(target_dir().join("fuzz")).env("RUSTFLAGS", COVERAGE))?;
+    Ok(target_dir().join("fuzz").join(host).join("release"))
+}
+
+fn start(programs: &Path, target: &str, seconds: u32) -> Result<Child> {
+    let (corpus, found) = (folder(&format!("corpus/{target}"))?, folder(&format!("found/{target}"))?);
+    let log = log(target);
+    let failed = |error: std::io::Error| format!("{}: {error}", log.display());
+    let output = File::create(&log).map_err(failed)?;
+    let mut command = Command::new(programs.join(target));
+    command.args(["-timeout=30", "-rss_limit_mb=1024", "-max_len=8192", "-print_final_stats=1"]).arg(format!("-max_total_time={seconds}"));
+    command.arg(format!("-artifact_prefix={}/", found.display())).arg(&corpus);
+    command.env("HALITE_FUZZ_SEEDS", &corpus).env("TMPDIR", folder("tmp")?);
+    command.stdout(output.try_clone().map_err(failed)?).stderr(output);
+    command.spawn().map_err(|error| format!("{target} cannot be started: {error}"))
+}
+
+fn ended(target: &str, mut child: Child) -> Result<()> {
+    let status = child.wait().map_err(|error| format!("{target} cannot be waited for: {error}"))?;
+    let text = fs::read(log(target)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    if status.success() {
+        let runs = text.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")).unwrap_or("?");
+        println!("{target}: {} inputs, nothing found", runs.trim());
+        return Ok(());
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+    let found = target_dir().join("fuzz/found").join(target);
+    Err(format!("{target} failed ({status}); the input is the newest file in {}: cargo xtask fuzz {target} FILE", found.display()))
+}
+
+fn log(target: &str) -> PathBuf {
+    target_dir().join("fuzz").join(format!("{target}.log"))
+}
+
+fn folder(name: &str) -> Result<PathBuf> {
+    let folder = root().join(target_dir()).join("fuzz").join(name);
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(folder)
+}
