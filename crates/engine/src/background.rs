@@ -90,6 +90,12 @@ impl Background {
         self.threads.store(true, Ordering::Release);
     }
 
+    /// Flushes and compactions that wait.
+    pub(crate) fn lengths(&self) -> (u64, u64) {
+        let list = self.list();
+        (list.flushes.len() as u64, (list.compactions.len() + list.requested.len()) as u64)
+    }
+
     /// Memory of all memstores, as last noted.
     pub(crate) fn total_memstore_bytes(&self) -> u64 {
         self.memstore_bytes.load(Ordering::Relaxed)

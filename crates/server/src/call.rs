@@ -1,7 +1,7 @@
 //! A call, who makes it, and what can be answered.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -14,6 +14,7 @@ use halite_wire::service::Method;
 use prost::Message;
 
 use crate::identity::Identity;
+use crate::operations::Operations;
 
 /// Who is at the other end of a connection, as its header said.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub(crate) struct Call {
     pub(crate) peer: Arc<Peer>,
     /// What a cell block may unfold to.
     pub(crate) limits: Limits,
+    /// The operations in it, once somebody has looked.
+    pub(crate) operations: OnceLock<Operations>,
 }
 
 impl Call {

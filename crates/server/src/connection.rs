@@ -25,6 +25,7 @@ use crate::context::Context;
 use crate::dispatch::{self, Answer, Answers};
 use crate::handshake::{self, Begun, Refused};
 use crate::listener::Port;
+use crate::metrics::Thrown;
 use crate::output::Output;
 use crate::shutdown::Shutdown;
 
@@ -278,6 +279,7 @@ impl<'a> Task<'a> {
             received: std::time::Instant::now(),
             peer: Arc::clone(&self.peer),
             limits: self.limits,
+            operations: std::sync::OnceLock::new(),
             request,
         });
         self.calls += 1;
@@ -325,7 +327,7 @@ impl<'a> Task<'a> {
             self.answers.sent(answer.frame.len());
             answer.frame = dispatch::exception_frame(answer.call_id, &Fault::from(error));
             self.answers.add_unsent(answer.frame.len());
-            answer.is_exception = true;
+            answer.thrown = Some(Thrown::of(Fault::from(error).exception().kind()));
         }
         self.finish(answer);
     }
@@ -334,9 +336,15 @@ impl<'a> Task<'a> {
         self.calls -= 1;
         self.call_bytes -= answer.call_bytes;
         let figures = self.context.metrics.method(answer.method);
-        figures.total_us.record(answer.received.elapsed());
-        if answer.is_exception {
-            figures.exceptions.add(1);
+        let total = answer.received.elapsed();
+        let work = total.saturating_sub(answer.queued);
+        figures.total_us.record(total);
+        figures.process_us.record(work);
+        figures.request_bytes.record_value(answer.call_bytes as u64);
+        figures.answer_bytes.record_value(answer.frame.len() as u64);
+        self.context.metrics.operations.record(answer.operations, work);
+        if let Some(thrown) = answer.thrown {
+            figures.throw(thrown);
         }
         self.output.push(answer.frame);
     }

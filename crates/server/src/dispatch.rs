@@ -8,7 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use halite_engine::CommitTicket;
@@ -21,6 +21,8 @@ use crate::call::{Call, Fault, Reply};
 use crate::config::Lanes;
 use crate::context::Context;
 use crate::lanes::{Next, Pool};
+use crate::metrics::Thrown;
+use crate::operations::Operations;
 use crate::{admin_service, client_service, master_service, registry};
 
 /// Where a call is answered.
@@ -78,7 +80,11 @@ pub(crate) struct Answer {
     pub(crate) call_bytes: usize,
     /// Empty if the client has stopped waiting.
     pub(crate) frame: BytesMut,
-    pub(crate) is_exception: bool,
+    /// What it says, if it is an exception.
+    pub(crate) thrown: Option<Thrown>,
+    pub(crate) operations: Operations,
+    /// How long the call waited for a thread.
+    pub(crate) queued: Duration,
     /// To be fulfilled before the frame may go.
     pub(crate) ticket: Option<CommitTicket>,
 }
@@ -163,7 +169,8 @@ fn queue(context: &Arc<Context>, lane: Lane, call: &Arc<Call>, answers: &Answers
     let bytes = call.bytes as u64;
     let is_over = context.metrics.queue_bytes.get() + bytes > context.config.limits.queue_bytes_max as u64;
     context.metrics.queue_bytes.add(bytes);
-    let queued = Queued { context: Arc::clone(context), call: Arc::clone(call), answers: answers.clone(), since: Instant::now() };
+    let queued =
+        Queued { context: Arc::clone(context), call: Arc::clone(call), answers: answers.clone(), since: Instant::now(), waited: Duration::ZERO };
     if !is_over && pool.submit(Box::new(move || queued.run(work))).is_ok() {
         return None;
     }
@@ -179,13 +186,16 @@ struct Queued {
     call: Arc<Call>,
     answers: Answers,
     since: Instant,
+    /// How long it has waited.
+    waited: Duration,
 }
 
 impl Queued {
     /// Runs the call unless nobody waits for it any more.
-    fn run(self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
+    fn run(mut self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
         self.context.metrics.queue_bytes.subtract(self.call.bytes as u64);
-        self.context.metrics.method(self.call.method).queued_us.record(self.since.elapsed());
+        self.waited = self.since.elapsed();
+        self.context.metrics.method(self.call.method).queued_us.record(self.waited);
         if self.answers.unsent.load(Relaxed) > self.context.config.limits.connection_bytes_max {
             self.context.metrics.calls_refused.add(1);
             let text = "this connection has not taken the answers to its earlier calls; read those first";
@@ -207,7 +217,7 @@ impl Queued {
         // A defect in one call must not take the connection's other calls with it, nor leave this one without an answer.
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Step::Done(outcome)) => {
-                let mut answer = encode(&self.call, outcome);
+                let mut answer = Answer { queued: self.waited, ..encode(&self.call, outcome) };
                 // Better written here than by the task that serves the connection.
                 if matches!(answer.ticket.as_ref().and_then(CommitTicket::try_finish), Some(Ok(()))) {
                     answer.ticket = None;
@@ -232,9 +242,19 @@ fn encode(call: &Call, outcome: Outcome) -> Answer {
         Outcome::After(ticket, reply) => (Ok(reply), Some(ticket)),
     };
     let encoded = result.and_then(|reply| reply.encode(call.id, call.peer.format).map_err(Fault::from));
-    let is_exception = encoded.is_err();
+    let thrown = encoded.as_ref().err().map(|fault| Thrown::of(fault.exception().kind()));
     let frame = encoded.unwrap_or_else(|fault| exception_frame(call.id, &fault));
-    Answer { call_id: call.id, method: call.method, received: call.received, call_bytes: call.bytes, frame, is_exception, ticket }
+    Answer {
+        call_id: call.id,
+        method: call.method,
+        received: call.received,
+        call_bytes: call.bytes,
+        frame,
+        thrown,
+        operations: call.operations.get().copied().unwrap_or_default(),
+        queued: Duration::ZERO,
+        ticket,
+    }
 }
 
 /// The frame that says why a call is refused.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
@@ -24,6 +25,8 @@ struct Queue {
     length_max: usize,
     waiting: Mutex<Waiting>,
     added: Condvar,
+    /// Threads that are at work.
+    busy: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -38,7 +41,7 @@ impl Pool {
     /// # Errors
     /// `Io` if the operating system gives no thread.
     pub(crate) fn start(name: &'static str, threads: usize, length_max: usize) -> Result<Self> {
-        let queue = Arc::new(Queue { name, length_max, waiting: Mutex::default(), added: Condvar::new() });
+        let queue = Arc::new(Queue { name, length_max, waiting: Mutex::default(), added: Condvar::new(), busy: AtomicUsize::new(0) });
         let start = |number| {
             let queue = Arc::clone(&queue);
             let thread = std::thread::Builder::new().name(format!("halite-{name}-{number}"));
@@ -65,6 +68,11 @@ impl Pool {
         self.queue.lock().work.len()
     }
 
+    /// How many threads are at work.
+    pub(crate) fn busy(&self) -> usize {
+        self.queue.busy.load(Relaxed)
+    }
+
     /// Does what is in the queue, and ends the threads. Blocks until they have ended.
     pub(crate) fn close(&self) {
         self.queue.lock().closed = true;
@@ -85,7 +93,10 @@ impl Queue {
     fn run(&self) {
         while let Some(work) = self.take() {
             // A defect in one call must not take the thread from all others.
-            match catch_unwind(AssertUnwindSafe(work)) {
+            self.busy.fetch_add(1, Relaxed);
+            let done = catch_unwind(AssertUnwindSafe(work));
+            self.busy.fetch_sub(1, Relaxed);
+            match done {
                 Ok(None) => {}
                 Ok(Some(Next(rest))) => {
                     self.lock().work.push_back(rest);

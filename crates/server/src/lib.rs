@@ -10,7 +10,7 @@
 //! client_service/ master_service/ admin_service/ registry.rs   what is called
 //! zookeeper/     where clients look the cluster up             http.rs          figures for people and dashboards
 //! context.rs     what all of them share                        config.rs        limits and addresses
-//! chores.rs      what is done now and then
+//! chores.rs      what is done now and then                     metrics.rs       what is counted, with operations.rs
 //! ```
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -31,6 +31,7 @@ mod listener;
 mod master_service;
 mod metrics;
 mod nonces;
+mod operations;
 mod output;
 mod registry;
 mod scanners;

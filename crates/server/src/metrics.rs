@@ -2,9 +2,12 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
+pub(crate) use halite_engine::Histogram;
+use halite_wire::exception::ExceptionKind;
 use halite_wire::service::{Method, Service};
+
+use crate::operations::OperationTimes;
 
 /// A number that goes up and down.
 #[derive(Debug, Default)]
@@ -46,6 +49,8 @@ pub(crate) struct Metrics {
     pub(crate) calls_expired: Gauge,
     /// The ZooKeeper endpoint's figures.
     pub(crate) zookeeper: ZooKeeperMetrics,
+    /// Mutations by kind.
+    pub(crate) operations: OperationTimes,
     methods: OnceLock<Box<[OnceLock<Box<MethodMetrics>>]>>,
 }
 
@@ -69,8 +74,52 @@ pub(crate) struct MethodMetrics {
     pub(crate) total_us: Histogram,
     /// The wait for a thread, in microseconds.
     pub(crate) queued_us: Histogram,
+    /// Work without that wait, in microseconds.
+    pub(crate) process_us: Histogram,
+    /// Sizes of requests and answers as they were on the wire, in bytes.
+    pub(crate) request_bytes: Histogram,
+    pub(crate) answer_bytes: Histogram,
     /// Answers that were exceptions.
     pub(crate) exceptions: Gauge,
+    /// The same by what they said.
+    pub(crate) thrown: [Gauge; Thrown::ALL.len()],
+}
+
+/// What an exception said, as far as HBase counts it by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Thrown(usize);
+
+impl Thrown {
+    /// HBase's names, with the exceptions they count.
+    pub(crate) const ALL: [(&str, Option<ExceptionKind>); 13] = [
+        ("NotServingRegionException", Some(ExceptionKind::NotServingRegion)),
+        ("RegionMovedException", Some(ExceptionKind::RegionMoved)),
+        ("RegionTooBusyException", Some(ExceptionKind::RegionTooBusy)),
+        ("UnknownScannerException", Some(ExceptionKind::UnknownScanner)),
+        ("ScannerResetException", Some(ExceptionKind::ScannerReset)),
+        ("OutOfOrderScannerNextException", Some(ExceptionKind::OutOfOrderScannerNext)),
+        ("FailedSanityCheckException", Some(ExceptionKind::FailedSanityCheck)),
+        ("multiResponseTooLarge", Some(ExceptionKind::MultiActionResultTooLarge)),
+        ("requestTooBig", Some(ExceptionKind::RequestTooBig)),
+        ("callQueueTooBig", Some(ExceptionKind::CallQueueTooBig)),
+        ("quotaExceeded", Some(ExceptionKind::QuotaExceeded)),
+        ("rpcThrottling", Some(ExceptionKind::RpcThrottling)),
+        ("otherExceptions", None),
+    ];
+
+    /// What an exception counts as.
+    pub(crate) fn of(kind: Option<ExceptionKind>) -> Self {
+        let known = Self::ALL.iter().position(|(_, counted)| counted.is_some() && *counted == kind);
+        Self(known.unwrap_or(Self::ALL.len() - 1))
+    }
+}
+
+impl MethodMetrics {
+    /// An exception was the answer.
+    pub(crate) fn throw(&self, thrown: Thrown) {
+        self.exceptions.add(1);
+        self.thrown[thrown.0].add(1);
+    }
 }
 
 impl Metrics {
@@ -92,97 +141,18 @@ fn method_count() -> usize {
     all.map(|method| *method as usize + 1).max().unwrap_or(0)
 }
 
-/// Buckets for each doubling: a value is known to an eighth.
-const STEPS: usize = 8;
-const BUCKETS: usize = STEPS * 40;
-
-/// Durations in microseconds, in buckets that grow with them.
-pub(crate) struct Histogram {
-    buckets: Box<[AtomicU64]>,
-    sum_us: AtomicU64,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { buckets: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(), sum_us: AtomicU64::new(0) }
-    }
-}
-
-impl Histogram {
-    pub(crate) fn record(&self, duration: Duration) {
-        let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-        self.buckets[bucket_of(us)].fetch_add(1, Relaxed);
-        self.sum_us.fetch_add(us, Relaxed);
-    }
-
-    /// How many were recorded.
-    pub(crate) fn count(&self) -> u64 {
-        self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum()
-    }
-
-    /// Their sum, in microseconds.
-    pub(crate) fn sum_us(&self) -> u64 {
-        self.sum_us.load(Relaxed)
-    }
-
-    /// Upper bounds in microseconds with how many were recorded there, those that have any.
-    pub(crate) fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
-        let counts = self.buckets.iter().enumerate().map(|(at, bucket)| (bound_of(at), bucket.load(Relaxed)));
-        counts.filter(|(_, count)| *count > 0)
-    }
-
-    /// The bound in microseconds below which `share` of them lie, from 0.0 to 1.0; 0 if none was recorded.
-    pub(crate) fn quantile_us(&self, share: f64) -> u64 {
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
-        let rank = (self.count() as f64 * share).ceil() as u64;
-        let mut seen = 0;
-        for (bound, count) in self.filled() {
-            seen += count;
-            if seen >= rank {
-                return bound;
-            }
-        }
-        0
-    }
-}
-
-/// Values below [`STEPS`] have a bucket each; from there on each doubling has [`STEPS`].
-fn bucket_of(us: u64) -> usize {
-    let doubling = (us / STEPS as u64).checked_ilog2().map_or(0, |log| log as usize + 1);
-    if doubling == 0 {
-        return usize::try_from(us).unwrap_or(0);
-    }
-    let step = usize::try_from(us >> (doubling - 1)).map_or(0, |step| step % STEPS);
-    (doubling * STEPS + step).min(BUCKETS - 1)
-}
-
-/// The largest value of a bucket.
-fn bound_of(bucket: usize) -> u64 {
-    let (doubling, step) = (bucket / STEPS, (bucket % STEPS) as u64);
-    if doubling == 0 { step } else { ((STEPS as u64 + step + 1) << (doubling - 1)) - 1 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_value_lies_in_the_bucket_whose_bound_is_the_next_above_it() {
-        for us in (0..5000).chain([1 << 20, (1 << 20) + 1, 60_000_000]) {
-            let bucket = bucket_of(us);
-            assert!(us <= bound_of(bucket), "{us} in bucket {bucket}");
-            assert!(bucket == 0 || us > bound_of(bucket - 1), "{us} in bucket {bucket}");
+    fn an_exception_counts_under_its_name_or_as_another() {
+        let figures = MethodMetrics::default();
+        for kind in [Some(ExceptionKind::RegionTooBusy), Some(ExceptionKind::Io), None] {
+            figures.throw(Thrown::of(kind));
         }
-        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
-    }
-
-    #[test]
-    fn quantiles_come_from_the_counts() {
-        let histogram = Histogram::default();
-        (1..=100).for_each(|ms| histogram.record(Duration::from_millis(ms)));
-        let p50 = histogram.quantile_us(0.5);
-        assert!((50_000..57_000).contains(&p50), "{p50}");
-        assert_eq!((histogram.count(), histogram.sum_us()), (100, 5_050_000));
+        let counts: Vec<_> = Thrown::ALL.iter().zip(&figures.thrown).map(|((name, _), count)| (*name, count.get())).filter(|(_, n)| *n > 0).collect();
+        assert_eq!((counts, figures.exceptions.get()), (vec![("RegionTooBusyException", 1), ("otherExceptions", 2)], 3));
     }
 
     #[test]

@@ -41,5 +41,6 @@ pub(crate) fn call<C: service::Call>(peer: &Arc<Peer>, request: &C::Request) -> 
         timeout_ms: None,
         peer: Arc::clone(peer),
         limits: Limits::default(),
+        operations: std::sync::OnceLock::new(),
     }
 }

@@ -29,6 +29,7 @@ use crate::env::JoinHandle;
 use crate::options::Options;
 use crate::region::Region;
 use crate::shared::Shared;
+use crate::wal::LogFigures;
 
 pub use meta::MetaView;
 pub use open::OpenReport;
@@ -190,6 +191,16 @@ impl Engine {
             flushed_bytes: shared.flushed_bytes.load(Relaxed),
             compacted_bytes: shared.compacted_bytes.load(Relaxed),
         }
+    }
+
+    /// What the log has done, and what there is of it.
+    pub fn log_figures(&self) -> LogFigures<'_> {
+        self.shared.wal.figures()
+    }
+
+    /// How many flushes wait to be done, and how many compactions.
+    pub fn queue_lengths(&self) -> (u64, u64) {
+        self.shared.background.lengths()
     }
 
     /// Why the last flush in the background failed; `None` when it did not. Writers are told when memory runs full.

@@ -12,11 +12,13 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use halite_types::{Error, ErrorKind, Result};
 
 use crate::commit::Mvcc;
 use crate::env::{Env, FileWriter};
+use crate::histogram::Histogram;
 
 mod format;
 mod recovery;
@@ -70,7 +72,34 @@ pub(crate) struct Wal {
     synced: AtomicU64,
     /// Bytes written to segments since the store was opened.
     bytes_written: AtomicU64,
+    figures: Figures,
     failure: OnceLock<Error>,
+}
+
+/// What is counted since the store was opened.
+#[derive(Default)]
+struct Figures {
+    appends: AtomicU64,
+    rolls: AtomicU64,
+    write_us: Histogram,
+    sync_us: Histogram,
+}
+
+/// What the log has done since the store was opened, and what there is of it.
+#[derive(Clone, Copy, Debug)]
+pub struct LogFigures<'a> {
+    /// Segments that are still there, the one being written among them.
+    pub segments: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Writes appended.
+    pub appends: u64,
+    /// Segments closed.
+    pub rolls: u64,
+    /// Handing groups of writes to the operating system, in microseconds.
+    pub write_us: &'a Histogram,
+    /// Waiting for the disk, in microseconds.
+    pub sync_us: &'a Histogram,
 }
 
 /// Records that have not been written. Positions count bytes appended since the store was opened.
@@ -137,6 +166,8 @@ struct OpenSegment {
 /// A segment and the newest sequence id of each region in it.
 pub(crate) struct Segment {
     pub(crate) number: u64,
+    /// Its size, once it is closed.
+    pub(crate) bytes: u64,
     pub(crate) regions: BTreeMap<u64, u64>,
 }
 
@@ -169,6 +200,7 @@ impl Wal {
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
+            figures: Figures::default(),
             failure: OnceLock::new(),
         }
     }
@@ -199,6 +231,25 @@ impl Wal {
         self.bytes_written.load(Ordering::Relaxed)
     }
 
+    /// What the log has done.
+    pub(crate) fn figures(&self) -> LogFigures<'_> {
+        let io = self.io();
+        let closed = io.closed.iter().map(|segment| segment.bytes);
+        let (segments, bytes) = closed.chain(io.segment.iter().map(|open| open.bytes)).fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
+        drop(io);
+        let Figures { appends, rolls, write_us, sync_us } = &self.figures;
+        let (appends, rolls) = (appends.load(Ordering::Relaxed), rolls.load(Ordering::Relaxed));
+        LogFigures { segments, bytes, appends, rolls, write_us, sync_us }
+    }
+
+    /// Does something with the disk and counts how long it takes.
+    fn timed<T>(&self, histogram: &Histogram, work: impl FnOnce() -> T) -> T {
+        let start = self.env.clock.monotonic_ns();
+        let done = work();
+        histogram.record(Duration::from_nanos(self.env.clock.monotonic_ns().saturating_sub(start)));
+        done
+    }
+
     /// The error that stopped the log, if one did.
     ///
     /// # Errors
@@ -224,6 +275,7 @@ impl Wal {
         }
         let full = buffer.bytes.len() >= self.options.buffer_bytes_max;
         drop(buffer);
+        self.figures.appends.fetch_add(1, Ordering::Relaxed);
         if full {
             self.sync_to(end, false)?;
         }
@@ -402,7 +454,7 @@ impl Wal {
             } else {
                 &*records
             };
-            open.file.write_all(written).map_err(|error| failed("writing", error))?;
+            self.timed(&self.figures.write_us, || open.file.write_all(written)).map_err(|error| failed("writing", error))?;
             open.bytes += written.len() as u64;
             self.bytes_written.fetch_add(written.len() as u64, Ordering::Relaxed);
             for completion in completions {
@@ -410,7 +462,7 @@ impl Wal {
             }
         }
         if fsync && open.durable_bytes < open.bytes {
-            open.file.sync().map_err(|error| failed("syncing", error))?;
+            self.timed(&self.figures.sync_us, || open.file.sync()).map_err(|error| failed("syncing", error))?;
             open.durable_bytes = open.bytes;
         }
         Ok(())
@@ -436,7 +488,7 @@ impl Wal {
         file.sync().map_err(failed)?;
         self.env.fs.sync_dir(DIRECTORY).map_err(failed)?;
         io.next_number += 1;
-        let segment = Segment { number, regions: BTreeMap::new() };
+        let segment = Segment { number, bytes: 0, regions: BTreeMap::new() };
         io.segment =
             Some(OpenSegment { file, bytes: header.len() as u64, durable_bytes: header.len() as u64, marked_bytes: header.len() as u64, segment });
         Ok(())
@@ -449,6 +501,8 @@ impl Wal {
             .sync()
             .map_err(|error| stopped(&format!("syncing log segment {}/{}", self.env.fs.root(), segment_path(open.segment.number)), error))?;
         io.previous_bytes = open.bytes;
+        open.segment.bytes = open.bytes;
+        self.figures.rolls.fetch_add(1, Ordering::Relaxed);
         io.closed.push_back(open.segment);
         self.remove_flushed(io);
         Ok(())

@@ -85,7 +85,7 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
             SegmentEnd::Damaged(at, why) => return Err(damaged(&name, at as u64, &format!("a record that had been synced is damaged ({why:?})"))),
         };
         recovered.last_bytes = valid as u64;
-        recovered.segments.push(Segment { number, regions });
+        recovered.segments.push(Segment { number, bytes: valid as u64, regions });
     }
     Ok(recovered)
 }

@@ -19,6 +19,7 @@ use super::row_mutations;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
+use crate::operations::Operations;
 
 /// A multi under way.
 struct Run {
@@ -62,6 +63,7 @@ struct MustWait;
 /// Answers a `Multi`.
 pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
     let request: pb::MultiRequest = call.message()?;
+    let _ = call.operations.set(Operations::of_multi(&request));
     let mut run = Run {
         cells: call.cells()?,
         response: pb::MultiResponse { region_statistics: Some(pb::MultiRegionLoadStats::default()), ..pb::MultiResponse::default() },

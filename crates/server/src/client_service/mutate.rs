@@ -15,6 +15,7 @@ use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
 use crate::nonces::{FirstTime, Nonce};
+use crate::operations::Operations;
 
 /// A mutation that is understood.
 struct Work {
@@ -28,6 +29,7 @@ struct Work {
 /// Answers a `Mutate`.
 pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
     let request: pb::MutateRequest = call.message()?;
+    let _ = call.operations.set(Operations::of_mutation(request.mutation.mutate_type(), request.condition.is_some()));
     let target = region::find(context, &call.peer, &request.region)?;
     if lane == Lane::Inline && matches!(target, Target::Meta) {
         let (context, call) = (Arc::clone(context), Arc::clone(call));

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use halite_engine::LogFigures;
 use halite_types::{ClusterStatus, RegionLoad, TableName};
 use halite_wire::service::{Method, Service};
 
@@ -32,6 +33,12 @@ pub(super) struct Figures<'a> {
     /// Calls that wait for a thread that reads, and for one that administrates.
     pub(super) queued_readers: u64,
     pub(super) queued_admin: u64,
+    /// Those threads that are at work.
+    pub(super) busy_readers: u64,
+    pub(super) busy_admin: u64,
+    pub(super) log: LogFigures<'a>,
+    /// Flushes and compactions that wait.
+    pub(super) queues: (u64, u64),
     pub(super) process: Process,
     pub(super) machine: Machine,
     /// Milliseconds since 1970.
@@ -53,6 +60,10 @@ impl<'a> Figures<'a> {
             scanners: context.scanners.len() as u64,
             queued_readers: context.reader_pool.len() as u64,
             queued_admin: context.admin_pool.len() as u64,
+            busy_readers: context.reader_pool.busy() as u64,
+            busy_admin: context.admin_pool.busy() as u64,
+            log: context.engine.log_figures(),
+            queues: context.engine.queue_lengths(),
             rates: rates.next(Instant::now(), (totals.read_requests, totals.write_requests)),
             status,
             tables,

@@ -12,7 +12,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::figures::{Figures, Totals};
-use crate::metrics::Histogram;
+use crate::metrics::{Histogram, Thrown};
+use crate::operations::Operation;
 
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -81,6 +82,7 @@ fn server(figures: &Figures<'_>) -> Vec<Family> {
         counter("halite_sent_bytes", "Bytes of answers", metrics.bytes_sent.get()),
         gauge("halite_queued_calls_readers", "Calls that wait for a thread that reads", figures.queued_readers),
         gauge("halite_queued_calls_admin", "Calls that wait for a thread that administrates", figures.queued_admin),
+        gauge("halite_busy_readers", "Threads that read and are at work", figures.busy_readers),
         gauge("halite_queued_bytes", "Bytes of the calls that wait", metrics.queue_bytes.get()),
         counter("halite_calls_refused", "Calls refused because too many waited", metrics.calls_refused.get()),
         counter("halite_calls_expired", "Calls dropped because their client had stopped waiting", metrics.calls_expired.get()),
@@ -100,7 +102,20 @@ fn calls(figures: &Figures<'_>) -> Vec<Family> {
         queued.samples.push((labels.clone(), distribution(&counted.queued_us)));
         exceptions.samples.push((labels, Sample::Counter(counted.exceptions.get())));
     }
-    vec![seconds, queued, exceptions]
+    let mut operations = Family { name: "halite_operation_seconds", help: "Mutations by kind, without the wait for a thread", samples: Vec::new() };
+    for operation in Operation::ALL {
+        let sample = distribution(figures.context.metrics.operations.of(operation));
+        operations.samples.push((vec![("operation", operation.name().to_owned())], sample));
+    }
+    vec![seconds, queued, exceptions, thrown(figures), operations]
+}
+
+fn thrown(figures: &Figures<'_>) -> Family {
+    let samples = Thrown::ALL.iter().enumerate().map(|(at, (name, _))| {
+        let count = figures.context.metrics.called().map(|(_, counted)| counted.thrown[at].get()).sum();
+        (vec![("exception", (*name).to_owned())], Sample::Counter(count))
+    });
+    Family { name: "halite_exceptions", help: "Answers that were exceptions, by what they said", samples: samples.collect() }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the format knows floating point numbers only")]
@@ -112,7 +127,7 @@ fn distribution(histogram: &Histogram) -> Sample {
         buckets[BOUNDS_US.partition_point(|us| *us < bound)].1 += here;
         count += here;
     }
-    Sample::Histogram { sum: histogram.sum_us() as f64 / 1e6, count, buckets }
+    Sample::Histogram { sum: histogram.sum() as f64 / 1e6, count, buckets }
 }
 
 fn store(figures: &Figures<'_>) -> Vec<Family> {
@@ -123,6 +138,13 @@ fn store(figures: &Figures<'_>) -> Vec<Family> {
         counter("halite_block_cache_hits", "Blocks found in the cache", status.block_cache_hits),
         counter("halite_block_cache_misses", "Blocks read from the disk", status.block_cache_misses),
         counter("halite_wal_written_bytes", "Bytes written to the log", status.wal_bytes),
+        gauge("halite_wal_segments", "Files of the log", figures.log.segments),
+        gauge("halite_wal_bytes", "Bytes of those files", figures.log.bytes),
+        counter("halite_wal_appends", "Writes appended to the log", figures.log.appends),
+        one("halite_wal_write_seconds", "Handing a group of writes to the operating system", distribution(figures.log.write_us)),
+        one("halite_wal_sync_seconds", "Waiting until the log is on the disk", distribution(figures.log.sync_us)),
+        gauge("halite_queued_flushes", "Flushes that wait", figures.queues.0),
+        gauge("halite_queued_compactions", "Compactions that wait", figures.queues.1),
         counter("halite_flushed_bytes", "Bytes written by flushes", status.flushed_bytes),
         counter("halite_compacted_bytes", "Bytes written by compactions", status.compacted_bytes),
     ]

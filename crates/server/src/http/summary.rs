@@ -17,11 +17,11 @@ const QUANTILES: [(f64, &str); 8] = [
     (0.999, "99.9th_percentile"),
 ];
 
-/// Durations in microseconds: upper bounds, and how many lie between each and the one before.
+/// Durations in microseconds, or sizes in bytes: upper bounds, and how many lie between each and the one before.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     buckets: BTreeMap<u64, u64>,
-    sum_us: u64,
+    sum: u64,
 }
 
 impl Summary {
@@ -29,7 +29,7 @@ impl Summary {
         let mut summary = Self::default();
         for histogram in histograms {
             histogram.filled().for_each(|(bound, count)| *summary.buckets.entry(bound).or_default() += count);
-            summary.sum_us += histogram.sum_us();
+            summary.sum += histogram.sum();
         }
         summary
     }
@@ -40,21 +40,30 @@ impl Summary {
 
     /// The attributes `NAME_num_ops`, `NAME_mean`, `NAME_99th_percentile` and so on, in milliseconds.
     pub(super) fn attributes(&self, name: &str) -> Vec<(String, Value)> {
+        self.told(name, ms)
+    }
+
+    /// The same of sizes, in bytes.
+    pub(super) fn sizes(&self, name: &str) -> Vec<(String, Value)> {
+        self.told(name, Value::Count)
+    }
+
+    fn told(&self, name: &str, unit: fn(u64) -> Value) -> Vec<(String, Value)> {
         let count = self.count();
-        let mean = self.sum_us.checked_div(count).unwrap_or(0);
-        let at = |us: Option<&u64>| ms(us.copied().unwrap_or(0));
+        let mean = self.sum.checked_div(count).unwrap_or(0);
+        let at = |value: Option<&u64>| unit(value.copied().unwrap_or(0));
         let mut attributes = vec![
             (format!("{name}_num_ops"), count.into()),
             (format!("{name}_min"), at(self.buckets.keys().next())),
             (format!("{name}_max"), at(self.buckets.keys().next_back())),
-            (format!("{name}_mean"), ms(mean)),
+            (format!("{name}_mean"), unit(mean)),
         ];
-        attributes.extend(QUANTILES.map(|(share, suffix)| (format!("{name}_{suffix}"), ms(self.quantile_us(share, count)))));
+        attributes.extend(QUANTILES.map(|(share, suffix)| (format!("{name}_{suffix}"), unit(self.quantile(share, count)))));
         attributes
     }
 
     /// The bound below which a share of all lies.
-    fn quantile_us(&self, share: f64, count: u64) -> u64 {
+    fn quantile(&self, share: f64, count: u64) -> u64 {
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
         let rank = (count as f64 * share).ceil() as u64;
         let mut seen = 0;

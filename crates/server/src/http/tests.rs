@@ -6,9 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options};
 use halite_types::{FamilyDescriptor, Get, Put, TableDescriptor, Tier};
+use halite_wire::convert::region::specifier;
+use halite_wire::proto as pb;
+use halite_wire::rpc::{self, Auth, Limits, RequestOptions};
+use halite_wire::service::{Call, ClientMutate, Service};
+use pb::mutation_proto::MutationType;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -121,6 +127,81 @@ async fn beans_and_attributes_are_named_as_hbase_names_them() {
     }
     assert_eq!(strange, [] as [&str; 0]);
     assert!(beans >= 13, "{beans}");
+}
+
+#[tokio::test]
+async fn the_log_tells_its_files_and_how_long_it_took() {
+    let web = Web::start().await;
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=WAL").await;
+    assert_eq!(attribute(&bean, "appendCount"), "1");
+    assert_ne!((attribute(&bean, "AppendTime_num_ops"), attribute(&bean, "SyncTime_num_ops")), ("0", "0"));
+    let bytes = || web.engine.log_figures().bytes.to_string();
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=Server").await;
+    assert_eq!((attribute(&bean, "hlogFileCount"), attribute(&bean, "hlogFileSize")), ("1", &*bytes()));
+    assert_ne!(bytes(), "0");
+    web.engine.roll_log().unwrap();
+    assert_eq!((web.engine.log_figures().segments, web.engine.log_figures().rolls), (1, 1));
+    web.engine.flush(&"t1".parse().unwrap()).unwrap();
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=Server").await;
+    assert_eq!((attribute(&bean, "hlogFileCount"), attribute(&bean, "hlogFileSize")), ("0", "0"));
+}
+
+#[tokio::test]
+async fn calls_are_told_by_what_they_did_and_what_became_of_them() {
+    let web = Web::start().await;
+    let region = web.engine.regions(&"t1".parse().unwrap()).unwrap().remove(0);
+    let mut client = Client::connect(web.handle.addresses().region).await;
+    let gone = pb::RegionSpecifier { r#type: 2, value: "33b36c58f0da118f6c22fc0c24d60bf4".into() };
+    for region in [specifier(&region), gone] {
+        let mutation = pb::MutationProto { row: Some("r".into()), mutate_type: Some(MutationType::Delete.into()), ..Default::default() };
+        client.call::<ClientMutate>(&pb::MutateRequest { region, mutation, ..Default::default() }).await;
+    }
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=Server").await;
+    assert_eq!((attribute(&bean, "Delete_num_ops"), attribute(&bean, "Put_num_ops")), ("2", "0"));
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=IPC").await;
+    for (name, value) in [
+        ("exceptions", "1"),
+        ("exceptions.NotServingRegionException", "1"),
+        ("exceptions.otherExceptions", "0"),
+        ("RequestSize_num_ops", "2"),
+        ("ResponseSize_num_ops", "2"),
+        ("ProcessCallTime_num_ops", "2"),
+        ("numActiveHandler", "0"),
+    ] {
+        assert_eq!(attribute(&bean, name), value, "{name}");
+    }
+    assert_ne!(attribute(&bean, "RequestSize_min"), "0");
+    let body = web.body("/metrics").await;
+    for line in ["halite_exceptions_total{exception=\"NotServingRegionException\"} 1", "halite_operation_seconds_count{operation=\"Delete\"} 2"] {
+        assert!(body.lines().any(|found| found == line), "{line}:\n{body}");
+    }
+}
+
+/// A client of the region server, whose calls are answered one by one.
+struct Client {
+    stream: TcpStream,
+    input: BytesMut,
+}
+
+impl Client {
+    async fn connect(address: SocketAddr) -> Self {
+        let mut out = BytesMut::new();
+        let header = pb::ConnectionHeader { service_name: Some(Service::Client.name().to_owned()), ..Default::default() };
+        rpc::encode_connection(Auth::Simple, &header, &mut out).unwrap();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(&out).await.unwrap();
+        Self { stream, input: BytesMut::new() }
+    }
+
+    /// Sends a request and waits for its answer, whatever it is.
+    async fn call<C: Call>(&mut self, request: &C::Request) {
+        let mut out = BytesMut::new();
+        rpc::encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
+        self.stream.write_all(&out).await.unwrap();
+        while !matches!(rpc::next_frame(&mut self.input, &Limits::default()).unwrap(), rpc::Next::Frame(_)) {
+            assert!(self.stream.read_buf(&mut self.input).await.unwrap() > 0, "the server closed");
+        }
+    }
 }
 
 #[tokio::test]

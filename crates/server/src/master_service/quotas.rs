@@ -129,6 +129,9 @@ fn write_quotas(table: &Table, place: Place, quotas: Option<&pb::Quotas>) -> Res
             let value = [MAGIC, &quotas.encode_to_vec()].concat();
             write(table, Put::new(place.row).add(FAMILY, place.qualifier, value))
         }
+        // With the last limit of a user himself those on his use of tables and namespaces go too (HBase:
+        // `QuotaUtil.deleteUserQuota`).
+        None if place.qualifier == SETTINGS => write(table, Delete::new(place.row)),
         None => write(table, Delete::new(place.row).column(FAMILY, place.qualifier)),
     }
 }

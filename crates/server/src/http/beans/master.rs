@@ -37,6 +37,9 @@ pub(super) fn assignment_manager(figures: &Figures<'_>) -> Bean {
 }
 
 pub(super) fn ipc(figures: &Figures<'_>) -> Bean {
-    let bean = Bean::hbase("Master,sub=IPC", "master", figures).with("numCallsInGeneralQueue", figures.queued_admin);
+    let bean = Bean::hbase("Master,sub=IPC", "master", figures)
+        .with("numCallsInGeneralQueue", figures.queued_admin)
+        .with("numActiveHandler", figures.busy_admin)
+        .with("numActiveGeneralHandler", figures.busy_admin);
     calls(bean, figures, SERVICES)
 }

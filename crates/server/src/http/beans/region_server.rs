@@ -3,8 +3,11 @@
 use halite_wire::service::{Method, Service};
 
 use super::super::figures::Figures;
+use super::super::json::Value;
 use super::super::summary::Summary;
 use super::{Bean, percent, share};
+use crate::metrics::Thrown;
+use crate::operations::Operation;
 
 /// The services of a region server.
 const SERVICES: &[Service] = &[Service::Client, Service::Admin, Service::ClientMeta, Service::BootstrapNode];
@@ -33,6 +36,11 @@ fn stores(bean: Bean, figures: &Figures<'_>) -> Bean {
         .with("memStoreOffHeapSize", 0_u64)
         .with("storeFileSize", totals.store_file_bytes)
         .with("numReferenceFiles", totals.reference_files)
+        .with("maxStoreFileAge", oldest_file_age(figures))
+        .with("hlogFileCount", figures.log.segments)
+        .with("hlogFileSize", figures.log.bytes)
+        .with("flushQueueLength", figures.queues.0)
+        .with("compactionQueueLength", figures.queues.1)
         .with("regionServerStartTime", figures.context.start_code)
         .with("averageRegionSize", (totals.store_file_bytes + totals.memstore_data_bytes) / totals.regions.max(1))
         .with("storeFileIndexSize", totals.root_index_bytes)
@@ -41,6 +49,13 @@ fn stores(bean: Bean, figures: &Figures<'_>) -> Bean {
         .with("percentFilesLocal", 100.0)
         .with("flushedOutputBytes", figures.status.flushed_bytes)
         .with("compactedOutputBytes", figures.status.compacted_bytes)
+}
+
+/// In milliseconds; 0 without files.
+fn oldest_file_age(figures: &Figures<'_>) -> u64 {
+    let with_files = figures.status.regions.iter().filter(|load| load.store_files > 0);
+    let oldest = with_files.filter_map(|load| u64::try_from(load.oldest_file_ms).ok()).min();
+    oldest.map_or(0, |oldest| figures.now_ms.saturating_sub(oldest))
 }
 
 fn cache(bean: Bean, figures: &Figures<'_>) -> Bean {
@@ -80,17 +95,30 @@ fn requests(bean: Bean, figures: &Figures<'_>) -> Bean {
         .with("rpcMutateRequestCount", calls(Method::ClientMutate))
         .with_all(summary(Method::ClientGet).attributes("Get"))
         .with_all(summary(Method::ClientScan).attributes("ScanTime"))
+        .with_all(answer_sizes(figures, Method::ClientScan).sizes("ScanSize"))
+        .with_all(operations(figures))
+}
+
+fn answer_sizes(figures: &Figures<'_>, method: Method) -> Summary {
+    Summary::of(figures.context.metrics.called().filter(|(called, _)| *called == method).map(|(_, figures)| &figures.answer_bytes))
+}
+
+/// The times of puts, deletes and so on, of those that have been done.
+fn operations(figures: &Figures<'_>) -> Vec<(String, Value)> {
+    let times = &figures.context.metrics.operations;
+    Operation::ALL.into_iter().flat_map(|operation| Summary::of([times.of(operation)]).attributes(operation.name())).collect()
 }
 
 pub(super) fn ipc(figures: &Figures<'_>) -> Bean {
     let metrics = &figures.context.metrics;
     calls(Bean::hbase("RegionServer,sub=IPC", "regionserver", figures), figures, SERVICES)
+        .with("numActiveHandler", figures.busy_readers)
+        .with("numActiveGeneralHandler", figures.busy_readers)
         .with("queueSize", metrics.queue_bytes.get())
         .with("numCallsInGeneralQueue", figures.queued_readers)
         .with("numOpenConnections", metrics.connections.get())
         .with("receivedBytes", metrics.bytes_received.get())
         .with("sentBytes", metrics.bytes_sent.get())
-        .with("exceptions.callQueueTooBig", metrics.calls_refused.get())
         .with("exceptions.callTimedOut", metrics.calls_expired.get())
 }
 
@@ -98,9 +126,30 @@ pub(super) fn ipc(figures: &Figures<'_>) -> Bean {
 pub(super) fn calls(bean: Bean, figures: &Figures<'_>, services: &'static [Service]) -> Bean {
     let exceptions: u64 = figures.methods(services).map(|figures| figures.exceptions.get()).sum();
     let queued = Summary::of(figures.methods(services).map(|figures| &figures.queued_us));
-    bean.with("exceptions", exceptions).with_all(figures.calls(services).attributes("TotalCallTime")).with_all(queued.attributes("QueueCallTime"))
+    let processed = Summary::of(figures.methods(services).map(|figures| &figures.process_us));
+    let requests = Summary::of(figures.methods(services).map(|figures| &figures.request_bytes));
+    let answers = Summary::of(figures.methods(services).map(|figures| &figures.answer_bytes));
+    bean.with("exceptions", exceptions)
+        .with_all(thrown(figures, services))
+        .with_all(figures.calls(services).attributes("TotalCallTime"))
+        .with_all(queued.attributes("QueueCallTime"))
+        .with_all(processed.attributes("ProcessCallTime"))
+        .with_all(requests.sizes("RequestSize"))
+        .with_all(answers.sizes("ResponseSize"))
 }
 
+/// Exceptions by what they said.
+fn thrown(figures: &Figures<'_>, services: &'static [Service]) -> Vec<(String, Value)> {
+    let count = |at: usize| figures.methods(services).map(|figures| figures.thrown[at].get()).sum::<u64>();
+    Thrown::ALL.iter().enumerate().map(|(at, (name, _))| (format!("exceptions.{name}"), count(at).into())).collect()
+}
+
+/// What HBase times by append is timed here by group of appends, which goes to the operating system as one.
 pub(super) fn wal(figures: &Figures<'_>) -> Bean {
-    Bean::hbase("RegionServer,sub=WAL", "regionserver", figures).with("writtenBytes", figures.status.wal_bytes)
+    Bean::hbase("RegionServer,sub=WAL", "regionserver", figures)
+        .with("writtenBytes", figures.status.wal_bytes)
+        .with("appendCount", figures.log.appends)
+        .with("successfulLogRolls", figures.log.rolls)
+        .with_all(Summary::of([figures.log.write_us]).attributes("AppendTime"))
+        .with_all(Summary::of([figures.log.sync_us]).attributes("SyncTime"))
 }

@@ -72,6 +72,19 @@ fn every_holder_has_its_row() {
 }
 
 #[test]
+fn with_the_limits_of_a_user_go_those_on_his_use_of_tables() {
+    let rig = Rig::with_quotas();
+    let limit = || Some(throttle(ThrottleType::RequestNumber, 1, TimeUnit::Seconds));
+    let on_table = |name: &str, throttle| pb::SetQuotaRequest { table_name: Some(name_message(name)), ..user(throttle) };
+    set(&rig, &on_table("t", limit())).unwrap();
+    set(&rig, &on_table("u", limit())).unwrap();
+    set(&rig, &on_table("u", Some(pb::ThrottleRequest::default()))).unwrap();
+    assert_eq!(stored(&rig).len(), 1);
+    set(&rig, &user(Some(pb::ThrottleRequest::default()))).unwrap();
+    assert_eq!(stored(&rig), []);
+}
+
+#[test]
 fn a_limit_of_space_is_set_and_removed() {
     let rig = Rig::with_quotas();
     let request = |quota| pb::SetQuotaRequest {
