@@ -324,10 +324,11 @@ impl<'a> Task<'a> {
     fn durable(&mut self, result: &StoreResult<()>) {
         let Some(mut answer) = self.undurable.pop_front() else { return };
         if let Err(error) = result {
+            let fault = Fault::from(error);
             self.answers.sent(answer.frame.len());
-            answer.frame = dispatch::exception_frame(answer.call_id, &Fault::from(error));
+            answer.frame = dispatch::exception_frame(answer.call_id, &fault);
             self.answers.add_unsent(answer.frame.len());
-            answer.thrown = Some(Thrown::of(Fault::from(error).exception().kind()));
+            answer.thrown = Some(Thrown::of(fault.exception().kind()));
         }
         self.finish(answer);
     }

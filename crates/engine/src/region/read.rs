@@ -163,6 +163,11 @@ impl Region {
         Ok(found.cells() > 0)
     }
 
+    /// What a read that begins now sees: everything up to this sequence id.
+    pub(crate) fn read_point(&self) -> u64 {
+        self.mvcc.read_point()
+    }
+
     /// Begins a scan of the part of its range that lies in this region.
     ///
     /// # Errors
