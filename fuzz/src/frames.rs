@@ -78,7 +78,7 @@ fn request(frame: &Bytes, format: Format, service: Service) {
     let _ = match method {
         Method::ClientGet => request.message::<pb::GetRequest>().map(|message| drop(convert::get::from_proto(&message.get))),
         Method::ClientScan => request.message::<pb::ScanRequest>().map(|message| drop(message.scan.as_ref().map(convert::scan::from_proto))),
-        Method::ClientMutate => request.message::<pb::MutateRequest>().map(|message| mutate(&message)),
+        Method::ClientMutate => request.message::<pb::MutateRequest>().map(|message| message.condition.iter().for_each(condition)),
         Method::ClientMulti => request.message::<pb::MultiRequest>().map(|message| message.condition.iter().for_each(condition)),
         Method::MasterCreateTable => request.message::<pb::CreateTableRequest>().map(|message| schema(&message.table_schema)),
         Method::MasterModifyTable => request.message::<pb::ModifyTableRequest>().map(|message| schema(&message.table_schema)),
@@ -93,12 +93,6 @@ fn request(frame: &Bytes, format: Format, service: Service) {
 /// A message of which nothing is known is still one to skip over.
 fn any_message(request: &Request) -> Result<(), rpc::Fault> {
     request.message::<()>()
-}
-
-fn mutate(message: &pb::MutateRequest) {
-    if let Some(proto) = &message.condition {
-        condition(proto);
-    }
 }
 
 fn condition(proto: &pb::Condition) {

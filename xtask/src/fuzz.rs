@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use crate::Result;
-use crate::command::{answer, cargo, root, run, target_dir};
+use crate::command::{answer, cargo, run, target_dir};
 use crate::steps::Outcome;
 
 const TARGETS: [&str; 3] = ["frames", "zookeeper", "server"];
@@ -104,7 +104,7 @@ fn log(target: &str) -> PathBuf {
 }
 
 fn folder(name: &str) -> Result<PathBuf> {
-    let folder = root().join(target_dir()).join("fuzz").join(name);
+    let folder = target_dir().join("fuzz").join(name);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(folder)
 }

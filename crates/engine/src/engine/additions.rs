@@ -95,9 +95,8 @@ impl Engine {
     pub(super) fn additions(&self, tier: Tier) -> Result<Additions> {
         let Some(region) = self.additions_region() else { return Ok(Additions::default()) };
         let mut known = self.meta.additions.0.lock().expect("nothing panics while it reads what was added");
-        let is_known = |known: &Additions| known.region.as_ref().is_some_and(|known| Arc::ptr_eq(known, &region));
-        let newest = region.scan(&Scan::all(), tier)?.read_point();
-        if !is_known(&known) || known.read_point != newest {
+        let is_newest = known.region.as_ref().is_some_and(|known| Arc::ptr_eq(known, &region)) && known.read_point == region.read_point();
+        if !is_newest {
             let (read_point, rows) = read(&region, false, tier, ReadAt::Committed)?;
             *known = Additions { region: Some(region), read_point, rows };
         }

@@ -18,15 +18,13 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// No byte of a chunk gives more than this: LZ4 comes to 255, snappy to less.
 const RATIO_MAX: usize = 256;
 
-/// Gives the first `expected` bytes of a payload, or fewer if there are not so many.
+/// Fills the empty `out` with the first `expected` bytes of a payload, or fewer if there are not so many.
 ///
 /// # Errors
 /// What is wrong with the framing or a chunk.
-pub(super) fn decompress(codec: Compression, packed: &[u8], expected: usize) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
+pub(super) fn decompress(codec: Compression, packed: &[u8], expected: usize, out: &mut Vec<u8>) -> Result<()> {
     if codec == Compression::Zstd && packed.starts_with(&ZSTD_MAGIC) {
-        read_frames(packed, expected, &mut out)?;
-        return Ok(out);
+        return read_frames(packed, expected, out);
     }
     let mut input = Input::new(packed);
     // HBase writes a total of 0 behind a payload of several chunks; nobody looks there.
@@ -38,13 +36,13 @@ pub(super) fn decompress(codec: Compression, packed: &[u8], expected: usize) -> 
         while out.len() < end {
             let chunk = input.length().and_then(|length| input.take(length)).ok_or_else(|| wrong("it ends inside a chunk"))?;
             let before = out.len();
-            append(codec, chunk, end.saturating_sub(before), &mut out)?;
+            append(codec, chunk, end.saturating_sub(before), out)?;
             if out.len() == before {
                 return Err(wrong("a chunk gives nothing"));
             }
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 /// Appends what a chunk stands for, at most `room` bytes. Memory is taken for what the chunk can give, not for what it says.

@@ -124,10 +124,7 @@ impl Compression {
         let limit = u64::try_from(expected).unwrap_or(u64::MAX).saturating_add(1);
         let read = match self {
             Self::Gz => flate2::bufread::MultiGzDecoder::new(compressed).take(limit).read_to_end(&mut payload),
-            Self::Snappy | Self::Lz4 | Self::Zstd => chunks::decompress(self, compressed, expected).map(|bytes| {
-                payload = bytes;
-                payload.len()
-            }),
+            Self::Snappy | Self::Lz4 | Self::Zstd => chunks::decompress(self, compressed, expected, &mut payload).map(|()| payload.len()),
             _ => compressed.take(limit).read_to_end(&mut payload),
         };
         read.map_err(|error| damaged(format_args!("its {} data does not decompress ({error})", self.name())))?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use halite_engine::Region;
+use halite_types::schema::META_ENCODED_NAME;
 use halite_types::{CompactionState, RegionInfo, TableName};
 use halite_wire::convert::region::{encoded_name, meta, to_proto};
 use halite_wire::convert::schema::table_name_from_proto;
@@ -38,7 +39,7 @@ pub(super) fn meant(asked: &Asked<'_>, specifier: &pb::RegionSpecifier) -> Resul
         return Ok(Meant::Meta);
     }
     let encoded = encoded_name(specifier)?;
-    if encoded == meta().encoded_name {
+    if encoded == META_ENCODED_NAME {
         return Ok(Meant::Meta);
     }
     if let Ok(region) = asked.engine().region(encoded).or_else(|_| asked.engine().region_named(&specifier.value)) {

@@ -1,6 +1,6 @@
 //! The region a request names, and how failures of it are told.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use halite_engine::{MetaView, Region};
 use halite_types::schema::META_ENCODED_NAME;
@@ -39,10 +39,12 @@ pub(super) fn find(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifi
     }
 }
 
+/// What the names of `hbase:meta` and its replicas begin with. Every call is held against it.
+static META_PREFIX: LazyLock<Vec<u8>> = LazyLock::new(|| MetaView::region().name_prefix());
+
 /// Whether it is the name of a replica of `hbase:meta`, `hbase:meta,,1_0001.encoded`: all are the same view.
 pub(crate) fn is_meta_replica(name: &[u8]) -> bool {
-    let prefix = MetaView::region().name_prefix();
-    let replica = name.strip_prefix(&prefix[..]).and_then(|rest| rest.strip_prefix(b"_")).and_then(|rest| rest.split_first_chunk::<4>());
+    let replica = name.strip_prefix(&META_PREFIX[..]).and_then(|rest| rest.strip_prefix(b"_")).and_then(|rest| rest.split_first_chunk::<4>());
     replica.is_some_and(|(number, rest)| number.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
 }
 

@@ -25,6 +25,7 @@ mod hbck;
 pub(crate) mod load;
 mod locks;
 pub(crate) mod names;
+mod namespace_table;
 mod namespaces;
 mod peers;
 mod procedures;
@@ -63,6 +64,7 @@ pub(crate) struct Master {
     /// Those that clients ask about by a signature.
     signed: flush::Signed,
     switches: switches::Switches,
+    namespace_table: namespace_table::NamespaceTable,
     quotas: quotas::Quotas,
     servers: servers::Servers,
     locks: locks::Locks,
@@ -79,12 +81,15 @@ impl Master {
     /// # Errors
     /// What reading it from the engine met.
     pub(crate) fn new(engine: &Arc<Engine>, config: &Config) -> StoreResult<Self> {
+        let namespace_table = namespace_table::NamespaceTable::default();
+        namespace_table.follow(engine)?;
         quotas::prepare(engine, config.quotas_enabled)?;
         // A process that starts later has later ids.
         Ok(Self {
             procedures: Procedures::new(now_ms(), MOMENT),
             signed: flush::Signed::default(),
             switches: switches::Switches::load(engine),
+            namespace_table,
             quotas: quotas::Quotas::default(),
             servers: servers::Servers::default(),
             locks: locks::Locks::default(),

@@ -22,12 +22,15 @@ const MAX_REGIONS: &str = "hbase.namespace.quota.maxregions";
 pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) -> Result<pb::CreateNamespaceResponse, Fault> {
     let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
+    let context = Arc::clone(asked.context);
     let id = asked.start("CreateNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
         if check_namespace(engine, &name).is_ok() {
             return Err(Fault::new(ExceptionKind::NamespaceExist, format!("Namespace {name} already exists")));
         }
         check_limits(&name, &settings)?;
-        Ok(engine.create_namespace(&name, settings)?)
+        engine.create_namespace(&name, settings)?;
+        context.master.namespace_table.follow_change(engine);
+        Ok(())
     })?;
     Ok(pb::CreateNamespaceResponse { proc_id: Some(id) })
 }
@@ -36,10 +39,13 @@ pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) ->
 pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyNamespaceRequest) -> Result<pb::ModifyNamespaceResponse, Fault> {
     let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
+    let context = Arc::clone(asked.context);
     let id = asked.start("ModifyNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
         check_namespace(engine, &name)?;
         check_limits(&name, &settings)?;
-        Ok(engine.alter_namespace(&name, settings)?)
+        engine.alter_namespace(&name, settings)?;
+        context.master.namespace_table.follow_change(engine);
+        Ok(())
     })?;
     Ok(pb::ModifyNamespaceResponse { proc_id: Some(id) })
 }
@@ -53,6 +59,7 @@ pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteNamespaceRequest) ->
         check_namespace(engine, &name)?;
         check_removable(engine, &name)?;
         engine.drop_namespace(&name)?;
+        context.master.namespace_table.follow_change(engine);
         quotas::forget_namespace(&context, &name);
         Ok(())
     })?;
@@ -90,7 +97,7 @@ pub(super) fn names(asked: &Asked<'_>, _: &pb::ListNamespacesRequest) -> Result<
 }
 
 /// All namespaces by name; that of `hbase:meta` is there in any case.
-fn all(engine: &Engine) -> Vec<(String, Attributes)> {
+pub(super) fn all(engine: &Engine) -> Vec<(String, Attributes)> {
     let mut all = engine.namespaces();
     let system = meta_table();
     if !all.iter().any(|(name, _)| name == system.namespace()) {

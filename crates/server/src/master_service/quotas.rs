@@ -16,7 +16,7 @@ use halite_types::schema::family_attribute as fam;
 use halite_types::{Delete, FamilyDescriptor, Get, Put, Result as StoreResult, RowOp, RowRange, Scan, TableDescriptor, TableName, Tier};
 use halite_wire::convert::schema::{table_name_from_proto, with_defaults};
 use halite_wire::proto as pb;
-use prost::Message;
+use pb::magic::{from_magic, with_magic};
 
 use super::asked::Asked;
 use super::throttles::{merged, without};
@@ -26,7 +26,6 @@ use crate::context::Context;
 const FAMILY: &str = "q";
 const USAGE_FAMILY: &str = "u";
 const SETTINGS: &str = "s";
-const MAGIC: &[u8] = b"PBUF";
 const EXCEED_ROW: &str = "exceedThrottleQuota";
 /// The row of all region servers together.
 const ALL_SERVERS: &str = "r.all";
@@ -109,8 +108,7 @@ fn write(table: &Table, op: impl Into<RowOp>) -> Result<(), Fault> {
 fn read_quotas(table: &Table, place: &Place) -> Result<pb::Quotas, Fault> {
     let Some(value) = read(table, &place.row, &place.qualifier)? else { return Ok(pb::Quotas::default()) };
     let damaged = || Fault::do_not_retry(format!("the quota in row {} of {} cannot be read; remove it", place.row, table_name()));
-    let message = value.strip_prefix(MAGIC).ok_or_else(damaged)?;
-    pb::Quotas::decode(message).map_err(|_| damaged())
+    from_magic(value).map_err(|_| damaged())
 }
 
 /// `SetQuota`: one more, one changed, or one less.
@@ -125,10 +123,7 @@ pub(super) fn set(asked: &Asked<'_>, request: &pb::SetQuotaRequest) -> Result<pb
 
 fn write_quotas(table: &Table, place: Place, quotas: Option<&pb::Quotas>) -> Result<(), Fault> {
     match quotas {
-        Some(quotas) => {
-            let value = [MAGIC, &quotas.encode_to_vec()].concat();
-            write(table, Put::new(place.row).add(FAMILY, place.qualifier, value))
-        }
+        Some(quotas) => write(table, Put::new(place.row).add(FAMILY, place.qualifier, with_magic(quotas))),
         // With the last limit of a user himself those on his use of tables and namespaces go too (HBase:
         // `QuotaUtil.deleteUserQuota`).
         None if place.qualifier == SETTINGS => write(table, Delete::new(place.row)),
@@ -177,8 +172,7 @@ pub(super) fn of_all(context: &Context, prefix: &str) -> Result<Vec<(String, pb:
             let mut cells = row.cells().iter();
             let Some(cell) = cells.find(|cell| cell.family() == FAMILY.as_bytes() && cell.qualifier() == SETTINGS.as_bytes()) else { continue };
             let name = String::from_utf8_lossy(&cell.row()[prefix.len()..]).into_owned();
-            let message = cell.value().strip_prefix(MAGIC).and_then(|message| pb::Quotas::decode(message).ok());
-            found.extend(message.map(|message| (name, message)));
+            found.extend(from_magic(Bytes::copy_from_slice(cell.value())).ok().map(|message| (name, message)));
         }
     }
     Ok(found)

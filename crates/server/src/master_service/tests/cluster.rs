@@ -35,13 +35,13 @@ fn the_whole_status_is_told_when_no_part_is_asked_for() {
     let low = loads.iter().find(|load| load.region_specifier.value.starts_with(b"t,,")).unwrap();
     assert_eq!((low.write_requests_count(), low.storefiles(), low.stores(), low.storefile_size_mb()), (2, 1, 1, 1));
     assert_eq!(low.store_complete_sequence_id[0].family_name, "f");
-    assert_eq!(loads.len(), 3);
+    assert_eq!(loads.len(), 4);
     let counts: Vec<_> = status
         .table_region_states_count
         .iter()
         .map(|count| (count.table_name.qualifier.clone(), count.region_states_count.open_regions, count.region_states_count.closed_regions))
         .collect();
-    assert_eq!(counts, [("off".into(), 0, 1), ("t".into(), 2, 0), ("meta".into(), 1, 0)]);
+    assert_eq!(counts, [("off".into(), 0, 1), ("t".into(), 2, 0), ("meta".into(), 1, 0), ("namespace".into(), 1, 0)]);
 }
 
 #[test]
