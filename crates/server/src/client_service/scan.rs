@@ -20,6 +20,7 @@ use super::scan_metrics::ScanFigures;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::Step;
+use crate::quota::{Charge, Demand, ScanEstimate};
 use crate::scanners::{Found, KeptReply};
 
 /// How long one scan keeps a reader thread before the next call in the queue gets it, in milliseconds.
@@ -35,6 +36,8 @@ pub(crate) struct OpenScanner {
     /// Bytes of cells in one answer.
     bytes_max: usize,
     need_cursor: bool,
+    /// What its calls have looked through, for the limits of requests.
+    estimate: ScanEstimate,
     /// The client wants to know how many bytes of blocks were looked through.
     wants_metrics: bool,
 }
@@ -58,6 +61,7 @@ struct Run {
     began: Instant,
     figures: ScanFigures,
     rows: Vec<Row>,
+    charge: Option<Charge>,
 }
 
 /// A scanner that is away from the table. If the call comes to no end, for whatever reason, the scanner is closed.
@@ -125,7 +129,9 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest) -> R
         return Err(Fault::do_not_retry(text));
     }
     let query = convert::scan::from_proto(scan)?;
-    let (region, scanner) = match region::find(context, &call.peer, specifier)? {
+    let target = region::find(context, &call.peer, specifier)?;
+    let charge = region::charge(context, &call.peer, &target, Demand::Scan { bytes: 0 })?;
+    let (region, scanner) = match target {
         Target::Region(region) => {
             let scanner =
                 region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
@@ -134,9 +140,16 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest) -> R
         Target::Meta => (None, context.meta(&call.peer, Tier::Disk)?.scan(&query.scan)?),
     };
     let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
-    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor: query.need_cursor_result, wants_metrics: query.query_metrics });
+    let scanner = Box::new(OpenScanner {
+        region,
+        scanner,
+        bytes_max,
+        need_cursor: query.need_cursor_result,
+        estimate: ScanEstimate::default(),
+        wants_metrics: query.query_metrics,
+    });
     let id = context.scanners.new_id();
-    Ok(Run::new(context, call, request, id, scanner, true).slice())
+    Ok(Run::new(context, call, request, id, scanner, true).under(charge).slice())
 }
 
 fn read_at(query: &ScanQuery) -> ReadAt {
@@ -157,7 +170,13 @@ fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: 
                 context.scanners.close_one(id);
                 return Err(fault);
             }
-            Ok(Run::new(context, call, request, id, scanner, false).slice())
+            match charge_next(context, call, &request, &scanner) {
+                Ok(charge) => Ok(Run::new(context, call, request, id, scanner, false).under(charge).slice()),
+                Err(fault) => {
+                    context.scanners.put_back(id, scanner, request.next_call_seq);
+                    Err(fault)
+                }
+            }
         }
         Found::Again(kept) => Ok(Ok::<_, Fault>(reply_of(*kept, call)).into()),
         Found::OutOfOrder(expected) => {
@@ -170,6 +189,14 @@ fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: 
             Err(Fault::new(ExceptionKind::OutOfOrderScannerNext, text))
         }
         Found::Unknown => Err(unknown(id)),
+    }
+}
+
+/// Charges a call for more rows, if the scanner is under limits.
+fn charge_next(context: &Context, call: &Call, request: &pb::ScanRequest, scanner: &OpenScanner) -> Result<Option<Charge>, Fault> {
+    match &scanner.region {
+        Some(region) => context.quota.charge_scan(&call.peer, region, &scanner.estimate, request.next_call_seq(), scanner.bytes_max),
+        None => Ok(None),
     }
 }
 
@@ -198,7 +225,15 @@ impl Run {
             scanner,
             began,
             rows: Vec::new(),
+            charge: None,
         }
+    }
+
+    /// The same under limits, of which the answer's size is one.
+    fn under(mut self, charge: Option<Charge>) -> Self {
+        self.bytes_left = charge.as_ref().map_or(self.bytes_left, |charge| self.bytes_left.min(charge.bytes_max()));
+        self.charge = charge;
+        self
     }
 
     /// Works for a little while; the answer, or the rest of the work.
@@ -245,6 +280,7 @@ impl Run {
         let closes = at_end || is_over || self.request.close_scanner();
         let (message, cells) = self.response(stopped, at_end, is_over);
         let reply = KeptReply { message, cells };
+        self.note_read();
         let scanners = &self.context.scanners;
         if let Some(missing) = &mut self.missing {
             // It goes back, or has come to its end.
@@ -255,6 +291,15 @@ impl Run {
             scanners.open(self.id, self.call.peer.connection, self.scanner);
         }
         Ok::<_, Fault>(reply_of(reply, &self.call)).into()
+    }
+
+    /// Tells the limits what was read: the blocks, or what is returned if that is more.
+    fn note_read(&mut self) {
+        let Some(charge) = &self.charge else { return };
+        let blocks = self.figures.block_bytes(self.scanner.scanner.trace());
+        let returned: usize = self.rows.iter().map(|row| row.cells().bytes().len()).sum();
+        charge.read(usize::try_from(blocks).unwrap_or(usize::MAX).max(returned));
+        self.scanner.estimate.add(blocks);
     }
 
     fn response(&self, stopped: Option<StopReason>, at_end: bool, is_over: bool) -> (pb::ScanResponse, Vec<Cells>) {
