@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use halite_types::{Error, ErrorKind, Result, Tier};
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -113,16 +113,33 @@ impl BlockCache {
 /// How one read may get at blocks.
 pub(crate) struct ReadBlocks {
     pub(crate) cache: Arc<BlockCache>,
-    pub(crate) tier: Tier,
+    pub(crate) tier: ReadTier,
     /// Whether data blocks read from the disk go into the cache.
     pub(crate) fill: bool,
     pub(crate) trace: Arc<ReadTrace>,
 }
 
+/// Where a read may look. A scan may be allowed more or less from call to call.
+pub(crate) struct ReadTier(AtomicBool);
+
+impl ReadTier {
+    pub(crate) fn new(tier: Tier) -> Self {
+        Self(AtomicBool::new(tier == Tier::Memory))
+    }
+
+    pub(crate) fn set(&self, tier: Tier) {
+        self.0.store(tier == Tier::Memory, Ordering::Relaxed);
+    }
+
+    fn is_memory(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 impl ReadBlocks {
     /// For flushes, compactions and splits, which read everything once.
     pub(crate) fn for_maintenance(cache: &Arc<BlockCache>) -> Arc<Self> {
-        Arc::new(Self { cache: Arc::clone(cache), tier: Tier::Disk, fill: false, trace: Arc::new(ReadTrace::default()) })
+        Arc::new(Self { cache: Arc::clone(cache), tier: ReadTier::new(Tier::Disk), fill: false, trace: Arc::new(ReadTrace::default()) })
     }
 
     /// The blocks of one file.
@@ -149,7 +166,7 @@ impl BlockSource for FileBlocks {
             trace.add_data_block(&block, kind);
             return Ok(block);
         }
-        if *tier == Tier::Memory {
+        if tier.is_memory() {
             return Err(Error::new(ErrorKind::NeedsIo, "the block is not in the cache; read with the disk allowed"));
         }
         cache.misses.fetch_add(1, Ordering::Relaxed);

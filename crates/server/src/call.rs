@@ -78,7 +78,13 @@ impl Call {
 /// What is answered: a message, and the cells that its results own, in their order.
 pub(crate) struct Reply {
     message: Box<dyn ReplyMessage>,
-    cells: Option<Vec<Cells>>,
+    cells: Option<ReplyCells>,
+}
+
+/// Cells of an answer, its own or kept by a scanner too.
+enum ReplyCells {
+    Own(Vec<Cells>),
+    Shared(Arc<[Cells]>),
 }
 
 impl Reply {
@@ -89,7 +95,12 @@ impl Reply {
 
     /// A message with the cells of its results. Only for connections that named a codec.
     pub(crate) fn with_cells(message: impl Message + 'static, cells: Vec<Cells>) -> Self {
-        Self { message: Box::new(message), cells: Some(cells) }
+        Self { message: Box::new(message), cells: Some(ReplyCells::Own(cells)) }
+    }
+
+    /// As [`Reply::with_cells`], with cells that somebody else keeps too.
+    pub(crate) fn with_shared_cells(message: impl Message + 'static, cells: Arc<[Cells]>) -> Self {
+        Self { message: Box::new(message), cells: Some(ReplyCells::Shared(cells)) }
     }
 
     /// The frame of this answer.
@@ -97,7 +108,11 @@ impl Reply {
     /// # Errors
     /// If it does not fit a frame.
     pub(crate) fn encode(&self, call_id: u32, format: Option<Format>) -> StoreResult<BytesMut> {
-        let block = match (&self.cells, format) {
+        let cells = self.cells.as_ref().map(|cells| match cells {
+            ReplyCells::Own(cells) => &cells[..],
+            ReplyCells::Shared(cells) => cells,
+        });
+        let block = match (cells, format) {
             (Some(cells), Some(format)) => Some(format.block(cells)?).filter(|block| !block.is_empty()),
             _ => None,
         };

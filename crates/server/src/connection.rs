@@ -15,7 +15,7 @@ use bytes::BytesMut;
 use halite_engine::CommitTicket;
 use halite_types::Result as StoreResult;
 use halite_wire::rpc::{self, Fault as PeerFault, Next};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
@@ -105,13 +105,16 @@ struct Task<'a> {
     ending: bool,
     /// The client made a mistake, and is to read what.
     is_refused: bool,
-    /// When something was last read or sent.
+    /// Something was read or sent since the last look at the time, and when it was so last.
+    has_moved: bool,
     active: Instant,
 }
 
 /// Why a connection's task woke up.
 enum Event {
-    Ready(io::Result<tokio::io::Ready>),
+    /// Bytes were read; none are the end.
+    Read(io::Result<usize>),
+    Writable(io::Result<()>),
     Answered(Answer),
     Durable(StoreResult<()>),
     Tick,
@@ -136,6 +139,7 @@ impl<'a> Task<'a> {
             call_bytes: 0,
             ending: false,
             is_refused: false,
+            has_moved: true,
             active: Instant::now(),
         }
     }
@@ -159,23 +163,23 @@ impl<'a> Task<'a> {
                 tokio::task::yield_now().await;
                 continue;
             }
-            let interest = self.interest();
+            let (may_read, has_output) = (!self.ending && self.has_room(), !self.output.is_empty());
+            let (mut reader, writer) = self.stream.split();
             let event = tokio::select! {
                 biased;
                 Some(answer) = self.answered.recv() => Event::Answered(answer),
                 result = durable(&mut self.undurable) => Event::Durable(result),
-                ready = ready(&self.stream, interest) => Event::Ready(ready),
+                read = reader.read_buf(&mut self.input), if may_read => Event::Read(read),
+                ready = writer.writable(), if has_output => Event::Writable(ready),
                 () = &mut stop, if !stopping => Event::Shutdown,
                 () = &mut tick => Event::Tick,
             };
             match event {
                 Event::Answered(answer) => self.answered(answer),
                 Event::Durable(result) => self.durable(&result),
-                Event::Ready(ready) => {
-                    if let Err(error) = ready.and_then(|ready| if ready.is_readable() { self.read() } else { Ok(()) }) {
-                        break Err(error);
-                    }
-                }
+                Event::Read(Ok(bytes)) => self.read(bytes),
+                Event::Writable(Ok(())) => {}
+                Event::Read(Err(error)) | Event::Writable(Err(error)) => break Err(error),
                 Event::Shutdown => (stopping, self.ending) = (true, true),
                 Event::Tick => {
                     if let Err(error) = self.check_time() {
@@ -199,15 +203,6 @@ impl<'a> Task<'a> {
         }
     }
 
-    fn interest(&self) -> Option<Interest> {
-        let read = (!self.ending && self.has_room()).then_some(Interest::READABLE);
-        let write = (!self.output.is_empty()).then_some(Interest::WRITABLE);
-        match (read, write) {
-            (Some(read), Some(write)) => Some(read | write),
-            (read, write) => read.or(write),
-        }
-    }
-
     /// Whether the client may have more calls in hand.
     fn has_room(&self) -> bool {
         let limits = &self.context.config.limits;
@@ -225,17 +220,10 @@ impl<'a> Task<'a> {
         is_whole && !self.ending && self.has_room()
     }
 
-    fn read(&mut self) -> io::Result<()> {
-        match self.stream.try_read_buf(&mut self.input) {
-            Ok(0) => self.ending = true,
-            Ok(bytes) => {
-                self.context.metrics.bytes_received.add(bytes as u64);
-                self.active = Instant::now();
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+    fn read(&mut self, bytes: usize) {
+        self.ending |= bytes == 0;
+        self.has_moved = true;
+        self.context.metrics.bytes_received.add(bytes as u64);
     }
 
     /// Takes whole frames from the input, as many as may be in hand, and makes room for the rest of the next.
@@ -358,7 +346,7 @@ impl<'a> Task<'a> {
         if sent > 0 {
             self.answers.sent(sent);
             self.context.metrics.bytes_sent.add(sent as u64);
-            self.active = Instant::now();
+            self.has_moved = true;
         }
         Ok(())
     }
@@ -369,7 +357,10 @@ impl<'a> Task<'a> {
     }
 
     /// Ends a connection whose client does not read, or has not been heard of for long.
-    fn check_time(&self) -> io::Result<()> {
+    fn check_time(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.has_moved) {
+            self.active = Instant::now();
+        }
         let limits = &self.context.config.limits;
         let idle = self.active.elapsed();
         let timed_out = |text: &str| Err(io::Error::new(io::ErrorKind::TimedOut, text));
@@ -380,14 +371,6 @@ impl<'a> Task<'a> {
             return timed_out("the client has been silent for too long");
         }
         Ok(())
-    }
-}
-
-/// Waits for the socket; for ever if nothing is wanted of it.
-async fn ready(stream: &TcpStream, interest: Option<Interest>) -> io::Result<tokio::io::Ready> {
-    match interest {
-        Some(interest) => stream.ready(interest).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -1,9 +1,8 @@
 //! Which lane a call takes, and how its answer comes back to its connection.
 //!
 //! What is served from memory is served where it was read from the socket: a hop to another thread costs several times the
-//! work. What must wait for the disk, runs long or reads before it writes goes to the reader lane, and what the master
-//! and the administrator ask to a lane of their own. An attempt in memory that turns out to need the disk hands the rest
-//! of its work to the reader lane.
+//! work. What must wait for the disk or runs long goes to the reader lane, and what the master and the administrator ask to
+//! a lane of their own. An attempt in memory that turns out to need the disk hands the rest of its work to the reader lane.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -42,7 +41,9 @@ const INLINE_BYTES_MAX: usize = 64 << 10;
 /// Where a call is answered, as far as its header tells.
 pub(crate) fn lane(method: Method, bytes: usize) -> Lane {
     match (method.service(), method) {
-        (Service::Client, Method::ClientGet | Method::ClientMutate | Method::ClientMulti) if bytes <= INLINE_BYTES_MAX => Lane::Inline,
+        (Service::Client, Method::ClientGet | Method::ClientMutate | Method::ClientMulti | Method::ClientScan) if bytes <= INLINE_BYTES_MAX => {
+            Lane::Inline
+        }
         (Service::Client, Method::ClientBulkLoadHFile | Method::ClientPrepareBulkLoad | Method::ClientCleanupBulkLoad) => Lane::Admin,
         (Service::Client, _) => Lane::Readers,
         (Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry, _) => Lane::Inline,
@@ -279,7 +280,7 @@ mod tests {
         assert_eq!(lane(Method::ClientGet, 60), Lane::Inline);
         assert_eq!(lane(Method::ClientMulti, 60_000), Lane::Inline);
         assert_eq!(lane(Method::ClientMulti, 2 << 20), Lane::Readers);
-        assert_eq!(lane(Method::ClientScan, 60), Lane::Readers);
+        assert_eq!(lane(Method::ClientScan, 60), Lane::Inline);
         assert_eq!(lane(Method::ClientExecService, 60), Lane::Readers);
         assert_eq!(lane(Method::ClientMetaGetClusterId, 0), Lane::Inline);
         assert_eq!(lane(Method::MasterCreateTable, 600), Lane::Admin);

@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use halite_types::Cells;
 
 use crate::client_service::scan::OpenScanner;
 use crate::config::Limits;
@@ -68,7 +69,7 @@ pub(crate) struct Kept {
 #[derive(Clone)]
 pub(crate) struct KeptReply {
     pub(crate) message: halite_wire::proto::ScanResponse,
-    pub(crate) cells: Vec<halite_types::Cells>,
+    pub(crate) cells: Arc<[Cells]>,
 }
 
 /// What a client gets that asks for a scanner.

@@ -45,6 +45,11 @@ impl Row {
         &self.cells
     }
 
+    /// Its cells, without the row around them.
+    pub fn into_cells(self) -> Cells {
+        self.cells
+    }
+
     /// The cells in order.
     pub fn iter(&self) -> CellIter<'_> {
         self.cells.iter()

@@ -127,6 +127,7 @@ impl MetaView {
         RegionScanner::new(ScanPlan {
             rows: Box::new(rows),
             stores: Vec::new(),
+            blocks: Vec::new(),
             filter,
             batch: scan.batch,
             read_point: READ_POINT,

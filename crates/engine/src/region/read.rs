@@ -11,7 +11,7 @@ use halite_types::{CellsBuilder, Get, Result, Row, RowRange, Scan, Selection, Ti
 use super::Region;
 use super::selection::{UserRead, check_scan, check_selection, filter_state, wanted_stores};
 use super::snapshot::{Family, RegionSnapshot};
-use crate::cache::ReadBlocks;
+use crate::cache::{ReadBlocks, ReadTier};
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
 use crate::scan::{CellCount, CellSink, ReadAt, ReadTrace, RegionScanner, RowStop, ScanPlan, Source, StoreScanner, StoredRows, filter_finished_row};
@@ -77,7 +77,8 @@ impl<'a> RowRead<'a> {
             trace: self.trace,
             tier: self.tier,
         };
-        let mut scanner = self.region.store_scanner(&self.snapshot.stores[index], read)?;
+        let blocks = self.region.read_blocks(&self.snapshot.stores[index], &read);
+        let mut scanner = Region::store_scanner(&self.snapshot.stores[index], read, blocks.as_ref())?;
         scanner.seek(&self.start)?;
         scanner.start_row();
         scanner.read_row(self.get.row(), out, filter, stop)?;
@@ -194,7 +195,7 @@ impl Region {
         let trace = Arc::new(ReadTrace::default());
         let filter = filter_state(&*self.shared.env.rng, &scan.selection, scan.reverse)?;
         let range = self.clip(&scan.range);
-        let mut stores = Vec::new();
+        let (mut stores, mut blocks) = (Vec::new(), Vec::new());
         for (index, columns) in wanted_stores(&snapshot, &scan.selection)? {
             let family = &snapshot.families[index];
             let read = StoreRead {
@@ -210,13 +211,16 @@ impl Region {
                 trace: &trace,
                 tier,
             };
-            stores.push(self.store_scanner(&snapshot.stores[index], read)?);
+            let of_store = self.read_blocks(&snapshot.stores[index], &read);
+            stores.push(Self::store_scanner(&snapshot.stores[index], read, of_store.as_ref())?);
+            blocks.extend(of_store);
         }
         let region = Arc::clone(self);
         let on_finish = Box::new(move |trace: &ReadTrace| region.counters.add_scan(trace));
         RegionScanner::new(ScanPlan {
             rows: Box::new(StoredRows { range, reverse: scan.reverse }),
             stores,
+            blocks,
             filter,
             batch: scan.batch,
             read_point,
@@ -247,7 +251,15 @@ impl Region {
         range
     }
 
-    fn store_scanner(&self, store: &StoreSnapshot, read: StoreRead<'_>) -> Result<StoreScanner> {
+    /// How a read gets at the blocks of a store's files; `None` if it has none.
+    fn read_blocks(&self, store: &StoreSnapshot, read: &StoreRead<'_>) -> Option<Arc<ReadBlocks>> {
+        (!store.files.is_empty()).then(|| {
+            let fill = read.selection.cache_blocks && read.family.block_cache;
+            Arc::new(ReadBlocks { cache: Arc::clone(&self.shared.cache), tier: ReadTier::new(read.tier), fill, trace: Arc::clone(read.trace) })
+        })
+    }
+
+    fn store_scanner(store: &StoreSnapshot, read: StoreRead<'_>, blocks: Option<&Arc<ReadBlocks>>) -> Result<StoreScanner> {
         // What was written later counts whatever its timestamp, where the order of the writes does.
         let all_count = read.family.new_version_behavior;
         let time_range = if all_count { TimeRange::all() } else { read.selection.time_range_of(&read.family.name) };
@@ -256,12 +268,8 @@ impl Region {
             read.trace.add_memstores_read(1);
             sources.push(Source::memstore(memstore, read.read_point));
         }
-        let blocks = (!store.files.is_empty()).then(|| {
-            let fill = read.selection.cache_blocks && read.family.block_cache;
-            Arc::new(ReadBlocks { cache: Arc::clone(&self.shared.cache), tier: read.tier, fill, trace: Arc::clone(read.trace) })
-        });
         for file in &store.files {
-            let Some(blocks) = &blocks else { break };
+            let Some(blocks) = blocks else { break };
             let is_loaded_later = file.entry.loaded_sequence.is_some_and(|sequence| sequence > read.file_read_point);
             if is_loaded_later || !file_overlaps(file, read.range, time_range) {
                 read.trace.add_files_out_of_range(1);

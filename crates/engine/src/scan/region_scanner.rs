@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use halite_types::{Cells, CellsBuilder, Error, ErrorKind, Result, Row};
+use halite_types::{Cells, CellsBuilder, Error, ErrorKind, Result, Row, Tier};
 
 use super::budget::{Meter, ScanBatch, ScanBudget, StopReason};
 use super::filter::FilterState;
 use super::rows::Rows;
 use super::store_scanner::{CellSink, RowProgress, RowStop, StoreScanner};
 use super::trace::ReadTrace;
+use crate::cache::ReadBlocks;
 use crate::env::Clock;
 
 /// A scan of one region, ready to run. Rows come in bounded pieces of work: each [`RegionScanner::next_rows`] returns
@@ -19,9 +20,12 @@ use crate::env::Clock;
 pub struct RegionScanner {
     rows: Box<dyn Rows>,
     stores: Vec<StoreScanner>,
+    blocks: Vec<Arc<ReadBlocks>>,
     filter: Option<FilterState>,
     batch: Option<usize>,
     state: State,
+    /// The stores stand anywhere, and have to be put behind `row`.
+    is_astray: bool,
     /// The row being read, or the last one; its memory is used again.
     row: Vec<u8>,
     /// Whether a piece of `row` has been returned.
@@ -47,6 +51,8 @@ pub(crate) struct ScanPlan {
     pub(crate) rows: Box<dyn Rows>,
     /// The stores that are read, in family order; made row by row by some kinds of `rows`.
     pub(crate) stores: Vec<StoreScanner>,
+    /// What the stores read their files through.
+    pub(crate) blocks: Vec<Arc<ReadBlocks>>,
     pub(crate) filter: Option<FilterState>,
     pub(crate) batch: Option<usize>,
     pub(crate) read_point: u64,
@@ -65,6 +71,8 @@ struct Answer {
     cells: usize,
     bytes: usize,
     rows_ended: usize,
+    rows_examined: u64,
+    rows_filtered: u64,
 }
 
 /// The end of a row, or of a piece of one, in the answer.
@@ -83,9 +91,11 @@ impl RegionScanner {
         Ok(Self {
             rows: plan.rows,
             stores: plan.stores,
+            blocks: plan.blocks,
             filter: plan.filter,
             batch: plan.batch,
             state: State::BetweenRows,
+            is_astray: false,
             row: Vec::new(),
             is_row_returned: false,
             read_point: plan.read_point,
@@ -111,6 +121,30 @@ impl RegionScanner {
         (!self.row.is_empty()).then_some(&self.row)
     }
 
+    /// The next rows if memory has everything they take, for a thread that must not wait. If not, or if that cannot be
+    /// known without much work (in the middle of a row, in a row that uses up the budget, with a filter), `None`: the scan
+    /// is where it was, and [`RegionScanner::next_rows`] goes on.
+    ///
+    /// # Errors
+    /// Damage; the scan cannot go on then.
+    pub fn try_rows(&mut self, budget: ScanBudget) -> Result<Option<ScanBatch>> {
+        if self.filter.is_some() || matches!(self.state, State::InRow(_)) || !self.rows.can_go_back() {
+            return Ok(None);
+        }
+        let before = (self.state, self.row.clone(), self.is_row_returned);
+        self.blocks.iter().for_each(|blocks| blocks.tier.set(Tier::Memory));
+        let result = self.next_rows(budget);
+        self.blocks.iter().for_each(|blocks| blocks.tier.set(Tier::Disk));
+        match result {
+            Ok(batch) if !(batch.in_row && batch.stopped == StopReason::Cells) => return Ok(Some(batch)),
+            Err(error) if error.kind() != ErrorKind::NeedsIo => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+        (self.state, self.row, self.is_row_returned) = before;
+        self.is_astray = true;
+        Ok(None)
+    }
+
     /// The next rows.
     ///
     /// # Errors
@@ -122,6 +156,9 @@ impl RegionScanner {
         let cut_rows = budget.cut_rows && !self.filter.as_ref().is_some_and(FilterState::has_filter_row);
         let mut answer = Answer::default();
         let mut stopped = None;
+        if std::mem::take(&mut self.is_astray) {
+            self.rows.go_behind(&self.row, &mut self.stores)?;
+        }
         while stopped.is_none() {
             stopped = match self.state {
                 State::Ended(reason) => Some(reason),
@@ -138,6 +175,8 @@ impl RegionScanner {
             self.state = State::Ended(end);
             stopped = Some(end);
         }
+        self.trace.add_rows_examined(answer.rows_examined);
+        self.trace.add_rows_filtered(answer.rows_filtered);
         self.trace.add_cells_examined(self.cells_examined() - cells_before);
         self.trace.add_memstore_bytes_read(self.memstore_bytes().saturating_sub(memstore_before));
         Ok(self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd)))
@@ -182,7 +221,7 @@ impl RegionScanner {
                 if let Some(end) = self.find_row()? {
                     return Ok(Some(end));
                 }
-                if !self.start_row()? {
+                if !self.start_row(answer)? {
                     return Ok(meter.check(self.cells_examined(), &self.trace));
                 }
                 0
@@ -229,7 +268,7 @@ impl RegionScanner {
         if !answer.end_piece(false) {
             if !self.is_row_returned {
                 // As HBase counts: a row of which nothing is left, by a filter or by deletes.
-                self.trace.add_rows_filtered(1);
+                answer.rows_filtered += 1;
                 return;
             }
             // What came last was the row's last piece after all.
@@ -241,13 +280,13 @@ impl RegionScanner {
     }
 
     /// Prepares filter and stores for `row`; false if the filter leaves the row out by its key.
-    fn start_row(&mut self) -> Result<bool> {
+    fn start_row(&mut self, answer: &mut Answer) -> Result<bool> {
         self.is_row_returned = false;
-        self.trace.add_rows_examined(1);
+        answer.rows_examined += 1;
         if let Some(filter) = &mut self.filter {
             filter.reset();
             if filter.filter_row_key(&self.row) {
-                self.trace.add_rows_filtered(1);
+                answer.rows_filtered += 1;
                 for store in &mut self.stores {
                     store.skip_row(&self.row)?;
                 }

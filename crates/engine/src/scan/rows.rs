@@ -20,6 +20,19 @@ pub(crate) trait Rows: Send {
     /// Whether it is known, without reading anything, that no row follows `row`, which has been read.
     fn is_last(&self, row: &[u8], stores: &[StoreScanner]) -> bool;
 
+    /// Whether [`Rows::go_behind`] works.
+    fn can_go_back(&self) -> bool {
+        false
+    }
+
+    /// Puts the stores where they stand when `row` has been read, from wherever they are; an empty `row` is the beginning.
+    ///
+    /// # Errors
+    /// Damage or a failed read.
+    fn go_behind(&self, _row: &[u8], _stores: &mut [StoreScanner]) -> Result<()> {
+        Ok(())
+    }
+
     /// Cells that were looked at in stores that are not there any more.
     fn cells_examined(&self) -> u64 {
         0
@@ -46,6 +59,19 @@ impl Rows for StoredRows {
         let at_bound = matches!(bound, Bound::Included(last) if row == &last[..] || row.cmp(&last[..]) == reached);
         let is_past = |store: &StoreScanner| store.peek().is_none_or(|cell| self.range.is_past_end(cell.row()));
         at_bound || !self.reverse && stores.iter().all(is_past)
+    }
+
+    fn can_go_back(&self) -> bool {
+        true
+    }
+
+    fn go_behind(&self, row: &[u8], stores: &mut [StoreScanner]) -> Result<()> {
+        // At the beginning, and backwards, the next row is sought anyway.
+        if row.is_empty() || self.reverse {
+            return Ok(());
+        }
+        let key = last_on_row(row);
+        stores.iter_mut().try_for_each(|store| store.seek(&key))
     }
 }
 

@@ -290,3 +290,56 @@ fn the_trace_tells_where_the_bytes_came_from() {
     assert_eq!(first.3, second.3);
     assert!(first.3 >= 24 * (CELL as u64 - 4), "{}", first.3);
 }
+
+/// Rows in two files of small blocks and a memstore, with rows that are in several of them.
+fn layered(sim: &SimEnv) -> Arc<Engine> {
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let family = FamilyDescriptor::new("f").set("BLOCKSIZE", 256);
+    engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
+    for layer in 0..3 {
+        (0..200).filter(|row| row % (layer + 1) == 0).for_each(|row| put(&engine, &format!("{row:03}"), &format!("{layer}")));
+        if layer < 2 {
+            engine.flush(&name()).unwrap();
+        }
+    }
+    engine
+}
+
+#[test]
+fn a_try_in_memory_gives_what_is_there_or_leaves_the_scan_where_it_was() {
+    let engine = layered(&SimEnv::new(1));
+    let region = region(&engine);
+    for reverse in [false, true] {
+        let scan = Scan::all().reverse(reverse);
+        let budget = ScanBudget { results: 7, ..ScanBudget::default() };
+        let all = answers(open(&engine, &scan), budget);
+        let mut scanner = open(&engine, &scan);
+        let (mut found, mut tried, mut in_vain) = (Vec::new(), 0, 0);
+        while found.len() < all.len() {
+            if found.len() % 3 == 0 {
+                engine.forget_blocks(&region.info().encoded_name).unwrap();
+            }
+            let batch = scanner.try_rows(budget).unwrap();
+            tried += usize::from(batch.is_some());
+            in_vain += usize::from(batch.is_none());
+            let batch = batch.unwrap_or_else(|| scanner.next_rows(budget).unwrap());
+            found.push(format!("{} : {:?}", rows(&batch), batch.stopped));
+        }
+        assert_eq!(found, all);
+        assert!(tried > 5 && in_vain > 5, "{tried} answers from memory, {in_vain} not");
+        assert_eq!(scanner.trace().rows_examined(), 200, "a row is counted once, however often it was tried");
+        assert_eq!(scanner.trace().rows_returned(), 200);
+    }
+}
+
+#[test]
+fn a_try_that_would_end_inside_a_row_comes_to_nothing() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    wide(&engine);
+    let mut scanner = open(&engine, &Scan::range("a", "c").family("f"));
+    let budget = ScanBudget { cells_examined: 2, cut_rows: true, ..ScanBudget::default() };
+    assert_eq!(scanner.try_rows(budget).unwrap(), None);
+    assert_eq!(rows(&scanner.next_rows(budget).unwrap()), "a=f1,f2..");
+    assert_eq!(scanner.try_rows(ScanBudget::default()).unwrap(), None, "it stands in a row");
+    assert_eq!(rows(&scanner.next_rows(ScanBudget::default()).unwrap()), "a=f3 b=f1,f2,f3");
+}

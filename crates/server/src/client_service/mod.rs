@@ -36,7 +36,7 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         Method::ClientGet => get::get(context, call, lane),
         Method::ClientMutate => mutate::mutate(context, call, lane),
         Method::ClientMulti => multi::multi(context, call, lane),
-        Method::ClientScan => scan::scan(context, call),
+        Method::ClientScan => scan::scan(context, call, lane),
         Method::ClientExecService => exec::exec(context, call),
         Method::ClientExecRegionServerService => exec::exec_region_server(call),
         Method::ClientPrepareBulkLoad => bulk_load::prepare(context, call),

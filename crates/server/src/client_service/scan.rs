@@ -1,14 +1,15 @@
 //! `Scan`: opening a scanner, asking it for rows, keeping it alive, closing it.
 //!
-//! One call is cut into slices of a few milliseconds, and between them others get their turn on the reader threads. An
-//! answer holds what fits its limits: rows, bytes, and half of the time that the client or the lease allows.
+//! A few rows that memory has are answered where the call was read; what is more goes to the reader threads, cut into
+//! slices of a few milliseconds, and between them others get their turn. An answer holds what fits its limits: rows, bytes,
+//! and half of the time that the client or the lease allows.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use halite_engine::Region;
-use halite_engine::scan::{ReadAt, RegionScanner, ScanBudget, StopReason, counted_bytes};
-use halite_types::{Cells, Row, Tier};
+use halite_engine::scan::{ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
+use halite_types::{Cells, Error, Row, Tier};
 use halite_wire::convert;
 use halite_wire::convert::scan::ScanQuery;
 use halite_wire::exception::ExceptionKind;
@@ -19,12 +20,14 @@ use super::region::{self, Target};
 use super::scan_metrics::ScanFigures;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
-use crate::dispatch::Step;
+use crate::dispatch::{Lane, Step};
 use crate::quota::{Charge, Demand, ScanEstimate};
 use crate::scanners::{Found, KeptReply};
 
 /// How long one scan keeps a reader thread before the next call in the queue gets it, in milliseconds.
 const SLICE_MS: u64 = 10;
+/// Cells a scan looks at where its call was read: a fraction of a millisecond.
+const INLINE_CELLS_MAX: u64 = 2000;
 /// An answer is not given up for the time before this, as in HBase (`hbase.region.server.rpc.minimum.scan.time.limit.delta`).
 const TIME_MS_MIN: u64 = 10;
 
@@ -38,6 +41,8 @@ pub(crate) struct OpenScanner {
     need_cursor: bool,
     /// What its calls have looked through, for the limits of requests.
     estimate: ScanEstimate,
+    /// The last call read from the disk or had much to look at; the next one goes to a reader thread at once.
+    is_slow: bool,
     /// The client wants to know how many bytes of blocks were looked through.
     wants_metrics: bool,
 }
@@ -59,6 +64,9 @@ struct Run {
     /// When an answer without all of that has to go.
     until: Option<Instant>,
     began: Instant,
+    /// Cells looked at and blocks read from the disk before this call.
+    cells_before: u64,
+    blocks_before: u64,
     figures: ScanFigures,
     rows: Vec<Row>,
     charge: Option<Charge>,
@@ -80,13 +88,13 @@ impl Drop for Missing {
 }
 
 /// Answers a `Scan`.
-pub(super) fn scan(context: &Arc<Context>, call: &Arc<Call>) -> Result<Step, Fault> {
+pub(super) fn scan(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
     let request: pb::ScanRequest = call.message()?;
     match request.scanner_id {
         Some(id) if request.renew() => renew(context, id),
         Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(context, id),
-        Some(id) => next(context, call, request, id),
-        None => open(context, call, request),
+        Some(id) => next(context, call, request, id, lane),
+        None => open(context, call, request, lane),
     }
 }
 
@@ -117,7 +125,7 @@ fn unknown(id: u64) -> Fault {
     Fault::new(ExceptionKind::UnknownScanner, text)
 }
 
-fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest) -> Result<Step, Fault> {
+fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, lane: Lane) -> Result<Step, Fault> {
     let (Some(specifier), Some(scan)) = (&request.region, &request.scan) else {
         return Err(Fault::do_not_retry("Missing required input: scannerId or scan"));
     };
@@ -137,19 +145,19 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest) -> R
                 region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
             (Some(region), scanner)
         }
+        Target::Meta if lane == Lane::Inline => {
+            let (context, call) = (Arc::clone(context), Arc::clone(call));
+            let again = move || open(&context, &call, request, Lane::Readers).unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)));
+            return Ok(Step::Later(Box::new(again)));
+        }
         Target::Meta => (None, context.meta(&call.peer, Tier::Disk)?.scan(&query.scan)?),
     };
     let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
-    let scanner = Box::new(OpenScanner {
-        region,
-        scanner,
-        bytes_max,
-        need_cursor: query.need_cursor_result,
-        estimate: ScanEstimate::default(),
-        wants_metrics: query.query_metrics,
-    });
+    let (need_cursor, wants_metrics) = (query.need_cursor_result, query.query_metrics);
+    let estimate = ScanEstimate::default();
+    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor, estimate, is_slow: false, wants_metrics });
     let id = context.scanners.new_id();
-    Ok(Run::new(context, call, request, id, scanner, true).under(charge).slice())
+    Ok(Run::new(context, call, request, id, scanner, true).under(charge).begin(lane))
 }
 
 fn read_at(query: &ScanQuery) -> ReadAt {
@@ -160,7 +168,7 @@ fn read_at(query: &ScanQuery) -> ReadAt {
     }
 }
 
-fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64) -> Result<Step, Fault> {
+fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64, lane: Lane) -> Result<Step, Fault> {
     match context.scanners.take(id, call.peer.connection, request.next_call_seq) {
         Found::Scanner(scanner) => {
             if let Some(region) = &scanner.region
@@ -171,7 +179,7 @@ fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: 
                 return Err(fault);
             }
             match charge_next(context, call, &request, &scanner) {
-                Ok(charge) => Ok(Run::new(context, call, request, id, scanner, false).under(charge).slice()),
+                Ok(charge) => Ok(Run::new(context, call, request, id, scanner, false).under(charge).begin(lane)),
                 Err(fault) => {
                     context.scanners.put_back(id, scanner, request.next_call_seq);
                     Err(fault)
@@ -201,7 +209,7 @@ fn charge_next(context: &Context, call: &Call, request: &pb::ScanRequest, scanne
 }
 
 fn reply_of(kept: KeptReply, call: &Call) -> Reply {
-    if call.peer.format.is_some() { Reply::with_cells(kept.message, kept.cells) } else { Reply::new(kept.message) }
+    if call.peer.format.is_some() { Reply::with_shared_cells(kept.message, kept.cells) } else { Reply::new(kept.message) }
 }
 
 impl Run {
@@ -215,6 +223,8 @@ impl Run {
             rows_left: if limit == 0 { usize::MAX } else { count(limit) },
             bytes_left: scanner.bytes_max.max(1),
             until: request.client_handles_heartbeats().then(|| began + time_limit(context, call)),
+            cells_before: scanner.scanner.trace().cells_examined(),
+            blocks_before: scanner.scanner.trace().blocks_read(),
             figures: ScanFigures::new(scanner.scanner.trace(), call),
             missing: (!opens).then(|| Missing { context: Arc::clone(context), id, is_back: false }),
             context: Arc::clone(context),
@@ -236,39 +246,82 @@ impl Run {
         self
     }
 
-    /// Works for a little while; the answer, or the rest of the work.
-    fn slice(mut self) -> Step {
+    /// Answers from memory if this is where it must not wait and there is little to do; or leaves it to a reader thread.
+    fn begin(mut self, lane: Lane) -> Step {
         if self.results_left == 0 {
             return self.finish(None);
         }
+        if lane != Lane::Inline {
+            return self.slice();
+        }
+        if !self.scanner.is_slow {
+            let budget = ScanBudget { cells_examined: INLINE_CELLS_MAX, time_ms: None, ..self.budget() };
+            match self.scanner.scanner.try_rows(budget) {
+                Ok(Some(batch)) => {
+                    let stopped = self.take(batch);
+                    if stopped != StopReason::Cells || !self.has_room() {
+                        return self.finish(Some(stopped));
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => return self.fail(&error),
+            }
+        }
+        Step::Later(Box::new(move || self.slice()))
+    }
+
+    /// What the next piece of work may return and do.
+    fn budget(&self) -> ScanBudget {
         let slice = Duration::from_millis(SLICE_MS);
         let time = self.until.map_or(slice, |until| until.saturating_duration_since(Instant::now()).min(slice));
-        let budget = ScanBudget {
+        ScanBudget {
             results: self.results_left,
             rows: self.rows_left,
             bytes: self.bytes_left,
             cells_examined: u64::MAX,
             time_ms: Some(u64::try_from(time.as_millis()).unwrap_or(SLICE_MS).max(1)),
             cut_rows: self.request.client_handles_partials(),
-        };
+        }
+    }
+
+    /// Works for a little while; the answer, or the rest of the work.
+    fn slice(mut self) -> Step {
+        let budget = self.budget();
         let batch = match self.scanner.scanner.next_rows(budget) {
             Ok(batch) => batch,
-            Err(error) => {
-                let fault = match &self.scanner.region {
-                    Some(region) => region::read_fault(&self.call.peer, region, &error),
-                    None => Fault::from(&error),
-                };
-                return Err::<Reply, _>(fault).into();
-            }
+            Err(error) => return self.fail(&error),
         };
+        let stopped = self.take(batch);
+        let is_out_of_time = self.until.is_some_and(|until| until <= Instant::now());
+        let goes_on = stopped == StopReason::Time && !is_out_of_time && self.has_room();
+        if goes_on { Step::Later(Box::new(move || self.slice())) } else { self.finish(Some(stopped)) }
+    }
+
+    /// Adds rows to the answer.
+    fn take(&mut self, batch: ScanBatch) -> StopReason {
         let bytes: usize = batch.rows.iter().map(|row| counted_bytes(row.len(), row.cells().bytes().len())).sum();
         self.results_left = self.results_left.saturating_sub(batch.rows.len());
         self.rows_left = self.rows_left.saturating_sub(batch.rows_ended);
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
-        self.rows.extend(batch.rows);
-        let is_out_of_time = self.until.is_some_and(|until| until <= Instant::now());
-        let goes_on = batch.stopped == StopReason::Time && !is_out_of_time && self.results_left > 0 && self.rows_left > 0 && self.bytes_left > 0;
-        if goes_on { Step::Later(Box::new(move || self.slice())) } else { self.finish(Some(batch.stopped)) }
+        if self.rows.is_empty() {
+            self.rows = batch.rows
+        } else {
+            self.rows.extend(batch.rows)
+        }
+        batch.stopped
+    }
+
+    /// Whether more fits the answer.
+    fn has_room(&self) -> bool {
+        self.results_left > 0 && self.rows_left > 0 && self.bytes_left > 0
+    }
+
+    fn fail(self, error: &Error) -> Step {
+        let fault = match &self.scanner.region {
+            Some(region) => region::read_fault(&self.call.peer, region, error),
+            None => Fault::from(error),
+        };
+        Err::<Reply, _>(fault).into()
     }
 
     /// The answer, and what becomes of the scanner.
@@ -278,9 +331,12 @@ impl Run {
         // goes on to the next region, where the filter begins afresh.
         let is_over = self.rows_left == 0 || stopped == Some(StopReason::FilterEnd) && self.rows.is_empty();
         let closes = at_end || is_over || self.request.close_scanner();
+        self.note_read();
         let (message, cells) = self.response(stopped, at_end, is_over);
         let reply = KeptReply { message, cells };
-        self.note_read();
+        let trace = self.scanner.scanner.trace();
+        let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
+        self.scanner.is_slow = trace.blocks_read() > self.blocks_before || cells_examined > INLINE_CELLS_MAX;
         let scanners = &self.context.scanners;
         if let Some(missing) = &mut self.missing {
             // It goes back, or has come to its end.
@@ -302,7 +358,7 @@ impl Run {
         self.scanner.estimate.add(blocks);
     }
 
-    fn response(&self, stopped: Option<StopReason>, at_end: bool, is_over: bool) -> (pb::ScanResponse, Vec<Cells>) {
+    fn response(&mut self, stopped: Option<StopReason>, at_end: bool, is_over: bool) -> (pb::ScanResponse, Arc<[Cells]>) {
         let in_cell_block = self.call.peer.format.is_some();
         let is_early = stopped == Some(StopReason::Time);
         let has_cursor = self.scanner.need_cursor && (is_early || stopped == Some(StopReason::Bytes) && self.rows.is_empty());
@@ -319,13 +375,14 @@ impl Run {
             scan_metrics: self.request.track_scan_metrics().then(|| self.figures.message(self.scanner.scanner.trace(), self.began)),
             ..pb::ScanResponse::default()
         };
-        convert::result::rows_to_response(&self.rows, in_cell_block, &mut response);
+        let rows = std::mem::take(&mut self.rows);
+        convert::result::rows_to_response(&rows, in_cell_block, &mut response);
         if self.scanner.wants_metrics {
             // What was looked through is known of all rows together; they stand with the first.
             let of_rows = std::iter::once(self.figures.block_bytes(self.scanner.scanner.trace())).chain(std::iter::repeat(0));
-            response.query_metrics = of_rows.take(self.rows.len()).map(query_metrics).collect();
+            response.query_metrics = of_rows.take(rows.len()).map(query_metrics).collect();
         }
-        let cells = if in_cell_block { self.rows.iter().map(|row| row.cells().clone()).collect() } else { Vec::new() };
+        let cells = if in_cell_block { rows.into_iter().map(Row::into_cells).collect() } else { Arc::default() };
         (response, cells)
     }
 }
