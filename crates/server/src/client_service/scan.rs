@@ -304,9 +304,9 @@ impl Run {
         self.rows_left = self.rows_left.saturating_sub(batch.rows_ended);
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
         if self.rows.is_empty() {
-            self.rows = batch.rows
+            self.rows = batch.rows;
         } else {
-            self.rows.extend(batch.rows)
+            self.rows.extend(batch.rows);
         }
         batch.stopped
     }
