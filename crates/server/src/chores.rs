@@ -6,21 +6,40 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 use crate::context::Context;
-use crate::master_service::delete_expired_snapshots;
+use crate::master_service::{delete_expired_snapshots, measure_tables as measure};
 use crate::shutdown::Shutdown;
+
+/// How often tables are measured where there are limits of space, in milliseconds; HBase takes minutes
+/// (`hbase.master.quotas.observer.chore.period`).
+const MEASURE_MS: u64 = 5_000;
+
+/// Measures the tables in every period until everything ends, where there are limits of space (HBase:
+/// `QuotaObserverChore`).
+pub(crate) async fn measure_tables(context: Arc<Context>, shutdown: Shutdown) {
+    repeat(Duration::from_millis(MEASURE_MS), shutdown, move || {
+        if let Err(error) = measure(&context) {
+            tracing::warn!("limits of space were not looked after: {error}");
+        }
+    })
+    .await;
+}
 
 /// Deletes snapshots whose time to live is over, at once and then in every period until everything ends (HBase:
 /// `SnapshotCleanerChore`).
-pub(crate) async fn clean_snapshots(context: Arc<Context>, mut shutdown: Shutdown) {
-    let mut ticks = tokio::time::interval(Duration::from_millis(context.config.snapshot_cleaner_ms));
+pub(crate) async fn clean_snapshots(context: Arc<Context>, shutdown: Shutdown) {
+    repeat(Duration::from_millis(context.config.snapshot_cleaner_ms), shutdown, move || drop(delete_expired_snapshots(&context))).await;
+}
+
+async fn repeat(period: Duration, mut shutdown: Shutdown, work: impl Fn() + Clone + Send + 'static) {
+    let mut ticks = tokio::time::interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = shutdown.requested() => return,
             _ = ticks.tick() => {}
         }
-        let context = Arc::clone(&context);
+        let work = work.clone();
         // A panic was reported where it happened; the next round may do better.
-        let _ = tokio::task::spawn_blocking(move || delete_expired_snapshots(&context)).await;
+        let _ = tokio::task::spawn_blocking(work).await;
     }
 }

@@ -48,7 +48,7 @@ pub struct Config {
     pub limits: Limits,
     /// Where calls are answered.
     pub lanes: Lanes,
-    /// Whether there are quotas, kept in `hbase:quota` and told; nobody is held to them (`hbase.quota.enabled`); false.
+    /// Whether there are quotas, kept in `hbase:quota` and enforced (`hbase.quota.enabled`); false.
     pub quotas_enabled: bool,
     /// How often snapshots whose time to live is over are deleted (`hbase.master.cleaner.snapshot.interval`), in milliseconds;
     /// 30 minutes.

@@ -13,9 +13,10 @@ use crate::config::Config;
 use crate::dispatch;
 use crate::identity::{Identity, host_for};
 use crate::lanes::Pool;
-use crate::master_service::Master;
+use crate::master_service::{self, Master};
 use crate::metrics::Metrics;
 use crate::nonces::Nonces;
+use crate::quota::Enforcement;
 use crate::scanners::Scanners;
 use crate::server::Addresses;
 
@@ -34,6 +35,8 @@ pub(crate) struct Context {
     pub(crate) reader_pool: Pool,
     pub(crate) admin_pool: Pool,
     pub(crate) requested_compactions: RequestedCompactions,
+    /// The quotas in force.
+    pub(crate) quota: Enforcement,
     /// What the master keeps: procedures, switches.
     pub(crate) master: Master,
 }
@@ -45,7 +48,7 @@ impl Context {
     /// `Io` if the operating system gives no threads, or what the master read from the engine met.
     pub(crate) fn new(engine: Arc<Engine>, config: Config, addresses: Addresses) -> Result<Self> {
         let (reader_pool, admin_pool) = dispatch::start_pools(&config.limits)?;
-        Ok(Self {
+        let context = Self {
             cluster_id: engine.id(),
             master: Master::new(&engine, &config)?,
             addresses,
@@ -56,9 +59,12 @@ impl Context {
             reader_pool,
             admin_pool,
             requested_compactions: RequestedCompactions::default(),
+            quota: Enforcement::default(),
             engine,
             config,
-        })
+        };
+        master_service::put_quotas_in_force(&context)?;
+        Ok(context)
     }
 
     /// `hbase:meta` as this client is told it.

@@ -10,6 +10,7 @@
 //! client_service/ master_service/ admin_service/ registry.rs   what is called
 //! zookeeper/     where clients look the cluster up             http.rs          figures for people and dashboards
 //! context.rs     what all of them share                        config.rs        limits and addresses
+//! quota/         who may do how much
 //! chores.rs      what is done now and then                     metrics.rs       what is counted, with operations.rs
 //! ```
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ mod metrics;
 mod nonces;
 mod operations;
 mod output;
+mod quota;
 mod registry;
 mod scanners;
 mod server;

@@ -195,6 +195,15 @@ impl Scanners {
         }
     }
 
+    /// Gives a scanner back as if the call with this number had not been: it may come again.
+    pub(crate) fn put_back(&self, id: u64, scanner: Box<OpenScanner>, call: Option<u64>) {
+        if let Some(entry) = self.lock().entries.get_mut(&id) {
+            entry.expires = Instant::now() + self.lease;
+            entry.next_call = call.unwrap_or(entry.next_call);
+            entry.state = State::Idle(scanner);
+        }
+    }
+
     /// Extends the lease of a scanner; false if there is none of this id.
     pub(crate) fn renew(&self, id: u64) -> bool {
         let mut table = self.lock();

@@ -145,7 +145,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "quotas-enabled",
         "TRUTH",
         Truth(|s| &mut s.server.quotas_enabled),
-        "Whether there are quotas: what set_quota says is then kept in hbase:quota and told, and nobody is held to it",
+        "Whether there are quotas: what set_quota says is then kept in hbase:quota and enforced, and so are the tables and regions a namespace may have",
     ),
 ];
 

@@ -54,6 +54,11 @@ impl Engine {
         self.forget_snapshots(|snapshot| snapshot.name == name).map(|_| ())
     }
 
+    /// How many regions a table made from a snapshot has; `None` if there is no snapshot of this name.
+    pub fn snapshot_regions(&self, name: &str) -> Option<usize> {
+        self.shared.manifest.current().snapshots.get(name).map(|snapshot| snapshot.table.regions.len())
+    }
+
     /// Deletes the snapshots whose time to live is over, and says which they were. Whoever runs the store calls it now
     /// and then (HBase's snapshot cleaner does so every half hour).
     ///

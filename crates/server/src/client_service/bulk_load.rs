@@ -39,7 +39,8 @@ pub(super) fn load(context: &Context, call: &Call) -> Result<Step, Fault> {
         Target::Region(region) => region,
         Target::Meta => return Err(Fault::do_not_retry("hbase:meta is computed from the tables there are; load files into tables")),
     };
-    let files = request.family_path.iter().map(|file| Ok((file.family.clone(), local_path(&file.path)?))).collect::<Result<_, Fault>>()?;
+    let files: Vec<_> = request.family_path.iter().map(|file| Ok((file.family.clone(), local_path(&file.path)?))).collect::<Result<_, Fault>>()?;
+    check_space(context, &region, &files)?;
     let loaded = match region.bulk_load(&BulkLoad { files, ..BulkLoad::new() }.copied()) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::WrongRegion => {
@@ -49,6 +50,17 @@ pub(super) fn load(context: &Context, call: &Call) -> Result<Step, Fault> {
         Err(error) => return Err(load_fault(&call.peer, &region, &error)),
     };
     Ok(done(pb::BulkLoadHFileResponse { loaded }))
+}
+
+/// Whether there is room for the files, where there is a limit of space.
+fn check_space(context: &Context, region: &Region, files: &[(bytes::Bytes, String)]) -> Result<(), Fault> {
+    if !context.quota.has_space_limits() {
+        return Ok(());
+    }
+    // One that cannot be looked at is refused when it is read.
+    let size = |(_, path): &(_, String)| std::fs::metadata(path).map_or(0, |file| file.len());
+    let paths: Vec<String> = files.iter().map(|(_, path)| path.clone()).collect();
+    context.quota.check_load(region, files.iter().map(size).sum(), &paths)
 }
 
 /// HBase answers `false` to everything that fails and says why in its own log only; its tool then tries ten times. Told

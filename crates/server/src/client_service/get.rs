@@ -13,6 +13,7 @@ use super::region::{self, Target};
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Step};
+use crate::quota::{Charge, Demand};
 
 /// Since this version a Java client takes the cells of a get behind the message; HBase sends those of others inside.
 const CELL_BLOCK_SINCE: (u32, u32) = (1, 3);
@@ -37,12 +38,13 @@ pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Resul
     let request: pb::GetRequest = call.message()?;
     let query = Query::new(&request.get)?;
     let target = region::find(context, &call.peer, &request.region)?;
+    let charge = region::charge(context, &call.peer, &target, Demand::Batch { writes: 0, reads: 1, is_atomic: false })?;
     let tier = if lane == Lane::Inline { Tier::Memory } else { Tier::Disk };
-    if let Some(found) = query.run(context, &call.peer, &target, tier)? {
+    if let Some(found) = query.run(context, &call.peer, &target, tier, charge.as_ref())? {
         return Ok(reply(&call.peer, found));
     }
     let (context, call) = (Arc::clone(context), Arc::clone(call));
-    Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk) {
+    Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk, charge.as_ref()) {
         Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))),
         Err(fault) => Err::<Reply, _>(fault).into(),
     })))
@@ -58,9 +60,9 @@ impl Query {
     }
 
     /// Reads; `None` if memory does not have it.
-    pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, tier: Tier) -> Result<Option<Found>, Fault> {
+    pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, tier: Tier, charge: Option<&Charge>) -> Result<Option<Found>, Fault> {
         let result = match target {
-            Target::Region(region) => self.run_on(region, tier),
+            Target::Region(region) => self.run_on(region, tier, charge),
             Target::Meta => context
                 .meta(peer, tier)
                 .and_then(|meta| meta.get(&self.get))
@@ -74,14 +76,24 @@ impl Query {
         }
     }
 
-    fn run_on(&self, region: &Region, tier: Tier) -> halite_types::Result<Found> {
+    fn run_on(&self, region: &Region, tier: Tier, charge: Option<&Charge>) -> halite_types::Result<Found> {
         let trace = Arc::new(ReadTrace::default());
         if self.existence_only {
-            region.exists(&self.get, tier, &trace).map(Found::Exists)
+            let exists = region.exists(&self.get, tier, &trace)?;
+            note_read(charge, &trace, 0);
+            Ok(Found::Exists(exists))
         } else {
             let row = region.get(&self.get, tier, &trace)?;
+            note_read(charge, &trace, row.cells().bytes().len());
             Ok(Found::Row(row, self.wants_metrics.then(|| trace.data_block_bytes())))
         }
+    }
+}
+
+/// Tells the limits what was read: the blocks, or what is returned if that is more.
+fn note_read(charge: Option<&Charge>, trace: &ReadTrace, returned: usize) {
+    if let Some(charge) = charge {
+        charge.read(usize::try_from(trace.data_block_bytes()).unwrap_or(usize::MAX).max(returned));
     }
 }
 

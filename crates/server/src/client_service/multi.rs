@@ -13,13 +13,14 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use super::get::{Query, result_of, row_result};
-use super::mutate::{apply_once, reads_first};
+use super::mutate::{apply_once, op_bytes, reads_first};
 use super::region::{self, Target};
 use super::row_mutations;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
 use crate::operations::Operations;
+use crate::quota::{Charge, Demand};
 
 /// A multi under way.
 struct Run {
@@ -55,6 +56,7 @@ struct Current {
     writes: Vec<RowOp>,
     indexes: Vec<u32>,
     result: pb::RegionActionResult,
+    charge: Option<Charge>,
 }
 
 /// Work that would have to wait.
@@ -120,8 +122,8 @@ impl Run {
     fn actions(&mut self, tier: Tier) -> Result<pb::RegionActionResult, MustWait> {
         let mut current = match self.current.take() {
             Some(current) => current,
-            None => match region::find(&self.context, &self.call.peer, &self.region_action().region) {
-                Ok(target) => Current::new(target, std::mem::take(&mut self.request.region_action[self.at].action)),
+            None => match self.find_region() {
+                Ok((target, charge)) => Current::new(target, std::mem::take(&mut self.request.region_action[self.at].action), charge),
                 Err(fault) => return Ok(self.refuse_region(&fault)),
             },
         };
@@ -131,6 +133,26 @@ impl Run {
             return Err(MustWait);
         }
         Ok(current.result)
+    }
+
+    /// The region of the actions, which are charged if they are under limits.
+    fn find_region(&self) -> Result<(Target, Option<Charge>), Fault> {
+        let target = region::find(&self.context, &self.call.peer, &self.region_action().region)?;
+        let charge = region::charge(&self.context, &self.call.peer, &target, self.demand())?;
+        Ok((target, charge))
+    }
+
+    /// What the region's actions are about to do (HBase: `RegionServerRpcQuotaManager.checkBatchQuota`).
+    fn demand(&self) -> Demand {
+        let (mut writes, mut reads, mut is_atomic) = (0, 0, false);
+        for action in &self.region_action().action {
+            reads += usize::from(action.get.is_some());
+            if let Some(mutation) = &action.mutation {
+                let reads_too = self.condition().is_some() || is_result_wanted(mutation);
+                (writes, reads, is_atomic) = (writes + 1, reads + usize::from(reads_too), is_atomic || reads_too);
+            }
+        }
+        Demand::Batch { writes, reads, is_atomic }
     }
 
     fn work(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
@@ -155,7 +177,7 @@ impl Run {
     fn action(&mut self, current: &mut Current, action: &pb::Action, tier: Tier) -> Result<(), MustWait> {
         let index = action.index();
         if let Some(get) = &action.get {
-            let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, tier));
+            let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, tier, current.charge.as_ref()));
             match found {
                 Ok(None) => return Err(MustWait),
                 Ok(Some(found)) => {
@@ -184,6 +206,12 @@ impl Run {
                 }
             },
         };
+        if let Target::Region(region) = &current.target
+            && let Err(fault) = self.context.quota.check_space(region, &op)
+        {
+            current.refuse(index, &fault);
+            return Ok(());
+        }
         if region::is_plain(&op) {
             current.writes.push(op);
             current.indexes.push(index);
@@ -193,6 +221,7 @@ impl Run {
             current.pending = Some(op);
             return Err(MustWait);
         }
+        current.note_written(&op);
         let applied = current.region_to_write(&self.context, &self.call).and_then(|region| {
             let nonce = (self.request.nonce_group(), mutation.nonce());
             apply_once(&self.context, &self.call.peer, &region, op, nonce)
@@ -225,6 +254,7 @@ impl Run {
                 return Ok(());
             }
         };
+        writes.iter().for_each(|op| current.note_written(op));
         let applied = region.apply(writes);
         self.wait_for(applied.ticket);
         let mut returned = vec![false; indexes.len()];
@@ -273,7 +303,8 @@ impl Run {
     }
 
     fn apply_atomic(&mut self) -> Result<OpResult, Fault> {
-        let region = region::find_to_write(&self.context, &self.call.peer, &self.region_action().region)?;
+        let (target, charge) = self.find_region()?;
+        let region = region::to_write(&self.context, &self.call.peer, &target)?;
         let (mut ops, mut nonce) = (Vec::new(), 0);
         let actions = &self.request.region_action[self.at].action;
         let first_get = actions.iter().find_map(|action| action.get.as_ref());
@@ -293,6 +324,12 @@ impl Run {
         }
         if let Some(fault) = wrong {
             return Err(fault);
+        }
+        for op in &ops {
+            self.context.quota.check_space(&region, op)?;
+            if let Some(charge) = &charge {
+                charge.wrote(op_bytes(op));
+            }
         }
         let nonce = (self.request.nonce_group(), nonce);
         let applied = row_mutations::apply(&self.context, &self.call.peer, &region, ops, self.condition(), nonce)?;
@@ -350,7 +387,7 @@ impl Out {
 }
 
 impl Current {
-    fn new(target: Target, actions: Vec<pb::Action>) -> Self {
+    fn new(target: Target, actions: Vec<pb::Action>, charge: Option<Charge>) -> Self {
         Self {
             target,
             actions: actions.into_iter(),
@@ -359,6 +396,13 @@ impl Current {
             writes: Vec::new(),
             indexes: Vec::new(),
             result: pb::RegionActionResult::default(),
+            charge,
+        }
+    }
+
+    fn note_written(&self, op: &RowOp) {
+        if let Some(charge) = &self.charge {
+            charge.wrote(op_bytes(op));
         }
     }
 

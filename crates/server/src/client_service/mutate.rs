@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
 use crate::nonces::{FirstTime, Nonce};
 use crate::operations::Operations;
+use crate::quota::{Charge, Demand};
 
 /// A mutation that is understood.
 struct Work {
@@ -24,6 +25,7 @@ struct Work {
     kind: MutationType,
     is_conditional: bool,
     nonce: (u64, u64),
+    charge: Option<Charge>,
 }
 
 /// Answers a `Mutate`.
@@ -35,6 +37,7 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
         let (context, call) = (Arc::clone(context), Arc::clone(call));
         return Ok(Step::Later(Box::new(move || mutate(&context, &call, Lane::Readers).unwrap_or_else(|fault| Err::<Reply, _>(fault).into()))));
     }
+    let charge = region::charge(context, &call.peer, &target, demand(request.mutation.mutate_type(), request.condition.is_some()))?;
     let region = region::to_write(context, &call.peer, &target)?;
     let op = convert::mutate::from_proto(&request.mutation, &mut call.cells()?)?;
     let work = Work {
@@ -46,11 +49,32 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
             None => op,
         },
         region,
+        charge,
     };
+    context.quota.check_space(&work.region, &work.op)?;
     if lane == Lane::Inline && reads_first(&work.op) {
         return Ok(work.apply_from_memory(context, call));
     }
     Ok(work.apply(context, &call.peer))
+}
+
+/// What a mutation is about to do: what reads first is one read and one write, which are one (HBase:
+/// `QuotaUtil.getQuotaOperationType`).
+fn demand(kind: MutationType, is_conditional: bool) -> Demand {
+    let is_atomic = is_conditional || matches!(kind, MutationType::Increment | MutationType::Append);
+    Demand::Batch { writes: 1, reads: usize::from(is_atomic), is_atomic }
+}
+
+/// Bytes of the cells of an operation.
+pub(super) fn op_bytes(op: &RowOp) -> usize {
+    match op {
+        RowOp::Put(op) => op.mutation().cells().bytes().len(),
+        RowOp::Delete(op) => op.mutation().cells().bytes().len(),
+        RowOp::Increment(op) => op.mutation().cells().bytes().len(),
+        RowOp::Append(op) => op.mutation().cells().bytes().len(),
+        RowOp::Mutate(ops) => ops.ops.iter().map(op_bytes).sum(),
+        RowOp::CheckAndMutate(check) => op_bytes(&check.then),
+    }
 }
 
 /// Whether applying an operation may have to wait for the disk.
@@ -71,6 +95,7 @@ impl Work {
         if let Some(Nonce::First(first)) = context.nonces.try_begin(self.nonce.0, self.nonce.1)
             && let Some(applied) = self.region.apply_from_memory(&self.op)
         {
+            self.note_written();
             let applied = outcome(&call.peer, &self.region, region::is_plain(&self.op), first, applied);
             return answer(&call.peer, self.kind, self.is_conditional, applied);
         }
@@ -78,8 +103,15 @@ impl Work {
         Step::Later(Box::new(move || self.apply(&context, &call.peer)))
     }
 
+    fn note_written(&self) {
+        if let Some(charge) = &self.charge {
+            charge.wrote(op_bytes(&self.op));
+        }
+    }
+
     fn apply(self, context: &Context, peer: &Peer) -> Step {
-        let Self { region, op, kind, is_conditional, nonce } = self;
+        self.note_written();
+        let Self { region, op, kind, is_conditional, nonce, charge: _charge } = self;
         answer(peer, kind, is_conditional, apply_once(context, peer, &region, op, nonce))
     }
 }

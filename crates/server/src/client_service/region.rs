@@ -11,6 +11,7 @@ use halite_wire::proto as pb;
 
 use crate::call::{Fault, Peer};
 use crate::context::Context;
+use crate::quota::{Charge, Demand};
 
 /// What a request is about.
 pub(super) enum Target {
@@ -48,9 +49,12 @@ pub(crate) fn is_meta_replica(name: &[u8]) -> bool {
     replica.is_some_and(|(number, rest)| number.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
 }
 
-/// The region of a request that writes.
-pub(super) fn find_to_write(context: &Context, peer: &Peer, specifier: &pb::RegionSpecifier) -> Result<Arc<Region>, Fault> {
-    to_write(context, peer, &find(context, peer, specifier)?)
+/// Charges a call for what it is about to do, if it is under limits.
+pub(super) fn charge(context: &Context, peer: &Peer, target: &Target, demand: Demand) -> Result<Option<Charge>, Fault> {
+    match target {
+        Target::Region(region) => context.quota.charge(peer, region, demand),
+        Target::Meta => Ok(None),
+    }
 }
 
 /// The region to write to, if it takes a write now. What is written to `hbase:meta` goes into a region of its own, and

@@ -21,6 +21,7 @@ use super::scan_metrics::ScanFigures;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Step};
+use crate::quota::{Charge, Demand, ScanEstimate};
 use crate::scanners::{Found, KeptReply};
 
 /// How long one scan keeps a reader thread before the next call in the queue gets it, in milliseconds.
@@ -38,6 +39,8 @@ pub(crate) struct OpenScanner {
     /// Bytes of cells in one answer.
     bytes_max: usize,
     need_cursor: bool,
+    /// What its calls have looked through, for the limits of requests.
+    estimate: ScanEstimate,
     /// The last call read from the disk or had much to look at; the next one goes to a reader thread at once.
     is_slow: bool,
     /// The client wants to know how many bytes of blocks were looked through.
@@ -66,6 +69,7 @@ struct Run {
     blocks_before: u64,
     figures: ScanFigures,
     rows: Vec<Row>,
+    charge: Option<Charge>,
 }
 
 /// A scanner that is away from the table. If the call comes to no end, for whatever reason, the scanner is closed.
@@ -133,7 +137,9 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, lane
         return Err(Fault::do_not_retry(text));
     }
     let query = convert::scan::from_proto(scan)?;
-    let (region, scanner) = match region::find(context, &call.peer, specifier)? {
+    let target = region::find(context, &call.peer, specifier)?;
+    let charge = region::charge(context, &call.peer, &target, Demand::Scan { bytes: 0 })?;
+    let (region, scanner) = match target {
         Target::Region(region) => {
             let scanner =
                 region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
@@ -148,9 +154,10 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, lane
     };
     let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
     let (need_cursor, wants_metrics) = (query.need_cursor_result, query.query_metrics);
-    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor, is_slow: false, wants_metrics });
+    let estimate = ScanEstimate::default();
+    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor, estimate, is_slow: false, wants_metrics });
     let id = context.scanners.new_id();
-    Ok(Run::new(context, call, request, id, scanner, true).begin(lane))
+    Ok(Run::new(context, call, request, id, scanner, true).under(charge).begin(lane))
 }
 
 fn read_at(query: &ScanQuery) -> ReadAt {
@@ -171,7 +178,13 @@ fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: 
                 context.scanners.close_one(id);
                 return Err(fault);
             }
-            Ok(Run::new(context, call, request, id, scanner, false).begin(lane))
+            match charge_next(context, call, &request, &scanner) {
+                Ok(charge) => Ok(Run::new(context, call, request, id, scanner, false).under(charge).begin(lane)),
+                Err(fault) => {
+                    context.scanners.put_back(id, scanner, request.next_call_seq);
+                    Err(fault)
+                }
+            }
         }
         Found::Again(kept) => Ok(Ok::<_, Fault>(reply_of(*kept, call)).into()),
         Found::OutOfOrder(expected) => {
@@ -184,6 +197,14 @@ fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: 
             Err(Fault::new(ExceptionKind::OutOfOrderScannerNext, text))
         }
         Found::Unknown => Err(unknown(id)),
+    }
+}
+
+/// Charges a call for more rows, if the scanner is under limits.
+fn charge_next(context: &Context, call: &Call, request: &pb::ScanRequest, scanner: &OpenScanner) -> Result<Option<Charge>, Fault> {
+    match &scanner.region {
+        Some(region) => context.quota.charge_scan(&call.peer, region, &scanner.estimate, request.next_call_seq(), scanner.bytes_max),
+        None => Ok(None),
     }
 }
 
@@ -214,7 +235,15 @@ impl Run {
             scanner,
             began,
             rows: Vec::new(),
+            charge: None,
         }
+    }
+
+    /// The same under limits, of which the answer's size is one.
+    fn under(mut self, charge: Option<Charge>) -> Self {
+        self.bytes_left = charge.as_ref().map_or(self.bytes_left, |charge| self.bytes_left.min(charge.bytes_max()));
+        self.charge = charge;
+        self
     }
 
     /// Answers from memory if this is where it must not wait and there is little to do; or leaves it to a reader thread.
@@ -302,6 +331,7 @@ impl Run {
         // goes on to the next region, where the filter begins afresh.
         let is_over = self.rows_left == 0 || stopped == Some(StopReason::FilterEnd) && self.rows.is_empty();
         let closes = at_end || is_over || self.request.close_scanner();
+        self.note_read();
         let (message, cells) = self.response(stopped, at_end, is_over);
         let reply = KeptReply { message, cells };
         let trace = self.scanner.scanner.trace();
@@ -317,6 +347,15 @@ impl Run {
             scanners.open(self.id, self.call.peer.connection, self.scanner);
         }
         Ok::<_, Fault>(reply_of(reply, &self.call)).into()
+    }
+
+    /// Tells the limits what was read: the blocks, or what is returned if that is more.
+    fn note_read(&mut self) {
+        let Some(charge) = &self.charge else { return };
+        let blocks = self.figures.block_bytes(self.scanner.scanner.trace());
+        let returned: usize = self.rows.iter().map(|row| row.cells().bytes().len()).sum();
+        charge.read(usize::try_from(blocks).unwrap_or(usize::MAX).max(returned));
+        self.scanner.estimate.add(blocks);
     }
 
     fn response(&mut self, stopped: Option<StopReason>, at_end: bool, is_over: bool) -> (pb::ScanResponse, Arc<[Cells]>) {

@@ -25,6 +25,7 @@ mod hbck;
 pub(crate) mod load;
 mod locks;
 pub(crate) mod names;
+mod namespace_limits;
 mod namespace_table;
 mod namespaces;
 mod peers;
@@ -56,7 +57,9 @@ use crate::config::Config;
 use crate::context::Context;
 pub(crate) use procedures::now_ms;
 use procedures::{MOMENT, Procedures};
+pub(crate) use quotas::put_in_force as put_quotas_in_force;
 pub(crate) use snapshots::delete_expired as delete_expired_snapshots;
+pub(crate) use space::measure as measure_tables;
 
 /// What the master keeps between calls.
 pub(crate) struct Master {
@@ -65,6 +68,7 @@ pub(crate) struct Master {
     signed: flush::Signed,
     switches: switches::Switches,
     namespace_table: namespace_table::NamespaceTable,
+    namespace_limits: namespace_limits::NamespaceLimits,
     quotas: quotas::Quotas,
     servers: servers::Servers,
     locks: locks::Locks,
@@ -90,6 +94,7 @@ impl Master {
             signed: flush::Signed::default(),
             switches: switches::Switches::load(engine),
             namespace_table,
+            namespace_limits: namespace_limits::NamespaceLimits::default(),
             quotas: quotas::Quotas::default(),
             servers: servers::Servers::default(),
             locks: locks::Locks::default(),

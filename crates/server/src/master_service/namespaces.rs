@@ -12,11 +12,9 @@ use halite_wire::proto as pb;
 use super::asked::{Asked, Failure, check_namespace, nonce};
 use super::faults::namespace_not_found;
 use super::names::meta_table;
+use super::namespace_limits::{MAX_REGIONS, MAX_TABLES};
 use super::quotas;
 use crate::call::Fault;
-
-const MAX_TABLES: &str = "hbase.namespace.quota.maxtables";
-const MAX_REGIONS: &str = "hbase.namespace.quota.maxregions";
 
 /// `CreateNamespace`.
 pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) -> Result<pb::CreateNamespaceResponse, Fault> {

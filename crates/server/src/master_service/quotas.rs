@@ -1,4 +1,4 @@
-//! Quotas, kept in `hbase:quota` as HBase keeps them, where clients read them by themselves. None is enforced.
+//! Quotas, kept in `hbase:quota` as HBase keeps them, where clients read them by themselves, and put in force from there.
 //!
 //! ```text
 //! row          t.TABLE   n.NAMESPACE   u.USER   r.SERVER     family q, qualifier s
@@ -22,6 +22,7 @@ use super::asked::Asked;
 use super::throttles::{merged, without};
 use crate::call::Fault;
 use crate::context::Context;
+use crate::quota::Stored;
 
 const FAMILY: &str = "q";
 const USAGE_FAMILY: &str = "u";
@@ -118,6 +119,7 @@ pub(super) fn set(asked: &Asked<'_>, request: &pb::SetQuotaRequest) -> Result<pb
     let _change = asked.context.master.quotas.lock();
     let changed = if request.remove_all() { None } else { changed(read_quotas(&table, &place)?, request)? };
     write_quotas(&table, place, changed.as_ref())?;
+    put_in_force(asked.context)?;
     Ok(pb::SetQuotaResponse {})
 }
 
@@ -141,7 +143,8 @@ fn forget(context: &Context, row: String) {
         pb::Quotas { throttle: None, space: None, .. } => Ok(()),
         quotas => {
             let left = pb::Quotas { throttle: None, space: None, ..quotas };
-            write_quotas(&table, place, Some(&left).filter(|left| left.bypass_globals()))
+            write_quotas(&table, place, Some(&left).filter(|left| left.bypass_globals()))?;
+            Ok(put_in_force(context)?)
         }
     });
     if let Err(fault) = forgotten {
@@ -178,6 +181,37 @@ pub(super) fn of_all(context: &Context, prefix: &str) -> Result<Vec<(String, pb:
     Ok(found)
 }
 
+/// Everything that is stored but the switch; nothing where quotas are off.
+///
+/// # Errors
+/// What reading the table meets.
+pub(super) fn stored(context: &Context) -> StoreResult<Vec<Stored>> {
+    let Ok(table) = table(context) else { return Ok(Vec::new()) };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut found = Vec::new();
+    for rows in table.scan(Scan::all(), Tier::Disk) {
+        let rows = rows?;
+        for cell in rows.iter().flat_map(|row| row.cells().iter()).filter(|cell| cell.family() == FAMILY.as_bytes()) {
+            let message = from_magic::<pb::Quotas>(Bytes::copy_from_slice(cell.value()));
+            found.extend(message.ok().map(|quotas| Stored { row: text(cell.row()), qualifier: text(cell.qualifier()), quotas }));
+        }
+    }
+    Ok(found)
+}
+
+/// Puts in force what is stored.
+///
+/// # Errors
+/// What reading the table meets.
+pub(crate) fn put_in_force(context: &Context) -> StoreResult<()> {
+    let Ok(table) = table(context) else { return Ok(()) };
+    let exceed = table.get(&Get::new(EXCEED_ROW).column(FAMILY, SETTINGS), Tier::Disk)?;
+    let may_exceed = exceed.value(FAMILY, SETTINGS).is_some_and(|value| value[..] == TRUE);
+    let is_on = context.master.switches.rpc_throttle.get();
+    context.quota.change(&context.engine, &stored(context)?, is_on, may_exceed);
+    Ok(())
+}
+
 /// What a request makes of the quotas that are set; `None` if nothing is left.
 fn changed(mut quotas: pb::Quotas, request: &pb::SetQuotaRequest) -> Result<Option<pb::Quotas>, Fault> {
     if let Some(bypass) = request.bypass_globals {
@@ -201,6 +235,7 @@ fn changed(mut quotas: pb::Quotas, request: &pb::SetQuotaRequest) -> Result<Opti
 pub(super) fn set_throttle(asked: &Asked<'_>, request: &pb::SwitchRpcThrottleRequest) -> Result<pb::SwitchRpcThrottleResponse, Fault> {
     let on = &asked.context.master.switches.rpc_throttle;
     let previous = asked.context.config.quotas_enabled && on.set(asked.engine(), request.rpc_throttle_enabled)?;
+    put_in_force(asked.context)?;
     Ok(pb::SwitchRpcThrottleResponse { previous_rpc_throttle_enabled: previous })
 }
 
@@ -226,6 +261,7 @@ pub(super) fn set_exceed(asked: &Asked<'_>, request: &pb::SwitchExceedThrottleQu
             super::throttles::check_may_exceed(read_quotas(&table, &place)?.throttle.as_ref())?;
         }
         write(&table, Put::new(EXCEED_ROW).add(FAMILY, SETTINGS, if wanted { TRUE } else { FALSE }))?;
+        put_in_force(asked.context)?;
     }
     Ok(pb::SwitchExceedThrottleQuotaResponse { previous_exceed_throttle_quota_enabled: previous })
 }

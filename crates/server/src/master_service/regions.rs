@@ -1,7 +1,7 @@
 //! Regions split, merged and truncated; and where they are, which is always here.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use halite_engine::Engine;
 use halite_types::{RegionInfo, TableName};
@@ -12,6 +12,7 @@ use halite_wire::proto as pb;
 use super::asked::{Asked, Failure, check_enabled, check_exists, nonce};
 use super::faults::unknown_region;
 use super::names::{encoded_name, encoded_names, is_meta, meta_table, table_name};
+use super::namespace_limits::{Wanted, with_room};
 use super::servers::check_destination;
 use crate::call::Fault;
 
@@ -61,8 +62,10 @@ pub(super) fn split(asked: &Asked<'_>, request: &pb::SplitTableRegionRequest) ->
     check_may_split(asked, &region)?;
     let at = request.split_row.clone().filter(|row| !row.is_empty());
     check_split_row(asked.engine(), &region, at.as_deref())?;
+    let context = Arc::clone(asked.context);
     let id = asked.start("SplitTableRegionProcedure", Some(&table), nonce, Failure::InResult, move |engine| {
-        Ok(engine.split_region(&region.encoded_name, at)?)
+        let name = &region.encoded_name;
+        with_room(&context, &region.table, Wanted::Split, name, || Ok(engine.split_region(name, at)?))
     })?;
     Ok(pb::SplitTableRegionResponse { proc_id: Some(id) })
 }

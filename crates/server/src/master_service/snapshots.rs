@@ -1,5 +1,7 @@
 //! Snapshots: taken, listed, deleted, restored, and cloned into tables.
 
+use std::sync::Arc;
+
 use halite_engine::Engine;
 use halite_types::{SnapshotDescriptor, SnapshotKind, TableName};
 use halite_wire::convert::snapshot::{from_proto, to_proto};
@@ -10,6 +12,7 @@ use super::asked::{Asked, Failure, check_exists, check_namespace, nonce};
 use super::faults::{not_disabled, table_exists};
 use super::flush::SNAPSHOT;
 use super::names::is_system;
+use super::namespace_limits::{Wanted, with_room};
 use super::procedures::Nonce;
 use crate::call::Fault;
 use crate::context::Context;
@@ -126,11 +129,13 @@ fn restore_in_place(asked: &Asked<'_>, snapshot: &SnapshotDescriptor, table: &Ta
     }
     let name = snapshot.name.clone();
     let restored = table.clone();
+    let context = Arc::clone(asked.context);
     asked.start("RestoreSnapshotProcedure", Some(table), nonce, Failure::InResult, move |engine| {
         if engine.is_enabled(&restored)? {
             return Err(not_disabled(&restored));
         }
-        Ok(engine.restore_snapshot(&name)?)
+        let wanted = Wanted::Regions(engine.snapshot_regions(&name).unwrap_or_default());
+        with_room(&context, &restored, wanted, "", || Ok(engine.restore_snapshot(&name)?))
     })
 }
 
@@ -139,11 +144,13 @@ fn clone_into(asked: &Asked<'_>, name: String, table: TableName, tracker: &str, 
     if is_system(&table) {
         return Err(Fault::new(ExceptionKind::RestoreSnapshot, format!("{table} would be a table of HBase itself; give it another name")));
     }
+    let context = Arc::clone(asked.context);
     asked.start("CloneSnapshotProcedure", Some(&table.clone()), nonce, Failure::InResult, move |engine| {
         if check_exists(engine, &table).is_ok() {
             return Err(table_exists(&table));
         }
-        engine.clone_snapshot(&name, &table)?;
+        let wanted = Wanted::Table { regions: engine.snapshot_regions(&name).unwrap_or_default() };
+        with_room(&context, &table, wanted, "", || Ok(engine.clone_snapshot(&name, &table)?))?;
         tracker.map_or(Ok(()), |tracker| super::families::set_tracker(engine, &table, &tracker))
     })
 }

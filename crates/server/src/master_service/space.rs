@@ -1,11 +1,11 @@
 //! What tables and namespaces take on the disk, and how that stands to their limits.
 //!
-//! As HBase's `QuotaObserverChore` finds it, and at once instead of every few minutes. A limit that is passed is told and
-//! not enforced.
+//! As HBase's `QuotaObserverChore` finds it, and at once instead of every few minutes. What comes of a limit that is passed
+//! is decided in `quota/space.rs`.
 
 use std::collections::BTreeMap;
 
-use halite_types::TableName;
+use halite_types::{Result as StoreResult, TableName};
 use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::get_quota_states_response::{NamespaceQuotaSnapshot, TableQuotaSnapshot};
@@ -13,14 +13,22 @@ use pb::get_quota_states_response::{NamespaceQuotaSnapshot, TableQuotaSnapshot};
 use super::asked::Asked;
 use super::quotas;
 use crate::call::Fault;
+use crate::context::Context;
+use crate::quota;
 
-/// Bytes of the store files of each table that has a region.
-fn sizes_of_tables(asked: &Asked<'_>) -> BTreeMap<TableName, u64> {
-    let mut sizes = BTreeMap::<TableName, u64>::new();
-    for load in asked.engine().status().regions {
-        *sizes.entry(load.region.table).or_default() += load.store_file_bytes;
+/// Measures the tables anew, if there are limits of space.
+///
+/// # Errors
+/// What reading `hbase:quota` meets.
+pub(crate) fn measure(context: &Context) -> StoreResult<()> {
+    if context.quota.has_space_limits() {
+        context.quota.measure(&context.engine, &quotas::stored(context)?);
     }
-    sizes
+    Ok(())
+}
+
+fn sizes_of_tables(asked: &Asked<'_>) -> BTreeMap<TableName, u64> {
+    quota::sizes(asked.engine())
 }
 
 /// `GetSpaceQuotaRegionSizes`: what the files of each table take.

@@ -11,6 +11,7 @@ use halite_wire::proto as pb;
 use super::asked::{Asked, Failure, check_exists, check_modifiable, check_namespace, nonce};
 use super::faults::{not_enabled, table_exists, table_not_found};
 use super::names::{is_meta, table_name};
+use super::namespace_limits::{Wanted, with_room};
 use super::procedures::Nonce;
 use super::{quotas, sanity, schema};
 use crate::call::Fault;
@@ -24,11 +25,13 @@ pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Res
     super::families::check_new_trackers(&descriptor, None)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let splits = request.split_keys.clone();
+    let context = Arc::clone(asked.context);
     let id = asked.start("CreateTableProcedure", Some(&name.clone()), nonce, Failure::InCall, move |engine| {
         if check_exists(engine, &name).is_ok() {
             return Err(table_exists(&name));
         }
-        Ok(engine.create_table(descriptor, splits)?)
+        let regions = splits.len() + 1;
+        with_room(&context, &name, Wanted::Table { regions }, "", || Ok(engine.create_table(descriptor, splits)?))
     })?;
     Ok(pb::CreateTableResponse { proc_id: Some(id) })
 }
@@ -49,10 +52,15 @@ pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteTableRequest) -> Res
 /// `EnableTable`: a table that is enabled already is told in the procedure's result (HBase: `EnableTableProcedure`).
 pub(super) fn enable(asked: &Asked<'_>, request: &pb::EnableTableRequest) -> Result<pb::EnableTableResponse, Fault> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let id = on_table(asked, "EnableTableProcedure", &request.table_name, nonce, Failure::InResult, |engine, name| {
+    let context = Arc::clone(asked.context);
+    let id = on_table(asked, "EnableTableProcedure", &request.table_name, nonce, Failure::InResult, move |engine, name| {
         check_exists(engine, name)?;
         if is_meta(name) || engine.is_enabled(name)? {
             return Err(Fault::new(ExceptionKind::TableNotDisabled, format!("tableName={name}, state=ENABLED")));
+        }
+        if context.quota.is_disabled_for_space(name) {
+            let text = format!("Enabling the table '{name}' is disallowed due to a violated space quota.");
+            return Err(Fault::new(ExceptionKind::AccessDenied, text));
         }
         Ok(engine.enable_table(name)?)
     })?;

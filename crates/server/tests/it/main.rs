@@ -7,6 +7,7 @@ mod endpoints;
 mod limits;
 mod meta;
 mod multi;
+mod quotas;
 mod reads;
 mod scans;
 mod server;

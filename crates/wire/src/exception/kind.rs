@@ -78,6 +78,7 @@ exceptions! {
     RetryImmediately "org.apache.hadoop.hbase.RetryImmediatelyException" AGAIN RetryNow;
     MultiActionResultTooLarge "org.apache.hadoop.hbase.MultiActionResultTooLarge" AGAIN RetryNow;
     RpcThrottling "org.apache.hadoop.hbase.quotas.RpcThrottlingException" AGAIN WaitAsTold;
+    SpaceLimiting "org.apache.hadoop.hbase.quotas.SpaceLimitingException" NEVER GiveUp;
     QuotaExceeded "org.apache.hadoop.hbase.quotas.QuotaExceededException" NEVER GiveUp;
     Throttling "org.apache.hadoop.hbase.quotas.ThrottlingException" NEVER GiveUp;
 

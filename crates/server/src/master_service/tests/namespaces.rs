@@ -3,12 +3,12 @@
 use halite_types::{Delete, Put, Row, Scan, Tier};
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    MasterCreateNamespace, MasterDeleteNamespace, MasterGetNamespaceDescriptor, MasterListNamespaceDescriptors, MasterListNamespaces,
-    MasterModifyNamespace,
+    MasterCreateNamespace, MasterCreateTable, MasterDeleteNamespace, MasterGetNamespaceDescriptor, MasterListNamespaceDescriptors,
+    MasterListNamespaces, MasterModifyNamespace, MasterSplitRegion,
 };
 use prost::Message as _;
 
-use super::rig::{Rig, class};
+use super::rig::{Rig, class, name, schema};
 
 fn descriptor(name: &str, settings: &[(&str, &str)]) -> pb::NamespaceDescriptor {
     let pair = |(name, value): &(&str, &str)| pb::NameStringPair { name: (*name).to_owned(), value: (*value).to_owned() };
@@ -88,4 +88,42 @@ fn the_table_of_namespaces_is_mended_when_a_client_has_written_there_or_dropped_
     rig.context.engine.drop_table(&"hbase:namespace".parse().unwrap()).unwrap();
     rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns2", &[])).unwrap().proc_id).unwrap();
     assert_eq!(rows_read(&rig), ["default", "hbase", "ns", "ns2"]);
+}
+
+fn new_table(rig: &Rig, table: &str, regions: u8) -> Result<(), halite_wire::exception::Exception> {
+    let split_keys = (1..regions).map(|key| vec![key].into()).collect();
+    let request = pb::CreateTableRequest { table_schema: schema(table, &["f"]), split_keys, ..Default::default() };
+    rig.finish(rig.ask::<MasterCreateTable>(&request)?.proc_id)
+}
+
+#[test]
+fn a_namespace_has_the_tables_and_regions_it_may_have_where_quotas_are_on() {
+    let rig = Rig::with_quotas();
+    let settings = [("hbase.namespace.quota.maxtables", "2"), ("hbase.namespace.quota.maxregions", "4")];
+    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &settings)).unwrap().proc_id).unwrap();
+    let refused = |result: Result<(), halite_wire::exception::Exception>| {
+        let exception = result.unwrap_err();
+        assert!(exception.class().ends_with(".QuotaExceededException"), "{}", exception.class());
+        exception.message().to_owned()
+    };
+    let text = "The table ns:a is not allowed to have 5 regions. The total number of regions permitted is only 4, while current region count is 0. This may \
+                be transient, please retry later if there are any ongoing split operations in the namespace.";
+    assert_eq!(refused(new_table(&rig, "ns:a", 5)), text);
+    new_table(&rig, "ns:a", 3).unwrap();
+    new_table(&rig, "ns:b", 1).unwrap();
+    let text = "The table ns:c cannot be created as it would exceed maximum number of tables allowed  in the namespace.  The total number of tables permitted \
+                is 2";
+    assert_eq!(refused(new_table(&rig, "ns:c", 1)), text);
+    new_table(&rig, "other", 9).unwrap();
+    let region = rig.context.engine.regions(&name("ns:b")).unwrap().remove(0);
+    let split = pb::SplitTableRegionRequest {
+        region_info: halite_wire::convert::region::to_proto(&region),
+        split_row: Some("m".into()),
+        ..Default::default()
+    };
+    let told = refused(rig.finish(rig.ask::<MasterSplitRegion>(&split).unwrap().proc_id));
+    assert_eq!(told, format!("Region split not possible for :{} as quota limits are exceeded ", region.encoded_name));
+    let rig = Rig::new();
+    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &settings)).unwrap().proc_id).unwrap();
+    new_table(&rig, "ns:a", 5).unwrap();
 }
