@@ -23,7 +23,7 @@ fn serve(arguments: &[&str]) -> Command {
 }
 
 /// A server that is ready.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     stdout: BufReader<ChildStdout>,
     /// Everything it has said up to the line that begins with `ready`.
@@ -32,7 +32,7 @@ struct Served {
 }
 
 impl Served {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::spawn(&mut serve(arguments))
     }
 
@@ -52,13 +52,13 @@ impl Served {
         Self { child, stdout, said, ready: line }
     }
 
-    fn address(&self, name: &str) -> SocketAddr {
+    pub(crate) fn address(&self, name: &str) -> SocketAddr {
         let found = self.ready.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         found.unwrap_or_else(|| panic!("no {name} in {}", self.ready)).parse().unwrap()
     }
 
     /// Sends a signal and waits for the end: the exit code, and what was logged.
-    fn end(self, signal: Signal) -> (Option<i32>, String) {
+    pub(crate) fn end(self, signal: Signal) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
         self.wait()
     }
