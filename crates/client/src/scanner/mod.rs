@@ -54,7 +54,8 @@ struct Region {
 
 impl Scanner {
     pub(crate) fn new(shared: Arc<Shared>, regions: Arc<TableRegions>, scan: Scan) -> Self {
-        let progress = Progress::new(scan, &shared.config);
+        let is_plain = *regions.name() != halite_wire::convert::region::meta().table;
+        let progress = Progress::new(scan, is_plain, &shared.config);
         Self { shared, regions, progress, at: None, pending: None, answers: 0 }
     }
 

@@ -18,8 +18,12 @@ pub(super) struct Progress {
     /// Rows that may still begin.
     remaining: usize,
     is_over: bool,
+    /// Whether the order of rows is that of their bytes, so that ranges can be compared here; that of `hbase:meta` is not.
+    is_plain: bool,
     /// The row that came last; empty before the first.
     row: Bytes,
+    /// Whether what is left begins behind that row or in it, and not where it was moved to since.
+    is_at_row: bool,
     /// More of that row may come.
     is_open: bool,
     /// Cells of that row that the consumer has.
@@ -33,18 +37,20 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(mut scan: Scan, config: &Config) -> Self {
+    pub(super) fn new(mut scan: Scan, is_plain: bool, config: &Config) -> Self {
         if scan.max_result_bytes == RESULT_BYTES_DEFAULT {
             scan.max_result_bytes = config.scanner_result_bytes_max;
         }
         let remaining = scan.limit.unwrap_or(usize::MAX);
-        let is_over = scan.range.is_empty() || remaining == 0;
+        let is_over = (is_plain && scan.range.is_empty()) || remaining == 0;
         Self {
             rows_max: config.scanner_caching,
             scan,
             remaining,
             is_over,
+            is_plain,
             row: Bytes::new(),
+            is_at_row: false,
             is_open: false,
             given: 0,
             skip: 0,
@@ -109,6 +115,7 @@ impl Progress {
                     break;
                 }
                 self.remaining -= 1;
+                self.is_at_row = true;
                 (self.row, self.given, self.skip) = (row.cells().bytes().slice_ref(row.key()), 0, 0);
             }
             self.is_open = row.is_partial();
@@ -170,15 +177,17 @@ impl Progress {
         } else {
             self.scan.range.start = Bound::Included(edge.clone());
         }
-        self.is_over |= self.scan.range.is_empty();
+        self.is_at_row = false;
+        self.is_over |= self.is_plain && self.scan.range.is_empty();
         row
     }
 
     /// The server has come as far as this row, without finding any.
     pub(super) fn reached(&mut self, row: Bytes) {
-        if self.is_open || row.is_empty() || !self.scan.range.contains(&row) {
+        if self.is_open || row.is_empty() || !self.is_plain || !self.scan.range.contains(&row) {
             return;
         }
+        self.is_at_row = false;
         if self.scan.reverse {
             self.scan.range.end = Bound::Included(row);
         } else {
@@ -188,7 +197,7 @@ impl Progress {
 
     /// The scanner is lost: what is left begins behind the last row, or in it if it was not whole.
     pub(super) fn resume(&mut self) {
-        if self.row.is_empty() || !self.scan.range.contains(&self.row) {
+        if !self.is_at_row {
             return;
         }
         let row = self.row.clone();
@@ -207,7 +216,7 @@ impl Progress {
         } else {
             self.scan.range.start = bound;
         }
-        self.is_over |= self.scan.range.is_empty();
+        self.is_over |= self.is_plain && self.scan.range.is_empty();
     }
 }
 
@@ -237,7 +246,7 @@ mod tests {
     }
 
     fn of(scan: Scan) -> Progress {
-        Progress::new(scan, &Config::new(Lookup::Rpc { servers: Vec::new() }))
+        Progress::new(scan, true, &Config::new(Lookup::Rpc { servers: Vec::new() }))
     }
 
     fn shown(rows: &[Row]) -> Vec<String> {
@@ -307,6 +316,17 @@ mod tests {
         assert_eq!(backward.range().end, Bound::Excluded("f".into()));
         backward.leave(&region("b", "g"), false);
         assert!(backward.is_over());
+    }
+
+    #[test]
+    fn the_order_of_meta_is_not_that_of_bytes() {
+        let scan = || Scan::range("t,,", "t ,,");
+        let progress = |is_plain| Progress::new(scan(), is_plain, &Config::new(Lookup::Rpc { servers: Vec::new() }));
+        assert!(progress(true).is_over());
+        let mut meta = progress(false);
+        meta.take(vec![whole("t,,1.", "x")]);
+        meta.resume();
+        assert!(!meta.is_over() && meta.range().start == Bound::Included("t,,1.\0".into()));
     }
 
     #[test]
