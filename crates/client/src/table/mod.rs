@@ -115,7 +115,7 @@ impl Table for RemoteTable {
 
     fn apply(&self, ops: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>> {
         self.shared.runtime.run(async move {
-            let actions = ops.into_iter().map(|op| Action::operation(op, &self.shared.nonces)).collect();
+            let actions = ops.into_iter().map(|op| Action::operation(op, &self.shared)).collect();
             self.run(actions).await
         })
     }
