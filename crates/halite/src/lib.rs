@@ -20,7 +20,8 @@
 //! ```
 //!
 //! [`open`] gives a [`Store`]. Its own methods are synchronous and need no runtime. It is also a [`Cluster`]: what is
-//! written against that trait works here and on a cluster elsewhere.
+//! written against that trait works here and on a cluster elsewhere: `halite::connect("zk://host:2181/hbase")`, with the feature
+//! `client`.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -28,6 +29,8 @@ mod cluster;
 mod pool;
 mod store;
 
+#[cfg(feature = "client")]
+pub use halite_client::{RemoteCluster, connect};
 pub use halite_engine::{Options, WalSync};
 pub use halite_types::key::{parse_bytes, print_bytes};
 pub use halite_types::*;

@@ -9,6 +9,7 @@
 //! | [`result`] | `Row` | `Result`, `ScanResponse` |
 //! | [`region`], [`server`] | `RegionInfo`, [`server::ServerName`] | `RegionInfo`, `RegionSpecifier`, `ServerName` |
 //! | [`schema`] | `TableDescriptor`, `TableName`, namespaces | `TableSchema`, `TableName`, `NamespaceDescriptor` |
+//! | [`meta`] | where regions are | rows of `hbase:meta` |
 //! | [`snapshot`] | `SnapshotDescriptor` | `SnapshotDescription` |
 //! | [`status`] | `RegionLoad`, `ClusterStatus` | `RegionLoad`, `ClusterStatus` |
 //!
@@ -22,6 +23,7 @@ pub mod comparator;
 pub mod condition;
 pub mod filter;
 pub mod get;
+pub mod meta;
 pub mod mutate;
 pub mod region;
 pub mod result;

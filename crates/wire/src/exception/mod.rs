@@ -61,6 +61,12 @@ impl Exception {
         Self::received(&pair.name, &String::from_utf8_lossy(pair.value()))
     }
 
+    /// What the answer about a procedure that failed says.
+    pub fn from_foreign(foreign: &pb::ForeignExceptionMessage) -> Self {
+        let generic = foreign.generic_exception.as_ref();
+        Self::received(generic.map_or("java.io.IOException", |generic| generic.class_name()), generic.map_or("", |generic| generic.message()))
+    }
+
     fn received(class: &str, trace: &str) -> Self {
         let kind = ExceptionKind::from_class(class);
         let message = first_line(class, trace);

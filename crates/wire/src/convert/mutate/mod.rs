@@ -17,7 +17,7 @@ use crate::proto as pb;
 use cells::Gathered;
 use pb::mutation_proto::MutationType;
 
-pub use write::{to_counted, to_proto};
+pub use write::{into_counted, to_counted, to_proto};
 
 const TTL: &str = "_ttl";
 const RETURN_RESULTS: &str = "_rr_";

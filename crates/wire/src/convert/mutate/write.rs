@@ -28,16 +28,34 @@ pub fn to_proto(op: &RowOp) -> Result<pb::MutationProto> {
 /// # Errors
 /// As [`to_proto`].
 pub fn to_counted(op: &RowOp) -> Result<(pb::MutationProto, Cells)> {
+    match counted(op)? {
+        None => Ok((to_proto(op)?, Cells::default())),
+        Some((proto, mutation)) => Ok((proto, mutation.cells().clone().finish())),
+    }
+}
+
+/// The same of an operation that is not needed any more: its cells are not copied.
+///
+/// # Errors
+/// As [`to_proto`].
+pub fn into_counted(mut op: RowOp) -> Result<(pb::MutationProto, Cells)> {
+    let Some((proto, _)) = counted(&op)? else { return Ok((to_proto(&op)?, Cells::default())) };
+    let mutation = match &mut op {
+        RowOp::Put(put) => put.mutation_mut(),
+        RowOp::Delete(delete) => delete.mutation_mut(),
+        RowOp::Increment(increment) => increment.mutation_mut(),
+        RowOp::Append(append) => append.mutation_mut(),
+        RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => return Ok((proto, Cells::default())),
+    };
+    Ok((proto, std::mem::take(mutation.cells_mut()).finish()))
+}
+
+/// The message with the number of its cells, if they can stand beside it.
+fn counted(op: &RowOp) -> Result<Option<(pb::MutationProto, &Mutation)>> {
     let (mutation, mut proto) = without_cells(op)?;
     let loses_tags = attribute(&proto.attribute, TTL).is_none() && mutation.cells().iter().any(|cell| !cell.tags().is_empty());
-    let count = i32::try_from(mutation.cells().len()).ok().filter(|count| *count > 0 && !loses_tags);
-    match count {
-        None => Ok((to_proto(op)?, Cells::default())),
-        Some(count) => {
-            proto.associated_cell_count = Some(count);
-            Ok((proto, mutation.cells().clone().finish()))
-        }
-    }
+    proto.associated_cell_count = i32::try_from(mutation.cells().len()).ok().filter(|count| *count > 0 && !loses_tags);
+    Ok(proto.associated_cell_count.is_some().then_some((proto, mutation)))
 }
 
 /// What a message says beside its cells.

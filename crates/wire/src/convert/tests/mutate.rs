@@ -291,6 +291,7 @@ proptest! {
         let inside = read(&mutate::to_proto(&op).unwrap());
         prop_assert_eq!(format!("{:?}", inside), format!("{:?}", without_replaced(&op)));
         let (proto, mut block) = mutate::to_counted(&op).unwrap();
+        prop_assert_eq!(mutate::into_counted(op.clone()).unwrap(), (proto.clone(), block.clone()));
         let beside = from_proto(&proto, &mut block).unwrap();
         let expected = if proto.associated_cell_count.is_some() { op } else { without_replaced(&op) };
         prop_assert_eq!(format!("{:?}", beside), format!("{:?}", expected));

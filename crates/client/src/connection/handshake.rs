@@ -1,0 +1,64 @@
+//! How a connection begins: a socket, six bytes, and a header that says who calls which service.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use halite_types::Result;
+use halite_wire::proto as pb;
+use halite_wire::rpc::{Auth, encode_connection};
+use halite_wire::service::Service;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use super::{Connection, io};
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// The version of HBase whose answers this client understands. From 1.3 on cells of a get come in the cell block.
+const VERSION: (u32, u32) = (2, 6);
+
+/// Makes a connection by `at`. The header goes with the first call, since no answer comes to it.
+pub(super) async fn connect(host: &str, port: u16, service: Service, config: &Config, at: Instant) -> Result<Arc<Connection>, Failure> {
+    let limit = Instant::now() + std::time::Duration::from_millis(config.connect_timeout_ms);
+    let connecting = tokio::time::timeout_at(limit.min(at), TcpStream::connect((host, port)));
+    let socket = match connecting.await {
+        Ok(Ok(socket)) => socket,
+        Ok(Err(error)) => return Err(unreachable(&error)),
+        Err(_) => return Err(unreachable(&format!("none in {} ms", config.connect_timeout_ms))),
+    };
+    // Calls are gathered here; the system is not to wait for more.
+    let _ = socket.set_nodelay(true);
+    let mut out = BytesMut::new();
+    encode_connection(Auth::Simple, &header(service, config), &mut out)?;
+    let (read_half, write_half) = socket.into_split();
+    let connection = Arc::new(Connection::new(config, write_half, out));
+    tokio::spawn(io::write(Arc::clone(&connection)));
+    tokio::spawn(io::read(Arc::clone(&connection), read_half));
+    Ok(connection)
+}
+
+fn unreachable(why: &dyn std::fmt::Display) -> Failure {
+    Failure::unreachable(format!("no connection: {why}; look whether the server runs and can be reached from here"))
+}
+
+fn header(service: Service, config: &Config) -> pb::ConnectionHeader {
+    let (major, minor) = VERSION;
+    let version = pb::VersionInfo {
+        version: format!("{major}.{minor}.0"),
+        url: env!("CARGO_PKG_REPOSITORY").to_string(),
+        revision: format!("halite-{}", env!("CARGO_PKG_VERSION")),
+        user: "halite".to_string(),
+        date: String::new(),
+        src_checksum: String::new(),
+        version_major: Some(major),
+        version_minor: Some(minor),
+    };
+    pb::ConnectionHeader {
+        user_info: Some(pb::UserInformation { effective_user: config.user.clone(), real_user: None }),
+        service_name: Some(service.name().to_string()),
+        cell_block_codec_class: Some(config.format().codec.class().to_string()),
+        cell_block_compressor_class: config.compressor.map(|compressor| compressor.class().to_string()),
+        version_info: Some(version),
+        ..pb::ConnectionHeader::default()
+    }
+}

@@ -1,0 +1,142 @@
+//! The two tasks of a connection: one writes what callers left in the buffer, one reads answers.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use halite_types::Error;
+use halite_wire::exception::{Exception, ExceptionKind};
+use halite_wire::rpc::{CONNECTION_CALL_ID, Next, decode_response, next_frame};
+use tokio::io::AsyncReadExt;
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::time::Instant;
+
+use super::Connection;
+use crate::config::not_supported_yet;
+use crate::failure::{Cause, Failure};
+
+/// A buffer that has grown beyond this is not kept.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+/// What the first read makes room for.
+const READ_BYTES: usize = 64 << 10;
+/// How a record of TLS begins where a length was expected: an alert.
+const TLS_ALERT: [u8; 2] = [0x15, 0x03];
+
+/// Writes until the connection ends.
+pub(super) async fn write(connection: Arc<Connection>) {
+    let mut buffer = BytesMut::new();
+    loop {
+        connection.write.notified().await;
+        // Whoever is ready to send a call goes along.
+        tokio::task::yield_now().await;
+        while take(&connection, &mut buffer) {
+            if let Err(error) = write_all(&connection, &buffer).await {
+                return connection.end(&Failure::lost(format!("writing failed: {error}")));
+            }
+            buffer.clear();
+            if buffer.capacity() > KEPT_BYTES_MAX {
+                buffer = BytesMut::new();
+            }
+        }
+        if !connection.is_open() {
+            return;
+        }
+    }
+}
+
+/// Exchanges the empty buffer for that of the connection; false if there is nothing in it or the connection has ended.
+fn take(connection: &Connection, buffer: &mut BytesMut) -> bool {
+    let mut state = connection.lock();
+    if state.ended.is_some() || state.out.is_empty() {
+        state.writing = false;
+        return false;
+    }
+    std::mem::swap(&mut state.out, buffer);
+    true
+}
+
+async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result<()> {
+    while !bytes.is_empty() {
+        match connection.socket.try_write(bytes) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => connection.socket.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads until the connection ends, and then ends it for everybody.
+pub(super) async fn read(connection: Arc<Connection>, mut socket: OwnedReadHalf) {
+    let mut buffer = BytesMut::with_capacity(READ_BYTES);
+    let why = loop {
+        match take_answers(&connection, &mut buffer) {
+            Err(failure) => break failure,
+            Ok(need) => buffer.reserve(need),
+        }
+        let read = tokio::select! {
+            read = socket.read_buf(&mut buffer) => read,
+            () = connection.over.notified() => return,
+        };
+        match read {
+            Ok(0) => break Failure::lost("the server closed the connection"),
+            Err(error) => break Failure::lost(format!("reading failed: {error}")),
+            Ok(_) => connection.lock().heard = Instant::now(),
+        }
+    };
+    connection.end(&why);
+}
+
+/// Completes the calls of all whole frames; gives how much room the next read needs.
+fn take_answers(connection: &Connection, buffer: &mut BytesMut) -> Result<usize, Failure> {
+    loop {
+        if buffer.starts_with(&TLS_ALERT) {
+            return Err(not_supported_yet("the server answers with TLS; reach the cluster without it").into());
+        }
+        match next_frame(buffer, &connection.limits)? {
+            Next::Frame(frame) => complete(connection, &frame)?,
+            Next::Ping => {}
+            Next::Need(bytes) => return Ok(bytes),
+            Next::TooBig(bytes) => {
+                let most = connection.limits.frame_bytes_max;
+                return Err(Failure::lost(format!("the server announces an answer of {bytes} bytes, and {most} are allowed (frame_bytes_max)")));
+            }
+        }
+    }
+}
+
+fn complete(connection: &Connection, frame: &Bytes) -> Result<(), Failure> {
+    let response = decode_response(frame)?;
+    if response.call_id == CONNECTION_CALL_ID {
+        return Err(match response.answer {
+            Ok(_) => Failure::lost("the server answered a question about itself that nobody asked"),
+            Err(exception) => of_connection(&exception),
+        });
+    }
+    let answer = match response.answer {
+        Err(exception) if exception.kind() == Some(ExceptionKind::FatalConnection) => return Err(of_connection(&exception)),
+        answer => answer.map_err(Failure::from),
+    };
+    let waker = connection.lock().calls.complete(response.call_id, answer);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+    Ok(())
+}
+
+/// What an exception about the connection itself means for the calls on it.
+fn of_connection(exception: &Exception) -> Failure {
+    let is = |kinds: &[ExceptionKind]| exception.kind().is_some_and(|kind| kinds.contains(&kind));
+    if is(&[ExceptionKind::AccessDenied, ExceptionKind::BadAuth]) {
+        return not_supported_yet(format!("the cluster wants clients to prove who they are, with Kerberos or a token: {exception}")).into();
+    }
+    if is(&[
+        ExceptionKind::WrongVersion,
+        ExceptionKind::UnsupportedCellCodec,
+        ExceptionKind::UnsupportedCompressionCodec,
+        ExceptionKind::UnsupportedCrypto,
+    ]) {
+        return Cause::Final(Error::from(exception)).into();
+    }
+    Failure::lost(format!("the server ended the connection: {exception}"))
+}

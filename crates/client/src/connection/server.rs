@@ -1,0 +1,103 @@
+//! Servers and the connection each has: made when it is first needed, and again after it has ended.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use halite_wire::convert::server::ServerName;
+use halite_wire::service::Service;
+use tokio::time::Instant;
+
+use super::{Connection, handshake};
+use crate::config::Config;
+use crate::deadline::CallDeadline;
+use crate::failure::Failure;
+
+/// A service of a server, with the connection to it.
+pub(crate) struct Server {
+    name: ServerName,
+    service: Service,
+    current: Mutex<Option<Arc<Connection>>>,
+    /// Held by who connects; when and how that failed last.
+    connecting: tokio::sync::Mutex<Option<(Instant, Failure)>>,
+}
+
+impl Server {
+    pub(crate) fn name(&self) -> &ServerName {
+        &self.name
+    }
+
+    /// The connection, if there is one that goes.
+    pub(crate) fn open(&self) -> Option<Arc<Connection>> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that has ended is let go of, so that its socket is.
+        current.take_if(|connection| !connection.is_open());
+        current.clone()
+    }
+
+    /// The connection, made if need be: by one caller, while the others wait. A server that could not be reached is not tried
+    /// again for a while.
+    pub(crate) async fn connection(&self, config: &Config, deadline: CallDeadline) -> Result<Arc<Connection>, Failure> {
+        if let Some(connection) = self.open() {
+            return Ok(connection);
+        }
+        let mut failed = self.connecting.lock().await;
+        if let Some(connection) = self.open() {
+            return Ok(connection);
+        }
+        if let Some((at, failure)) = &*failed
+            && at.elapsed() < Duration::from_millis(config.failed_server_ms)
+        {
+            return Err(failure.clone());
+        }
+        match handshake::connect(&self.name.host, self.name.port, self.service, config, deadline.at).await {
+            Ok(connection) => {
+                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&connection));
+                *failed = None;
+                Ok(connection)
+            }
+            Err(failure) => {
+                *failed = Some((Instant::now(), failure.clone()));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Ends the connection, because the server has said that it stops.
+    pub(crate) fn disconnect(&self, why: &Failure) {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(connection) = current {
+            connection.end(&Failure::lost(format!("the server is leaving: {}", why.clone().into_error())));
+        }
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name.fmt(out)
+    }
+}
+
+/// All servers that were ever of interest.
+#[derive(Default)]
+pub(crate) struct Servers(Mutex<HashMap<(ServerName, Service), Arc<Server>>>);
+
+impl Servers {
+    /// The one of that name, the same for everybody.
+    pub(crate) fn get(&self, name: &ServerName, service: Service) -> Arc<Server> {
+        let mut servers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let server = servers.entry((name.clone(), service)).or_insert_with(|| {
+            let (name, current, connecting) = (name.clone(), Mutex::new(None), tokio::sync::Mutex::new(None));
+            Arc::new(Server { name, service, current, connecting })
+        });
+        Arc::clone(server)
+    }
+
+    /// Ends all connections.
+    pub(crate) fn close(&self) {
+        let servers: Vec<_> = self.0.lock().unwrap_or_else(PoisonError::into_inner).drain().map(|(_, server)| server).collect();
+        let closed = Failure::lost("the client was closed");
+        servers.iter().for_each(|server| server.disconnect(&closed));
+    }
+}

@@ -1,0 +1,147 @@
+//! Asking `hbase:meta` where a region is.
+
+use std::sync::Arc;
+
+use halite_types::{Error, ErrorKind, Scan};
+use halite_wire::convert::meta::RegionRow;
+use halite_wire::convert::{get, meta, region, result, scan};
+use halite_wire::exception::{Exception, ExceptionKind};
+use halite_wire::proto as pb;
+use halite_wire::service::{ClientGet, ClientScan, Service};
+use pb::scan::ReadType;
+use pb::table_state::State;
+
+use super::{At, Location, TableRegions};
+use crate::deadline::Deadline;
+use crate::failure::{Cause, Failure};
+use crate::shared::Shared;
+use crate::table::no_such_table;
+
+/// Where a region is: from memory, or by one question that all who miss it wait for.
+///
+/// # Errors
+/// `NoSuchTable`, `TableDisabled`, or why it cannot be found out now.
+pub(crate) async fn locate(shared: &Shared, table: &TableRegions, at: At<'_>, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
+    if let Some(location) = table.find(at) {
+        return Ok(location);
+    }
+    let limit = deadline.call();
+    let Ok(_asking) = tokio::time::timeout_at(limit.at, table.asking.lock()).await else {
+        return Err(Failure::from(Cause::Late(limit.ms)).at(format!("table {}, looking a region up in hbase:meta", table.name())));
+    };
+    if let Some(location) = table.find(at) {
+        return Ok(location);
+    }
+    if *table.name() == region::meta().table {
+        return meta_location(shared, table).await;
+    }
+    ask(shared, table, at, deadline).await.map_err(|failure| match &failure.cause {
+        Cause::Final(_) => failure,
+        _ => failure.at(format!("table {}", table.name())),
+    })
+}
+
+/// The location that a row of meta speaks of.
+pub(crate) fn region_location(shared: &Shared, row: RegionRow) -> Option<Arc<Location>> {
+    let name = row.server.filter(|_| !row.is_offline)?;
+    Some(Arc::new(Location::new(row.region, shared.servers.get(&name, Service::Client), row.open_sequence)))
+}
+
+async fn meta_location(shared: &Shared, table: &TableRegions) -> Result<Arc<Location>, Failure> {
+    let name = shared.registry.meta_server(&shared.config, &shared.servers).await?;
+    let location = Arc::new(Location::new(region::meta(), shared.servers.get(&name, Service::Client), 0));
+    table.learn(Arc::clone(&location));
+    Ok(location)
+}
+
+async fn ask(shared: &Shared, table: &TableRegions, at: At<'_>, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
+    let question = match at {
+        At::Containing(row) => meta::containing(table.name(), row),
+        At::Before(start) => meta::before(table.name(), start),
+        At::Last => meta::last(table.name()),
+    };
+    let meta = Meta::locate(shared, deadline).await?;
+    let found = meta.regions(question, deadline).await?;
+    found.into_iter().filter_map(|row| region_location(shared, row)).for_each(|location| table.learn(location));
+    let location = table.find(at);
+    if location.is_none() || table.take_doubt() {
+        meta.check_table(table, deadline).await?;
+    }
+    location.ok_or_else(|| {
+        let text = "the region is on no server now, or hbase:meta has a hole there; look at it with status 'detailed' or hbck";
+        Exception::new(ExceptionKind::NotServingRegion, text).into()
+    })
+}
+
+/// The region of `hbase:meta`, to be asked.
+struct Meta<'a> {
+    shared: &'a Shared,
+    table: Arc<TableRegions>,
+    location: Arc<Location>,
+}
+
+impl<'a> Meta<'a> {
+    async fn locate(shared: &'a Shared, deadline: &Deadline) -> Result<Self, Failure> {
+        let table = shared.locations.table(&region::meta().table);
+        if let Some(location) = table.find(At::Last) {
+            return Ok(Self { shared, table, location });
+        }
+        let limit = deadline.call();
+        let asking = tokio::time::timeout_at(limit.at, table.asking.lock()).await;
+        let asking = asking.map_err(|_| Failure::from(Cause::Late(limit.ms)).at(&shared.registry))?;
+        let location = match table.find(At::Last) {
+            Some(location) => location,
+            None => meta_location(shared, &table).await?,
+        };
+        drop(asking);
+        Ok(Self { shared, table, location })
+    }
+
+    /// The first rows of a scan, as far as they are of regions.
+    async fn regions(&self, question: Scan, deadline: &Deadline) -> Result<Vec<RegionRow>, Failure> {
+        let rows = self.shared.config.meta_prefetch;
+        let query = scan::ScanQuery { read_type: ReadType::Pread, caching: Some(rows), ..question.into() };
+        let request = pb::ScanRequest {
+            region: Some(self.location.specifier.clone()),
+            scan: Some(scan::to_proto(&query)?),
+            number_of_rows: Some(rows),
+            close_scanner: Some(true),
+            ..pb::ScanRequest::default()
+        };
+        let (response, mut cells) = self.call::<ClientScan>(&request, deadline).await?;
+        let rows = result::rows_of_response(&response, &mut cells)?;
+        // Replicas and whatever else cannot be read is of no use, and no reason not to find the others.
+        Ok(rows.iter().filter_map(|row| meta::region_row(row).ok().flatten()).collect())
+    }
+
+    /// Whether the table is there and not disabled.
+    async fn check_table(&self, table: &TableRegions, deadline: &Deadline) -> Result<(), Failure> {
+        let request = pb::GetRequest { region: self.location.specifier.clone(), get: get::to_proto(&meta::table_get(table.name()))? };
+        let (response, mut cells) = self.call::<ClientGet>(&request, deadline).await?;
+        let row = response.result.map(|row| result::from_proto(&row, &mut cells)).transpose()?.unwrap_or_default();
+        let name = table.name();
+        match meta::table_state(&row)? {
+            None => Err(no_such_table(name).into()),
+            Some(State::Disabled | State::Disabling) => {
+                Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled; enable it first")).into())
+            }
+            Some(State::Enabled | State::Enabling) => Ok(()),
+        }
+    }
+
+    async fn call<C: halite_wire::service::Call>(
+        &self,
+        request: &C::Request,
+        deadline: &Deadline,
+    ) -> Result<(C::Response, halite_types::Cells), Failure> {
+        let limit = deadline.call();
+        let answered = async {
+            let connection = self.location.server.connection(&self.shared.config, limit).await?;
+            connection.call::<C>(request, &[], self.table.priority(), limit).await?.response::<C>().await
+        };
+        answered.await.map_err(|failure: Failure| {
+            self.shared.locations.note(&failure, &self.table, &self.location, &self.shared.servers);
+            failure.at(&*self.location)
+        })
+    }
+}

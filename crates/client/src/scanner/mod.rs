@@ -1,0 +1,229 @@
+//! Scans: from region to region, one batch ahead of the consumer, going on where they were when something happens.
+//!
+//! ```text
+//! progress.rs   where the scan is, and what of the answers goes to the consumer      lease.rs   scanners that are kept alive
+//! request.rs    the calls that open, ask and close a scanner                check.rs   scans that are refused
+//! ```
+//! As soon as an answer has come the next one is asked for, so the server works while the consumer does. A scan that loses its
+//! scanner, its region or its server opens another behind the last row it has seen; of a row that came in pieces it reads
+//! the rest. Dropping a scan closes its scanner.
+
+mod check;
+mod lease;
+mod progress;
+mod request;
+
+use std::sync::Arc;
+
+use halite_types::{Error, Fut, Row, RowSource, Scan};
+use halite_wire::convert::result;
+use halite_wire::exception::{Exception, ExceptionKind};
+use halite_wire::proto as pb;
+use halite_wire::service::ClientScan;
+
+use crate::connection::{Connection, Pending};
+use crate::deadline::{CallDeadline, Deadline};
+use crate::failure::{Cause, Failure};
+use crate::meta::{At, Location, TableRegions, locate};
+use crate::retry::{self, Work};
+use crate::shared::Shared;
+use lease::Lease;
+pub(crate) use lease::Leases;
+use progress::Progress;
+
+/// A scan of a table.
+pub(crate) struct Scanner {
+    shared: Arc<Shared>,
+    regions: Arc<TableRegions>,
+    progress: Progress,
+    /// Why the scan is refused, until that was told.
+    refused: Option<Error>,
+    /// The region the scan is in.
+    at: Option<Region>,
+    /// The answer to come, asked for ahead of time.
+    pending: Option<Pending>,
+    answers: usize,
+}
+
+/// A region that is being scanned.
+struct Region {
+    location: Arc<Location>,
+    connection: Arc<Connection>,
+    /// The scanner, once it is open.
+    lease: Option<Arc<Lease>>,
+    /// How many answers were asked for.
+    sequence: u64,
+}
+
+impl Scanner {
+    pub(crate) fn new(shared: Arc<Shared>, regions: Arc<TableRegions>, scan: Scan) -> Self {
+        let refused = check::check(&scan).err();
+        let is_plain = *regions.name() != halite_wire::convert::region::meta().table;
+        let progress = Progress::new(scan, is_plain, &shared.config);
+        Self { refused, shared, regions, progress, at: None, pending: None, answers: 0 }
+    }
+
+    /// A scan's calls have a time limit each; as long as answers come it may take as long as it likes.
+    fn limit(&self) -> CallDeadline {
+        let config = &self.shared.config;
+        let rpc = config.rpc_timeout().min(std::time::Duration::from_millis(config.scanner_timeout_ms));
+        Deadline::new(config.operation_timeout_ms, rpc).call()
+    }
+
+    /// Asks for rows: of the scanner that is open, or by opening one where the scan is.
+    async fn ask(&mut self, deadline: &Deadline) -> Result<Pending, Failure> {
+        let limit = self.limit();
+        if self.at.is_none() {
+            let location = locate(&self.shared, &self.regions, self.progress.region(), deadline).await?;
+            let connection = location.server.connection(&self.shared.config, limit).await;
+            let connection = connection.map_err(|failure| self.lost(failure, &location))?;
+            self.at = Some(Region { location, connection, lease: None, sequence: 0 });
+        }
+        let Some(region) = &mut self.at else { return Err(Failure::lost("no region is being scanned")) };
+        let request = match &region.lease {
+            None => request::open(&mut self.progress, &region.location)?,
+            Some(lease) => {
+                lease.touch();
+                region.sequence += 1;
+                request::next(&self.progress, lease.scanner_id(), region.sequence - 1)
+            }
+        };
+        let (connection, location) = (Arc::clone(&region.connection), Arc::clone(&region.location));
+        let asked = connection.call::<ClientScan>(&request, &[], self.regions.priority(), limit).await;
+        asked.map_err(|failure| self.lost(failure, &location))
+    }
+
+    /// Takes in an answer: rows for the consumer, and where the scan is now.
+    fn accept(&mut self, response: &pb::ScanResponse, rows: Vec<Row>) -> Vec<Row> {
+        self.answers += 1;
+        let Some(region) = &mut self.at else { return Vec::new() };
+        if let Some(point) = response.mvcc_read_point.filter(|point| *point > 0) {
+            self.progress.read_at(&region.location.region, point);
+        }
+        let mut out = self.progress.take(rows);
+        let scan_over = response.more_results == Some(false);
+        let region_over = scan_over || response.more_results_in_region == Some(false);
+        if region_over {
+            // The server has closed the scanner.
+            region.lease = None;
+            let location = Arc::clone(&region.location);
+            self.at = None;
+            out.extend(self.progress.leave(&location.region, scan_over));
+            return out;
+        }
+        if let Some(row) = response.cursor.as_ref().and_then(|cursor| cursor.row.clone()) {
+            self.progress.reached(row);
+        }
+        match (&region.lease, response.scanner_id) {
+            (Some(lease), _) => lease.touch(),
+            (None, Some(id)) => {
+                let ms = response.ttl.map_or(self.shared.config.scanner_timeout_ms, u64::from);
+                region.lease = Some(Leases::add(&self.shared, &region.connection, id, ms));
+            }
+            (None, None) => self.at = None,
+        }
+        if self.progress.is_over() {
+            self.close();
+        }
+        out
+    }
+
+    /// Asks for what comes next before the consumer does, if that needs no waiting.
+    async fn look_ahead(&mut self, deadline: &Deadline) {
+        let ready = match &self.at {
+            Some(region) => region.connection.is_open(),
+            None => self.regions.find(self.progress.region()).is_some_and(|location| location.server.open().is_some()),
+        };
+        if ready && !self.progress.is_over() {
+            // What fails now fails again when it is needed, and is dealt with there.
+            self.pending = self.ask(deadline).await.ok();
+        }
+    }
+
+    /// Something happened to the region or its server: the scan opens another scanner where it is.
+    fn lost(&mut self, failure: Failure, location: &Arc<Location>) -> Failure {
+        self.at = None;
+        self.progress.resume();
+        let failure = match &failure.cause {
+            Cause::Exception(exception) if exception.kind() == Some(ExceptionKind::Lease) => {
+                Exception::new(ExceptionKind::ScannerReset, exception.message()).into()
+            }
+            _ => failure,
+        };
+        self.shared.locations.note(&failure, &self.regions, location, &self.shared.servers);
+        failure.at(&**location)
+    }
+
+    /// Closes the scanner if one is open; nobody waits for that.
+    fn close(&mut self) {
+        self.pending = None;
+        if let Some(Region { connection, lease: Some(lease), .. }) = self.at.take() {
+            connection.send_and_forget::<ClientScan>(&request::close(lease.scanner_id()));
+        }
+    }
+}
+
+impl Work for Scanner {
+    type Output = Vec<Row>;
+
+    async fn attempt(&mut self, deadline: &Deadline) -> Result<Vec<Row>, Failure> {
+        if let Some(refused) = self.refused.clone() {
+            return Err(refused.into());
+        }
+        while !self.progress.is_over() {
+            let pending = match self.pending.take() {
+                Some(pending) => pending,
+                None => self.ask(deadline).await?,
+            };
+            let Some(location) = self.at.as_ref().map(|region| Arc::clone(&region.location)) else { continue };
+            let (response, mut cells) = pending.response::<ClientScan>().await.map_err(|failure| self.lost(failure, &location))?;
+            let rows = result::rows_of_response(&response, &mut cells)?;
+            let out = self.accept(&response, rows);
+            self.look_ahead(deadline).await;
+            if !out.is_empty() {
+                return Ok(out);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn progress(&self) -> usize {
+        self.answers
+    }
+}
+
+impl RowSource for Scanner {
+    fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let deadline = shared.deadline();
+            let next = async { retry::run(&shared.config, &deadline, self).await.map_err(Failure::into_error) };
+            shared.runtime.run(next).await
+        })
+    }
+}
+
+impl Drop for Scanner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Where a scan has to go on.
+impl Progress {
+    fn region(&self) -> At<'_> {
+        use std::ops::Bound;
+        let range = self.range();
+        if self.is_reverse() {
+            return match &range.end {
+                Bound::Unbounded => At::Last,
+                Bound::Included(row) => At::Containing(row),
+                Bound::Excluded(row) => At::Before(row),
+            };
+        }
+        match &range.start {
+            Bound::Unbounded => At::Containing(b""),
+            Bound::Included(row) | Bound::Excluded(row) => At::Containing(row),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What is asked of one row, as messages that can be sent again.
+
+use halite_types::key::print_bytes;
+use halite_types::op::check_row;
+use halite_types::{Bytes, Cells, CellsBuilder, CheckAndMutate, Error, ErrorKind, Get, OpResult, Result, RowOp};
+use halite_wire::convert::{condition, get, mutate, result};
+use halite_wire::proto as pb;
+use halite_wire::service::{ClientGet, ClientMutate};
+
+use crate::connection::{Connection, Pending};
+use crate::deadline::CallDeadline;
+use crate::failure::Failure;
+use crate::meta::Location;
+use crate::shared::Shared;
+use std::sync::Arc;
+
+/// A read or a change of one row.
+pub(super) struct Action {
+    pub(super) row: Bytes,
+    pub(super) body: Body,
+}
+
+pub(super) enum Body {
+    Get(pb::Get),
+    /// A put, delete, increment or append, under a condition perhaps.
+    Mutation {
+        mutation: pb::MutationProto,
+        cells: Cells,
+        condition: Option<pb::Condition>,
+    },
+    /// Several of them as one, under a condition perhaps.
+    Group {
+        mutations: Vec<pb::MutationProto>,
+        cells: Vec<Cells>,
+        condition: Option<pb::Condition>,
+    },
+}
+
+/// How actions on one row may travel together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Reads, in any order.
+    Free,
+    /// Puts and deletes: a server applies those of one call in their order.
+    Plain,
+    /// Everything else is applied before or after those, so it travels without others on its row.
+    Alone,
+}
+
+impl Action {
+    pub(super) fn get(asked: &Get) -> Result<Self> {
+        check_row(asked.row())?;
+        Ok(Self { row: asked.row().clone(), body: Body::Get(get::to_proto(asked)?) })
+    }
+
+    pub(super) fn operation(op: RowOp, shared: &Shared) -> Result<Self> {
+        let row = op.row().clone();
+        check_row(&row)?;
+        let body = match op {
+            RowOp::CheckAndMutate(check) => conditional(check, shared)?,
+            op => body(op, None, shared)?,
+        };
+        Ok(Self { row, body })
+    }
+
+    pub(super) fn order(&self) -> Order {
+        use pb::mutation_proto::MutationType;
+        match &self.body {
+            Body::Get(_) => Order::Free,
+            Body::Mutation { mutation, condition: None, .. } if matches!(mutation.mutate_type(), MutationType::Put | MutationType::Delete) => {
+                Order::Plain
+            }
+            Body::Mutation { .. } | Body::Group { .. } => Order::Alone,
+        }
+    }
+
+    /// Bytes of its cells.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.body {
+            Body::Get(_) => 0,
+            Body::Mutation { cells, .. } => cells.bytes().len(),
+            Body::Group { cells, .. } => cells.iter().map(|cells| cells.bytes().len()).sum(),
+        }
+    }
+}
+
+fn conditional(mut check: CheckAndMutate, shared: &Shared) -> Result<Body> {
+    let condition = condition::to_proto(&check)?;
+    let nothing = halite_types::RowMutations::new(Bytes::new()).into();
+    let then = std::mem::replace(&mut *check.then, nothing);
+    if then.row() != check.row() {
+        return Err(Error::invalid("the condition is on another row than the change; give both the same row"));
+    }
+    body(then, Some(condition), shared)
+}
+
+fn body(op: RowOp, condition: Option<pb::Condition>, shared: &Shared) -> Result<Body> {
+    match op {
+        RowOp::Mutate(group) => {
+            let row = group.row().clone();
+            let (mut mutations, mut cells) = (Vec::new(), Vec::new());
+            for part in group.ops {
+                if *part.row() != row {
+                    return Err(Error::invalid("the mutations of a row are of several rows; give each row its own"));
+                }
+                let (mutation, run) = mutation(part, false, shared)?;
+                mutations.push(mutation);
+                cells.push(run);
+            }
+            Ok(Body::Group { mutations, cells, condition })
+        }
+        RowOp::CheckAndMutate(_) => Err(Error::invalid("a check-and-mutate holds another; give one condition")),
+        op => {
+            let (mutation, cells) = mutation(op, condition.is_some(), shared)?;
+            Ok(Body::Mutation { mutation, cells, condition })
+        }
+    }
+}
+
+/// The message of an operation, with a nonce if doing it twice is another thing than doing it once.
+fn mutation(op: RowOp, is_conditional: bool, shared: &Shared) -> Result<(pb::MutationProto, Cells)> {
+    let counts = matches!(op, RowOp::Increment(_) | RowOp::Append(_));
+    let (mutation, may_be_empty) = match &op {
+        RowOp::Put(op) => (op.mutation(), false),
+        RowOp::Delete(op) => (op.mutation(), true),
+        RowOp::Increment(op) => (op.mutation(), false),
+        RowOp::Append(op) => (op.mutation(), false),
+        RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
+            return Err(Error::new(ErrorKind::InvalidRequest, "mutations of a row are put, delete, increment and append; name these"));
+        }
+    };
+    mutation.check()?;
+    if mutation.cells().is_empty() && !may_be_empty {
+        let row = print_bytes(mutation.row());
+        return Err(Error::invalid(format!("row {row}: the operation names no column; add one")));
+    }
+    check_cells(mutation.cells(), shared.config.cell_bytes_max)?;
+    let (mut proto, cells) = mutate::into_counted(op)?;
+    if counts || is_conditional {
+        proto.nonce = Some(shared.nonces.next());
+    }
+    Ok((proto, cells))
+}
+
+/// HBase's client refuses these itself: its server refuses with such a cell all mutations of the call.
+fn check_cells(cells: &CellsBuilder, most: usize) -> Result<()> {
+    if most == 0 || cells.bytes().len() <= most {
+        return Ok(());
+    }
+    match cells.iter().find(|cell| cell.encoded_len() > most) {
+        None => Ok(()),
+        Some(cell) => {
+            let [row, family, qualifier] = [cell.row(), cell.family(), cell.qualifier()].map(print_bytes);
+            let bytes = cell.encoded_len();
+            let mend = "split the value, or raise cell_bytes_max (hbase.client.keyvalue.maxsize) and hbase.server.keyvalue.maxsize";
+            Err(Error::invalid(format!("row {row}, column {family}:{qualifier}: a cell of {bytes} bytes is over the limit of {most}; {mend}")))
+        }
+    }
+}
+
+/// A call of its own that was sent for an action.
+pub(super) enum Sent {
+    Get(Pending),
+    Mutate(Pending),
+}
+
+/// Sends an action that is not a group in a call of its own.
+pub(super) async fn send(
+    action: &mut Action,
+    location: &Location,
+    connection: &Arc<Connection>,
+    route: (Option<u32>, u64),
+    deadline: CallDeadline,
+) -> Result<Sent, Failure> {
+    let ((priority, nonce_group), region) = (route, location.specifier.clone());
+    match &mut action.body {
+        Body::Get(get) => {
+            let mut request = pb::GetRequest { region, get: std::mem::take(get) };
+            let sent = connection.call::<ClientGet>(&request, &[], priority, deadline).await;
+            *get = std::mem::take(&mut request.get);
+            sent.map(Sent::Get)
+        }
+        Body::Mutation { mutation, cells, condition } => {
+            let nonce_group = mutation.nonce.map(|_| nonce_group);
+            let mut request = pb::MutateRequest { region, mutation: std::mem::take(mutation), condition: condition.take(), nonce_group };
+            let cells = if cells.is_empty() { &[][..] } else { std::slice::from_ref(cells) };
+            let sent = connection.call::<ClientMutate>(&request, cells, priority, deadline).await;
+            (*mutation, *condition) = (std::mem::take(&mut request.mutation), request.condition.take());
+            sent.map(Sent::Mutate)
+        }
+        Body::Group { .. } => Err(Error::invalid("a group of mutations is not a call of its own").into()),
+    }
+}
+
+impl Sent {
+    pub(super) async fn receive(self) -> Result<OpResult, Failure> {
+        match self {
+            Self::Get(pending) => {
+                let (response, mut cells) = pending.response::<ClientGet>().await?;
+                let row = response.result.map(|row| result::from_proto(&row, &mut cells)).transpose()?;
+                Ok(OpResult { row: row.unwrap_or_default(), processed: true })
+            }
+            Self::Mutate(pending) => {
+                let (response, mut cells) = pending.response::<ClientMutate>().await?;
+                let row = response.result.map(|row| result::from_proto(&row, &mut cells)).transpose()?;
+                Ok(OpResult { row: row.unwrap_or_default(), processed: response.processed.unwrap_or(true) })
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Gets and changes, alone and in batches.
+
+use halite_client::{Compressor, Config, connect, connect_with};
+use halite_types::{
+    Append, CheckAndMutate, Cluster, Delete, ErrorKind, Get, Increment, OpResult, Put, Result, Row, RowMutations, RowOp, TableExt, block_on,
+};
+
+use crate::server::{Server, name, spread};
+
+fn put(row: &str, value: &str) -> RowOp {
+    Put::new(row.to_owned()).add("f", "q", value).into()
+}
+
+fn value(row: &Row) -> Option<&str> {
+    row.value("f", "q").map(|value| std::str::from_utf8(value).unwrap())
+}
+
+#[test]
+fn what_is_put_is_got_whatever_the_registry_and_the_compressor() {
+    let server = Server::start();
+    let plain = [server.lookup(), server.rpc_lookup()].map(Config::new);
+    let compressed = Compressor::ALL.map(|compressor| {
+        let mut config = Config::new(server.lookup());
+        config.compressor = Some(compressor);
+        config
+    });
+    for (number, config) in plain.into_iter().chain(compressed).enumerate() {
+        let cluster = server.run(connect_with(config)).unwrap();
+        assert_eq!(cluster.id(), server.cluster_id());
+        let table = cluster.table(&name());
+        server.run(async {
+            let row = format!("row{number}");
+            table.apply_one(put(&row, "v")).await.unwrap();
+            assert_eq!(value(&table.get_one(Get::new(row)).await.unwrap().unwrap()), Some("v"));
+            assert!(table.get_one(Get::new("missing")).await.unwrap().is_none());
+            assert_eq!(
+                table.apply(vec![put("a", "1"), put("z", "2")]).await.unwrap(),
+                vec![Ok(OpResult { processed: true, ..OpResult::default() }); 2]
+            );
+            let rows = table.get(["z", "missing", "a"].map(Get::new).to_vec()).await.unwrap();
+            assert_eq!(rows.iter().map(value).collect::<Vec<_>>(), [Some("2"), None, Some("1")]);
+        });
+    }
+}
+
+#[test]
+fn without_a_runtime_the_client_has_its_own() {
+    let server = Server::start();
+    let uri = format!(
+        "rpc://{}",
+        match server.rpc_lookup() {
+            halite_client::Lookup::Rpc { servers } => servers.join(","),
+            halite_client::Lookup::ZooKeeper { .. } => String::new(),
+        }
+    );
+    let cluster = block_on(connect(&uri)).unwrap();
+    let table = cluster.table(&name());
+    drop(cluster);
+    block_on(table.apply_one(put("a", "1"))).unwrap();
+    let mut rows = table.scan(halite_types::Scan::all());
+    assert_eq!(block_on(rows.next()).unwrap().as_ref().and_then(value), Some("1"));
+}
+
+#[test]
+fn every_kind_of_change_answers_as_the_store_does() {
+    let server = Server::start();
+    let (table, local) = (server.table(), server.engine.table(&name()).unwrap());
+    let ops = |row: &str| -> Vec<RowOp> {
+        let row = row.to_owned();
+        let check = |value: &'static str| CheckAndMutate::if_equals(row.clone(), "f", "q", value, Put::new(row.clone()).add("f", "c", "1"));
+        let group = RowMutations::new(row.clone()).then(Put::new(row.clone()).add("f", "x", "1")).then(Increment::new(row.clone()).add("g", "n", 4));
+        let mut silent = Increment::new(row.clone()).add("f", "n", 1);
+        silent.return_results = false;
+        vec![
+            put(&row, "v"),
+            Increment::new(row.clone()).add("f", "n", 5).add("f", "m", -2).into(),
+            Append::new(row.clone()).add("f", "q", "w").into(),
+            silent.into(),
+            check("nothing").into(),
+            check("vw").into(),
+            CheckAndMutate::if_absent(row.clone(), "f", "q", Delete::new(row.clone())).into(),
+            CheckAndMutate::new(
+                row.clone(),
+                halite_types::Condition::Filter("PageFilter(1)".parse().unwrap()),
+                Append::new(row.clone()).add("f", "q", "!"),
+            )
+            .into(),
+            group.clone().into(),
+            CheckAndMutate::if_equals(row.clone(), "f", "x", "1", group).into(),
+            Delete::new(row.clone()).column("f", "m").into(),
+        ]
+    };
+    let shown = |results: Vec<Result<OpResult>>| -> Vec<_> {
+        let values = |row: &Row| row.iter().map(|cell| (cell.qualifier().to_vec(), cell.value().to_vec())).collect::<Vec<_>>();
+        results.into_iter().map(|result| result.map(|result| (result.processed, values(&result.row)))).collect()
+    };
+    let expected = shown(local.apply(ops("b")).unwrap());
+    // In one batch, where the order on the row has to hold, and one by one.
+    assert_eq!(shown(server.run(table.apply(ops("k"))).unwrap()), expected);
+    let alone: Vec<_> = ops("z").into_iter().map(|op| server.run(table.apply_one(op))).collect();
+    assert_eq!(shown(alone), expected);
+    let rows = server.run(table.get(["b", "k", "z"].map(Get::new).to_vec())).unwrap();
+    let values = |row: &Row| row.iter().map(|cell| (cell.qualifier().to_vec(), cell.value().to_vec())).collect::<Vec<_>>();
+    assert_eq!(values(&rows[0]), values(&rows[1]));
+    assert_eq!(values(&rows[0]), values(&rows[2]));
+}
+
+#[test]
+fn a_batch_goes_to_all_regions_and_says_what_became_of_each() {
+    let server = Server::start();
+    let table = server.table();
+    let rows: Vec<String> = (0..3000).map(spread).collect();
+    let mut ops: Vec<RowOp> = rows.iter().map(|row| put(row, row)).collect();
+    ops.insert(7, Put::new("b").add("nosuch", "q", "v").into());
+    ops.insert(9, Put::new("").add("f", "q", "v").into());
+    ops.insert(11, Put::new("b").add("f", "q", vec![0; 11 << 20]).into());
+    let results = server.run(table.apply(ops)).unwrap();
+    let failed: Vec<_> = results.iter().enumerate().filter_map(|(at, result)| Some((at, result.as_ref().err()?.kind()))).collect();
+    assert_eq!(failed, [(7, ErrorKind::NoSuchFamily), (9, ErrorKind::InvalidRequest), (11, ErrorKind::InvalidRequest)]);
+    let text = results[7].as_ref().unwrap_err().message();
+    assert!(text.starts_with("table t, region t,,") && text.contains("server 127.0.0.1,"), "{text}");
+    let read = server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
+    assert!(read.iter().zip(&rows).all(|(row, key)| value(row) == Some(key)));
+}
+
+#[test]
+fn a_region_that_was_split_or_merged_is_found_again() {
+    let server = Server::start();
+    server.fill(('a'..='z').map(String::from));
+    let table = server.table();
+    let keys = || ('a'..='z').map(|key| Get::new(key.to_string())).collect::<Vec<_>>();
+    assert_eq!(server.run(table.get(keys())).unwrap().iter().filter_map(value).count(), 26);
+    server.engine.split_region(&server.region("j"), Some("k".into())).unwrap();
+    assert_eq!(value(&server.run(table.get_one(Get::new("l"))).unwrap().unwrap()), Some("l"));
+    server.engine.merge_regions(&server.region("a"), &server.region("h"), false).unwrap();
+    server.run(table.apply(vec![put("a", "A"), put("i", "I"), put("z", "Z")])).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    let rows = server.run(table.get(keys())).unwrap();
+    assert_eq!(rows.iter().filter_map(value).filter(|value| *value < "a").count(), 3);
+}
+
+#[test]
+fn a_table_that_is_missing_disabled_or_dropped_is_told_as_such() {
+    let server = Server::start();
+    let cluster = server.connect();
+    let missing = cluster.table(&"nowhere".parse().unwrap());
+    let error = server.run(missing.get_one(Get::new("r"))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoSuchTable);
+    assert!(error.message().contains("table nowhere does not exist"), "{error}");
+    assert_eq!(server.run(missing.apply(vec![put("a", "b"), put("c", "d")])).unwrap_err().kind(), ErrorKind::NoSuchTable);
+    let table = cluster.table(&name());
+    server.run(table.apply_one(put("a", "1"))).unwrap();
+    server.engine.disable_table(&name()).unwrap();
+    let error = server.run(table.apply_one(put("a", "2"))).unwrap_err();
+    assert!(error.kind() == ErrorKind::TableDisabled && error.message().contains("table t is disabled; enable it first"), "{error:?}");
+    server.engine.drop_table(&name()).unwrap();
+    assert_eq!(server.run(table.get_one(Get::new("a"))).unwrap_err().kind(), ErrorKind::NoSuchTable);
+}
+
+#[test]
+fn many_callers_share_a_connection() {
+    let server = Server::start();
+    let table = server.connect_with(|config| config.outstanding_calls_max = 7).table(&name());
+    server.run(async {
+        let tasks: Vec<_> = (0..64)
+            .map(|caller| {
+                let table = std::sync::Arc::clone(&table);
+                tokio::spawn(async move {
+                    for turn in 0..20 {
+                        let row = format!("{}-{turn}", spread(caller));
+                        table.apply_one(put(&row, &row)).await.unwrap();
+                        assert_eq!(value(&table.get_one(Get::new(row.clone())).await.unwrap().unwrap()), Some(&row[..]));
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}

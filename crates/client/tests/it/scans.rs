@@ -1,0 +1,136 @@
+//! Scans over regions, forward and back, whole and in pieces, through splits.
+
+use std::sync::Arc;
+
+use halite_types::{Filter, Put, Result, Row, RowStream, Scan, Table};
+
+use crate::server::{Server, spread};
+
+async fn all(mut rows: RowStream) -> Result<Vec<Row>> {
+    let mut all = Vec::new();
+    while let Some(row) = rows.next().await? {
+        all.push(row);
+    }
+    Ok(all)
+}
+
+fn keys(rows: &[Row]) -> Vec<String> {
+    rows.iter().map(|row| String::from_utf8_lossy(row.key()).into_owned()).collect()
+}
+
+fn filled(rows: usize) -> (Server, Vec<String>) {
+    let server = Server::start();
+    let mut rows: Vec<String> = (0..rows).map(spread).collect();
+    server.fill(rows.clone());
+    rows.sort();
+    (server, rows)
+}
+
+fn read(server: &Server, table: &Arc<dyn Table>, scan: Scan) -> Vec<String> {
+    keys(&server.run(all(table.scan(scan))).unwrap())
+}
+
+#[test]
+fn a_scan_goes_through_all_regions_both_ways() {
+    let (server, mut rows) = filled(500);
+    let table = server.table();
+    let small = || Scan::all().max_result_bytes(500);
+    assert_eq!(read(&server, &table, small()), rows);
+    assert_eq!(read(&server, &table, Scan::all().limit(123)), rows[..123]);
+    let between = |from: &str, to: &str| rows.iter().filter(|row| &row[..] >= from && &row[..] < to).cloned().collect::<Vec<_>>();
+    assert_eq!(read(&server, &table, Scan::range("c", "q").max_result_bytes(300)), between("c", "q"));
+    assert_eq!(read(&server, &table, Scan::range("h", "p")), between("h", "p"));
+    let mut backward = between("c", "q");
+    backward.reverse();
+    assert_eq!(read(&server, &table, Scan::range("c", "q").reverse(true).max_result_bytes(300)), backward);
+    assert_eq!(read(&server, &table, Scan::range("h", "p").reverse(true).limit(3)), between("h", "p").into_iter().rev().take(3).collect::<Vec<_>>());
+    rows.reverse();
+    assert_eq!(read(&server, &table, small().reverse(true)), rows);
+    assert!(read(&server, &table, Scan::range("b", "a")).is_empty());
+}
+
+#[test]
+fn a_scan_goes_on_behind_its_last_row_when_regions_split_and_merge_under_it() {
+    for reverse in [false, true] {
+        let (server, mut rows) = filled(500);
+        let table = server.table();
+        if reverse {
+            rows.reverse();
+        }
+        let mut stream = table.scan(Scan::all().max_result_bytes(400).reverse(reverse));
+        let read: Result<Vec<Row>> = server.run(async {
+            let mut read = Vec::new();
+            while let Some(row) = stream.next().await? {
+                read.push(row);
+                match read.len() {
+                    20 => server.engine.split_region(&server.region("a"), Some("d".into()))?,
+                    100 => server.engine.split_region(&server.region("y"), Some("v".into()))?,
+                    200 => server.engine.merge_regions(&server.region("d"), &server.region("h"), false)?,
+                    _ => {}
+                }
+            }
+            Ok(read)
+        });
+        assert_eq!(keys(&read.unwrap()), rows);
+    }
+}
+
+fn filter(text: &str) -> Filter {
+    text.parse().unwrap()
+}
+
+/// The cells of a row, by their qualifiers.
+fn qualifiers(rows: &[Row]) -> Vec<String> {
+    rows.iter().flat_map(Row::iter).map(|cell| String::from_utf8_lossy(cell.qualifier()).into_owned()).collect()
+}
+
+#[test]
+fn a_wide_row_comes_whole_however_small_the_answers_and_in_pieces_if_wanted() {
+    let server = Server::start();
+    let put = |row: &'static str| (0..300).fold(Put::new(row), |put, column| put.add("f", format!("{column:03}"), "value")).into();
+    server.run(server.table().apply(vec![put("a"), put("k"), put("z")])).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    let table = server.table();
+    for reverse in [false, true] {
+        let rows = server.run(all(table.scan(Scan::all().max_result_bytes(700).reverse(reverse)))).unwrap();
+        assert_eq!(rows.iter().map(Row::len).collect::<Vec<_>>(), [300, 300, 300]);
+    }
+    let pieces = server.run(all(table.scan(Scan::all().batch(7).max_result_bytes(700)))).unwrap();
+    assert!(pieces.iter().all(|piece| piece.len() <= 7));
+    assert_eq!(qualifiers(&pieces).len(), 900);
+    assert!(pieces.windows(2).all(|pair| pair[0].key() != pair[1].key() || pair[0].is_partial()));
+    let limited = server.run(all(table.scan(Scan::all().batch(7).limit(2)))).unwrap();
+    assert_eq!((qualifiers(&limited).len(), limited.last().unwrap().key()), (600, &b"k"[..]));
+}
+
+#[test]
+fn a_row_in_pieces_goes_on_where_it_was_when_its_region_is_split_away() {
+    let server = Server::start();
+    let put = (0..300).fold(Put::new("k"), |put, column| put.add("f", format!("{column:03}"), "value"));
+    server.run(server.table().apply(vec![put.into()])).unwrap();
+    let table = server.table();
+    let mut stream = table.scan(Scan::all().batch(10).max_result_bytes(500));
+    let pieces: Result<Vec<Row>> = server.run(async {
+        let mut pieces = Vec::new();
+        while let Some(piece) = stream.next().await? {
+            pieces.push(piece);
+            if pieces.len() == 5 {
+                server.engine.split_region(&server.region("k"), Some("j".into()))?;
+            }
+        }
+        Ok(pieces)
+    });
+    let expected: Vec<String> = (0..300).map(|column| format!("{column:03}")).collect();
+    assert_eq!(qualifiers(&pieces.unwrap()), expected);
+}
+
+#[test]
+fn a_scan_that_finds_little_and_one_that_finds_nothing_end() {
+    let (server, rows) = filled(2000);
+    let table = server.table();
+    let last = filter(&format!("RowFilter(=, 'binary:{}')", rows[1999]));
+    assert_eq!(read(&server, &table, Scan::all().filter(last)), rows[1999..]);
+    let none = filter("ValueFilter(=, 'binary:nothing')");
+    assert!(read(&server, &table, Scan::all().filter(none)).is_empty());
+    let page = filter("PrefixFilter('c')");
+    assert_eq!(read(&server, &table, Scan::all().filter(page)).len(), 77);
+}

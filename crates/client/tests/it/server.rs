@@ -1,0 +1,106 @@
+//! A server over an empty store, and a client of it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use halite_client::{Config, Lookup, RemoteCluster, connect_with};
+use halite_engine::env::Env;
+use halite_engine::{Engine, Options};
+use halite_server::Handle;
+use halite_types::{Bytes, Cluster, FamilyDescriptor, Put, RowOp, Table, TableDescriptor, TableName};
+use tokio::runtime::Runtime;
+
+/// A server with the table `t`: family `f` with three versions, family `g`, three regions that meet at `h` and `p`.
+pub(crate) struct Server {
+    pub(crate) engine: Arc<Engine>,
+    handle: Option<Handle>,
+    pub(crate) runtime: Runtime,
+    _directory: tempfile::TempDir,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::with(|_| ())
+    }
+
+    /// A server whose settings are changed from the defaults of a test.
+    pub(crate) fn with(change: impl FnOnce(&mut halite_server::Config)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
+        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+        engine.create_table(table, vec![Bytes::from("h"), Bytes::from("p")]).unwrap();
+        let mut config = halite_server::Config::default();
+        (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, Some(0));
+        change(&mut config);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let handle = runtime.block_on(halite_server::Server::start(Arc::clone(&engine), config)).unwrap();
+        Self { engine, handle: Some(handle), runtime, _directory: directory }
+    }
+
+    /// Where the cluster is found, through ZooKeeper.
+    pub(crate) fn lookup(&self) -> Lookup {
+        let quorum = vec![self.handle.as_ref().unwrap().addresses().zookeeper.unwrap().to_string()];
+        Lookup::ZooKeeper { quorum, znode_parent: "/hbase".to_string() }
+    }
+
+    /// The same through the region server.
+    pub(crate) fn rpc_lookup(&self) -> Lookup {
+        Lookup::Rpc { servers: vec![self.handle.as_ref().unwrap().addresses().region.to_string()] }
+    }
+
+    pub(crate) fn cluster_id(&self) -> &str {
+        self.handle.as_ref().unwrap().cluster_id()
+    }
+
+    pub(crate) fn connect(&self) -> RemoteCluster {
+        self.connect_with(|_| ())
+    }
+
+    /// A client whose settings are changed from the defaults.
+    pub(crate) fn connect_with(&self, change: impl FnOnce(&mut Config)) -> RemoteCluster {
+        let mut config = Config::new(self.lookup());
+        change(&mut config);
+        self.run(connect_with(config)).unwrap()
+    }
+
+    /// Waits for a future, on the server's runtime.
+    pub(crate) fn run<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// A client's table `t`.
+    pub(crate) fn table(&self) -> Arc<dyn Table> {
+        self.connect().table(&name())
+    }
+
+    /// Puts `f:q` into rows, behind the client's back.
+    pub(crate) fn fill(&self, rows: impl IntoIterator<Item = String>) {
+        let put = |row: String| RowOp::from(Put::new(row.clone()).add("f", "q", row));
+        let results = self.engine.table(&name()).unwrap().apply(rows.into_iter().map(put).collect()).unwrap();
+        results.into_iter().for_each(|result| drop(result.unwrap()));
+    }
+
+    /// The encoded name of the region of `t` that a row is in.
+    pub(crate) fn region(&self, row: &str) -> String {
+        self.engine.regions(&name()).unwrap().into_iter().find(|region| region.contains(row.as_bytes())).unwrap().encoded_name
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            self.runtime.block_on(handle.shutdown());
+        }
+        // A failing test has said what there is to say.
+        let _ = Arc::clone(&self.engine).close();
+    }
+}
+
+pub(crate) fn name() -> TableName {
+    "t".parse().unwrap()
+}
+
+/// Rows of which each goes to another place than the one before.
+pub(crate) fn spread(number: usize) -> String {
+    format!("{}{number:05}", char::from(b"abcdefghijklmnopqrstuvwxyz"[number % 26]))
+}

@@ -1,0 +1,199 @@
+//! Rows of `hbase:meta`: how a client asks where a region is, and what the rows say.
+//!
+//! ```text
+//! rows in order      t | t,start,id.encoded. | t ,,     a table's own row, its regions by start key, behind them all
+//! a region's row     info:regioninfo "PBUF" RegionInfo, info:server host:port, info:serverstartcode i64, info:seqnumDuringOpen i64
+//! a table's row      table:state TableState, without "PBUF"
+//! ```
+//! The order is not that of the bytes: table, start key and region id are compared one by one, so the name with a blank
+//! behind it stands behind the table's regions and before the next table.
+
+use bytes::Bytes;
+use halite_types::key::print_bytes;
+use halite_types::{Error, RegionInfo, Result, Row, RowRange, Scan, TableName};
+use prost::Message;
+use std::ops::Bound;
+
+use super::region;
+use super::server::ServerName;
+use crate::proto as pb;
+use pb::table_state::State;
+
+const INFO: &str = "info";
+const REGION_INFO: &str = "regioninfo";
+const SERVER: &str = "server";
+const START_CODE: &str = "serverstartcode";
+const SEQUENCE: &str = "seqnumDuringOpen";
+const TABLE: &str = "table";
+const STATE: &str = "state";
+/// Behind the id of any region: the character after `9`.
+const LAST_ID: &str = ":";
+
+/// What the row of a region says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionRow {
+    /// Which region.
+    pub region: RegionInfo,
+    /// Whether it is out of use: split, merged away, or offline.
+    pub is_offline: bool,
+    /// Where it is served; `None` while it is nowhere.
+    pub server: Option<ServerName>,
+    /// The sequence id at which it was opened there; 0 if the row does not say it.
+    pub open_sequence: u64,
+}
+
+/// Reads a row; `None` for one that is not of a region.
+///
+/// # Errors
+/// `InvalidRequest`, naming the row, for a value that cannot be read.
+pub fn region_row(row: &Row) -> Result<Option<RegionRow>> {
+    let Some(value) = row.value(INFO, REGION_INFO) else { return Ok(None) };
+    let read = || {
+        let proto: pb::RegionInfo = pb::magic::from_magic(Bytes::copy_from_slice(value))?;
+        let region = region::from_proto(&proto)?;
+        let open_sequence = number(row, SEQUENCE)?.unwrap_or(0);
+        Ok(RegionRow { region, is_offline: proto.offline() || proto.split(), server: server(row)?, open_sequence })
+    };
+    read().map(Some).map_err(|error: Error| error.at(format!("row {} of hbase:meta", print_bytes(row.key()))))
+}
+
+/// HBase leaves the address of a region that is closed where it was, and empties it when the server has died.
+fn server(row: &Row) -> Result<Option<ServerName>> {
+    let (Some(address), Some(start_code)) = (row.value(INFO, SERVER), number(row, START_CODE)?) else { return Ok(None) };
+    if address.is_empty() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(address);
+    let place = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let (host, port) = place.ok_or_else(|| Error::invalid(format!("info:server is {text:?}, not host:port")))?;
+    Ok(Some(ServerName { host: host.to_string(), port, start_code }))
+}
+
+fn number(row: &Row, qualifier: &str) -> Result<Option<u64>> {
+    let Some(value) = row.value(INFO, qualifier).filter(|value| !value.is_empty()) else { return Ok(None) };
+    let bytes = value.try_into().map_err(|_| Error::invalid(format!("info:{qualifier} has {} bytes, not 8", value.len())))?;
+    Ok(Some(u64::from_be_bytes(bytes)))
+}
+
+/// What a table's own row says; `None` if there is no such row, so no such table.
+///
+/// # Errors
+/// `InvalidRequest` for a value that is no state.
+pub fn table_state(row: &Row) -> Result<Option<State>> {
+    let Some(value) = row.value(TABLE, STATE) else { return Ok(None) };
+    let proto = pb::TableState::decode(value);
+    let state = proto.ok().and_then(|proto| State::try_from(proto.state).ok());
+    state.map(Some).ok_or_else(|| Error::invalid(format!("row {} of hbase:meta: table:state cannot be read", print_bytes(row.key()))))
+}
+
+/// The read of a table's own row.
+pub fn table_get(table: &TableName) -> halite_types::Get {
+    halite_types::Get::new(table.to_string()).column(TABLE, STATE)
+}
+
+/// Rows of a table's regions, in order.
+pub fn regions_of(table: &TableName) -> Scan {
+    of_regions(Bound::Included(key(table, b"", "")), Bound::Excluded(behind(table)))
+}
+
+/// Rows of the regions of all tables, in order.
+pub fn all_regions() -> Scan {
+    of_regions(Bound::Unbounded, Bound::Unbounded)
+}
+
+/// The row of the region that holds `row` comes first, then those before it, backwards.
+pub fn containing(table: &TableName, row: &[u8]) -> Scan {
+    of_regions(Bound::Included(key(table, b"", "")), Bound::Included(key(table, row, LAST_ID))).reverse(true)
+}
+
+/// The row of the region that ends where one begins that starts at `start`, not empty, comes first.
+pub fn before(table: &TableName, start: &[u8]) -> Scan {
+    of_regions(Bound::Included(key(table, b"", "")), Bound::Excluded(key(table, start, ""))).reverse(true)
+}
+
+/// The row of the table's last region comes first.
+pub fn last(table: &TableName) -> Scan {
+    of_regions(Bound::Included(key(table, b"", "")), Bound::Excluded(behind(table))).reverse(true)
+}
+
+fn of_regions(start: Bound<Bytes>, end: Bound<Bytes>) -> Scan {
+    Scan { range: RowRange { start, end }, ..Scan::all().family(INFO) }
+}
+
+fn key(table: &TableName, start: &[u8], id: &str) -> Bytes {
+    [table.to_string().as_bytes(), b",", start, b",", id.as_bytes()].concat().into()
+}
+
+fn behind(table: &TableName) -> Bytes {
+    format!("{table} ,,").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::cell::CellParts;
+    use halite_types::{CellType, CellsBuilder};
+
+    use super::*;
+
+    fn name() -> TableName {
+        "ns:t".parse().unwrap()
+    }
+
+    fn row(columns: &[(&str, &str, &[u8])]) -> Row {
+        let mut cells = CellsBuilder::default();
+        for (family, qualifier, value) in columns {
+            let (family, qualifier) = (family.as_bytes(), qualifier.as_bytes());
+            cells.push_parts(CellParts { row: b"r", family, qualifier, timestamp: 1, cell_type: CellType::Put, value, tags: &[] });
+        }
+        Row::new(cells.finish())
+    }
+
+    fn info(offline: bool) -> Vec<u8> {
+        let table_name = crate::convert::schema::table_name_to_proto(&name());
+        let proto = pb::RegionInfo { region_id: 7, table_name, start_key: Some("b".into()), offline: Some(offline), ..pb::RegionInfo::default() };
+        pb::magic::with_magic(&proto).to_vec()
+    }
+
+    #[test]
+    fn a_region_is_where_its_row_says() {
+        let (code, sequence) = (5u64.to_be_bytes(), 9u64.to_be_bytes());
+        let of = |server: &str| {
+            row(&[
+                ("info", "regioninfo", &info(false)),
+                ("info", SEQUENCE, &sequence),
+                ("info", SERVER, server.as_bytes()),
+                ("info", START_CODE, &code),
+            ])
+        };
+        let read = region_row(&of("h:16020")).unwrap().unwrap();
+        assert_eq!((read.server.unwrap().to_string(), read.open_sequence, read.is_offline), ("h,16020,5".into(), 9, false));
+        assert_eq!((&read.region.table, &read.region.start[..]), (&name(), &b"b"[..]));
+        assert_eq!(region_row(&of("")).unwrap().unwrap().server, None);
+        assert!(region_row(&of("h")).unwrap_err().message().starts_with("row r of hbase:meta: info:server"));
+    }
+
+    #[test]
+    fn a_region_that_is_split_is_offline_and_without_an_address_it_is_nowhere() {
+        let read = region_row(&row(&[("info", "regioninfo", &info(true))])).unwrap().unwrap();
+        assert!(read.is_offline && read.server.is_none());
+        assert!(region_row(&row(&[("info", "regioninfo", b"PBUX")])).is_err());
+        assert_eq!(region_row(&row(&[("table", "state", &[8, 0])])).unwrap(), None);
+    }
+
+    #[test]
+    fn a_table_is_enabled_disabled_or_not_there() {
+        assert_eq!(table_state(&row(&[("table", "state", &[8, 0])])).unwrap(), Some(State::Enabled));
+        assert_eq!(table_state(&row(&[("table", "state", &[8, 1])])).unwrap(), Some(State::Disabled));
+        assert_eq!(table_state(&Row::default()).unwrap(), None);
+        assert!(table_state(&row(&[("table", "state", &[8, 77])])).is_err());
+    }
+
+    #[test]
+    fn the_questions_are_those_of_hbases_own_clients() {
+        let bounds = |scan: Scan| (scan.range, scan.reverse);
+        let from = |first: &'static str| Bound::Included(Bytes::from(first));
+        assert_eq!(bounds(containing(&name(), b"a,b")), (RowRange { start: from("ns:t,,"), end: from("ns:t,a,b,:") }, true));
+        assert_eq!(bounds(before(&name(), b"m")), (RowRange { start: from("ns:t,,"), end: Bound::Excluded("ns:t,m,".into()) }, true));
+        assert_eq!(bounds(regions_of(&name())), (RowRange { start: from("ns:t,,"), end: Bound::Excluded("ns:t ,,".into()) }, false));
+    }
+}
