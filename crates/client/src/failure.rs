@@ -79,7 +79,9 @@ impl Failure {
             Cause::Final(error) => error.clone(),
         };
         let error = match self.tries {
-            Some((tries, ms)) if tries > 1 => Error::new(error.kind(), format!("{}; given up after {tries} tries in {ms} ms", error.message())),
+            Some((tries, ms)) if tries > 1 && !matches!(self.cause, Cause::Final(_)) => {
+                Error::new(error.kind(), format!("{}; given up after {tries} tries in {ms} ms", error.message()))
+            }
             _ => error,
         };
         match self.place {

@@ -9,6 +9,7 @@ use halite_wire::service as call;
 
 use super::{master, procedure, tables};
 use crate::shared::Shared;
+use crate::table::no_such_table;
 
 /// How long to wait before a snapshot is asked about again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -18,7 +19,11 @@ pub(super) async fn create(shared: &Shared, wanted: &SnapshotDescriptor) -> Resu
     let (nonce_group, nonce) = procedure::nonces(shared);
     let snapshot = snapshot::to_proto(wanted);
     let request = pb::SnapshotRequest { snapshot: snapshot.clone(), nonce_group, nonce };
-    let response = master::call::<call::MasterSnapshot>(shared, &request).await?;
+    let response = match master::call::<call::MasterSnapshot>(shared, &request).await {
+        // HBase says of a missing table only that the snapshot could not be made.
+        Err(error) if error.kind() == ErrorKind::InvalidRequest && !exists(shared, &wanted.table).await? => return Err(no_such_table(&wanted.table)),
+        response => response?,
+    };
     let what = format!("taking snapshot {} of table {}", wanted.name, wanted.table);
     match response.proc_id.and_then(|id| u64::try_from(id).ok()) {
         Some(id) => procedure::finish(shared, Some(id), &what).await,

@@ -135,9 +135,16 @@ pub(super) async fn drop_namespace(shared: &Shared, name: &str) -> Result<()> {
         let response = master::call::<call::MasterDeleteNamespace>(shared, &request).await?;
         procedure::finish(shared, response.proc_id, &format!("dropping namespace {name}")).await
     };
-    // HBase says with the same class that a namespace has tables and that it is one of its own.
-    dropped.await.map_err(|error| match error.message() {
-        text if text.contains("ConstraintException") && text.contains("non-empty") => Error::new(ErrorKind::NamespaceNotEmpty, text),
-        _ => error,
-    })
+    // HBase says with the same class that a namespace has tables, and that it is one of its own.
+    match dropped.await {
+        Err(error) if error.kind() == ErrorKind::InvalidRequest && !tables_of(shared, name).await?.is_empty() => {
+            Err(Error::new(ErrorKind::NamespaceNotEmpty, error.message()))
+        }
+        outcome => outcome,
+    }
+}
+
+async fn tables_of(shared: &Shared, namespace: &str) -> Result<Vec<pb::TableName>> {
+    let request = pb::ListTableNamesByNamespaceRequest { namespace_name: namespace.to_owned() };
+    Ok(master::call::<call::MasterListTableNamesByNamespace>(shared, &request).await?.table_name)
 }

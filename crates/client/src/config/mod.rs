@@ -60,6 +60,9 @@ pub struct Config {
     pub multi_actions_max: usize,
     /// Bytes of cells that travel to a server in one call, and one action more; 8 MiB.
     pub multi_bytes_max: usize,
+    /// Bytes of one cell that is sent (`hbase.client.keyvalue.maxsize`), 0 for no limit; 10 MiB, which is also what servers take.
+    /// A server refuses one that is larger together with what travels with it.
+    pub cell_bytes_max: usize,
     /// Bytes of one answer; 256 MiB. A server that announces more is not believed.
     pub frame_bytes_max: usize,
     /// Regions that are learnt of with the one asked for (`hbase.client.locate.prefetch.limit`); 10.
@@ -89,6 +92,7 @@ impl Config {
             outstanding_calls_max: 1_000,
             multi_actions_max: 5_000,
             multi_bytes_max: 8 << 20,
+            cell_bytes_max: 10 << 20,
             frame_bytes_max: 256 << 20,
             meta_prefetch: 10,
             failed_server_ms: 2_000,

@@ -34,6 +34,7 @@ pub(super) fn config(text: &str) -> Result<Config> {
     set(&properties, "hbase.client.retries.number", &mut config.retries_max)?;
     set(&properties, "hbase.client.scanner.caching", &mut config.scanner_caching)?;
     set(&properties, "hbase.client.scanner.max.result.size", &mut config.scanner_result_bytes_max)?;
+    set(&properties, "hbase.client.keyvalue.maxsize", &mut config.cell_bytes_max)?;
     set(&properties, "hbase.client.locate.prefetch.limit", &mut config.meta_prefetch)?;
     if let Some(class) = properties.get("hbase.client.rpc.compressor").filter(|class| !class.is_empty()) {
         let unknown = || Error::invalid(format!("hbase.client.rpc.compressor is {class:?}, which is no compressor of cell blocks here"));

@@ -35,7 +35,10 @@ pub(crate) async fn locate(shared: &Shared, table: &TableRegions, at: At<'_>, de
     if *table.name() == region::meta().table {
         return meta_location(shared, table).await;
     }
-    ask(shared, table, at, deadline).await.map_err(|failure| failure.at(format!("table {}", table.name())))
+    ask(shared, table, at, deadline).await.map_err(|failure| match &failure.cause {
+        Cause::Final(_) => failure,
+        _ => failure.at(format!("table {}", table.name())),
+    })
 }
 
 /// The location that a row of meta speaks of.

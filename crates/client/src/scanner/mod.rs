@@ -2,19 +2,20 @@
 //!
 //! ```text
 //! progress.rs   where the scan is, and what of the answers goes to the consumer      lease.rs   scanners that are kept alive
-//! request.rs    the calls that open, ask and close a scanner
+//! request.rs    the calls that open, ask and close a scanner                check.rs   scans that are refused
 //! ```
 //! As soon as an answer has come the next one is asked for, so the server works while the consumer does. A scan that loses its
 //! scanner, its region or its server opens another behind the last row it has seen; of a row that came in pieces it reads
 //! the rest. Dropping a scan closes its scanner.
 
+mod check;
 mod lease;
 mod progress;
 mod request;
 
 use std::sync::Arc;
 
-use halite_types::{Fut, Row, RowSource, Scan};
+use halite_types::{Error, Fut, Row, RowSource, Scan};
 use halite_wire::convert::result;
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::proto as pb;
@@ -35,6 +36,8 @@ pub(crate) struct Scanner {
     shared: Arc<Shared>,
     regions: Arc<TableRegions>,
     progress: Progress,
+    /// Why the scan is refused, until that was told.
+    refused: Option<Error>,
     /// The region the scan is in.
     at: Option<Region>,
     /// The answer to come, asked for ahead of time.
@@ -54,8 +57,10 @@ struct Region {
 
 impl Scanner {
     pub(crate) fn new(shared: Arc<Shared>, regions: Arc<TableRegions>, scan: Scan) -> Self {
-        let progress = Progress::new(scan, &shared.config);
-        Self { shared, regions, progress, at: None, pending: None, answers: 0 }
+        let refused = check::check(&scan).err();
+        let is_plain = *regions.name() != halite_wire::convert::region::meta().table;
+        let progress = Progress::new(scan, is_plain, &shared.config);
+        Self { refused, shared, regions, progress, at: None, pending: None, answers: 0 }
     }
 
     /// A scan's calls have a time limit each; as long as answers come it may take as long as it likes.
@@ -162,6 +167,9 @@ impl Work for Scanner {
     type Output = Vec<Row>;
 
     async fn attempt(&mut self, deadline: &Deadline) -> Result<Vec<Row>, Failure> {
+        if let Some(refused) = self.refused.clone() {
+            return Err(refused.into());
+        }
         while !self.progress.is_over() {
             let pending = match self.pending.take() {
                 Some(pending) => pending,

@@ -11,6 +11,17 @@ use crate::config::Config;
 /// The default of `Scan`, which the configuration may replace.
 const RESULT_BYTES_DEFAULT: usize = 2 << 20;
 
+/// Where a scan is, seen from the row that came last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In it: more of it may come.
+    Inside,
+    /// Behind it.
+    Behind,
+    /// Where its range begins now: no row has come, or another region or a later row was reached since.
+    Elsewhere,
+}
+
 /// A scan under way. Its range shrinks as rows come.
 pub(super) struct Progress {
     scan: Scan,
@@ -18,10 +29,11 @@ pub(super) struct Progress {
     /// Rows that may still begin.
     remaining: usize,
     is_over: bool,
+    /// Whether the order of rows is that of their bytes, so that ranges can be compared here; that of `hbase:meta` is not.
+    is_plain: bool,
     /// The row that came last; empty before the first.
     row: Bytes,
-    /// More of that row may come.
-    is_open: bool,
+    place: Place,
     /// Cells of that row that the consumer has.
     given: usize,
     /// Cells of that row that will come again and are not wanted.
@@ -33,19 +45,20 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(mut scan: Scan, config: &Config) -> Self {
+    pub(super) fn new(mut scan: Scan, is_plain: bool, config: &Config) -> Self {
         if scan.max_result_bytes == RESULT_BYTES_DEFAULT {
             scan.max_result_bytes = config.scanner_result_bytes_max;
         }
         let remaining = scan.limit.unwrap_or(usize::MAX);
-        let is_over = scan.range.is_empty() || remaining == 0;
+        let is_over = (is_plain && scan.range.is_empty()) || remaining == 0;
         Self {
             rows_max: config.scanner_caching,
             scan,
             remaining,
             is_over,
+            is_plain,
             row: Bytes::new(),
-            is_open: false,
+            place: Place::Elsewhere,
             given: 0,
             skip: 0,
             pieces: Vec::new(),
@@ -62,6 +75,10 @@ impl Progress {
         self.scan.reverse
     }
 
+    fn is_inside(&self) -> bool {
+        self.place == Place::Inside
+    }
+
     /// What is left.
     pub(super) fn range(&self) -> &RowRange {
         &self.scan.range
@@ -75,7 +92,7 @@ impl Progress {
     /// Rows that are still wanted, if that is limited, with the one that is not whole yet.
     pub(super) fn limit(&self) -> Option<u32> {
         self.scan.limit?;
-        u32::try_from(self.remaining.saturating_add(usize::from(self.is_open)).max(1)).ok()
+        u32::try_from(self.remaining.saturating_add(usize::from(self.is_inside())).max(1)).ok()
     }
 
     /// The scan of what is left, for a scanner in a region.
@@ -111,10 +128,10 @@ impl Progress {
                 self.remaining -= 1;
                 (self.row, self.given, self.skip) = (row.cells().bytes().slice_ref(row.key()), 0, 0);
             }
-            self.is_open = row.is_partial();
+            self.place = if row.is_partial() { Place::Inside } else { Place::Behind };
             out.extend(self.take_piece(row));
         }
-        self.is_over |= self.remaining == 0 && !self.is_open;
+        self.is_over |= self.remaining == 0 && !self.is_inside();
         out
     }
 
@@ -149,7 +166,9 @@ impl Progress {
 
     /// The row whose pieces have all come.
     fn finish_row(&mut self) -> Option<Row> {
-        self.is_open = false;
+        if self.is_inside() {
+            self.place = Place::Behind;
+        }
         let pieces = std::mem::take(&mut self.pieces);
         if pieces.is_empty() {
             return None;
@@ -170,15 +189,17 @@ impl Progress {
         } else {
             self.scan.range.start = Bound::Included(edge.clone());
         }
-        self.is_over |= self.scan.range.is_empty();
+        self.place = Place::Elsewhere;
+        self.is_over |= self.is_plain && self.scan.range.is_empty();
         row
     }
 
     /// The server has come as far as this row, without finding any.
     pub(super) fn reached(&mut self, row: Bytes) {
-        if self.is_open || row.is_empty() || !self.scan.range.contains(&row) {
+        if self.is_inside() || row.is_empty() || !self.is_plain || !self.scan.range.contains(&row) {
             return;
         }
+        self.place = Place::Elsewhere;
         if self.scan.reverse {
             self.scan.range.end = Bound::Included(row);
         } else {
@@ -188,11 +209,11 @@ impl Progress {
 
     /// The scanner is lost: what is left begins behind the last row, or in it if it was not whole.
     pub(super) fn resume(&mut self) {
-        if self.row.is_empty() || !self.scan.range.contains(&self.row) {
+        if self.place == Place::Elsewhere {
             return;
         }
         let row = self.row.clone();
-        let bound = if self.is_open {
+        let bound = if self.is_inside() {
             self.pieces.clear();
             self.skip = self.given;
             Bound::Included(row)
@@ -207,7 +228,7 @@ impl Progress {
         } else {
             self.scan.range.start = bound;
         }
-        self.is_over |= self.scan.range.is_empty();
+        self.is_over |= self.is_plain && self.scan.range.is_empty();
     }
 }
 
@@ -237,7 +258,7 @@ mod tests {
     }
 
     fn of(scan: Scan) -> Progress {
-        Progress::new(scan, &Config::new(Lookup::Rpc { servers: Vec::new() }))
+        Progress::new(scan, true, &Config::new(Lookup::Rpc { servers: Vec::new() }))
     }
 
     fn shown(rows: &[Row]) -> Vec<String> {
@@ -307,6 +328,17 @@ mod tests {
         assert_eq!(backward.range().end, Bound::Excluded("f".into()));
         backward.leave(&region("b", "g"), false);
         assert!(backward.is_over());
+    }
+
+    #[test]
+    fn the_order_of_meta_is_not_that_of_bytes() {
+        let scan = || Scan::range("t,,", "t ,,");
+        let progress = |is_plain| Progress::new(scan(), is_plain, &Config::new(Lookup::Rpc { servers: Vec::new() }));
+        assert!(progress(true).is_over());
+        let mut meta = progress(false);
+        meta.take(vec![whole("t,,1.", "x")]);
+        meta.resume();
+        assert!(!meta.is_over() && meta.range().start == Bound::Included("t,,1.\0".into()));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What is asked of one row, as messages that can be sent again.
 
+use halite_types::key::print_bytes;
 use halite_types::op::check_row;
-use halite_types::{Bytes, Cells, CheckAndMutate, Error, ErrorKind, Get, OpResult, Result, RowOp};
+use halite_types::{Bytes, Cells, CellsBuilder, CheckAndMutate, Error, ErrorKind, Get, OpResult, Result, RowOp};
 use halite_wire::convert::{condition, get, mutate, result};
 use halite_wire::proto as pb;
 use halite_wire::service::{ClientGet, ClientMutate};
@@ -10,7 +11,7 @@ use crate::connection::{Connection, Pending};
 use crate::deadline::CallDeadline;
 use crate::failure::Failure;
 use crate::meta::Location;
-use crate::nonce::Nonces;
+use crate::shared::Shared;
 use std::sync::Arc;
 
 /// A read or a change of one row.
@@ -52,12 +53,12 @@ impl Action {
         Ok(Self { row: asked.row().clone(), body: Body::Get(get::to_proto(asked)?) })
     }
 
-    pub(super) fn operation(op: RowOp, nonces: &Nonces) -> Result<Self> {
+    pub(super) fn operation(op: RowOp, shared: &Shared) -> Result<Self> {
         let row = op.row().clone();
         check_row(&row)?;
         let body = match op {
-            RowOp::CheckAndMutate(check) => conditional(check, nonces)?,
-            op => body(op, None, nonces)?,
+            RowOp::CheckAndMutate(check) => conditional(check, shared)?,
+            op => body(op, None, shared)?,
         };
         Ok(Self { row, body })
     }
@@ -83,17 +84,17 @@ impl Action {
     }
 }
 
-fn conditional(mut check: CheckAndMutate, nonces: &Nonces) -> Result<Body> {
+fn conditional(mut check: CheckAndMutate, shared: &Shared) -> Result<Body> {
     let condition = condition::to_proto(&check)?;
     let nothing = halite_types::RowMutations::new(Bytes::new()).into();
     let then = std::mem::replace(&mut *check.then, nothing);
     if then.row() != check.row() {
         return Err(Error::invalid("the condition is on another row than the change; give both the same row"));
     }
-    body(then, Some(condition), nonces)
+    body(then, Some(condition), shared)
 }
 
-fn body(op: RowOp, condition: Option<pb::Condition>, nonces: &Nonces) -> Result<Body> {
+fn body(op: RowOp, condition: Option<pb::Condition>, shared: &Shared) -> Result<Body> {
     match op {
         RowOp::Mutate(group) => {
             let row = group.row().clone();
@@ -102,7 +103,7 @@ fn body(op: RowOp, condition: Option<pb::Condition>, nonces: &Nonces) -> Result<
                 if *part.row() != row {
                     return Err(Error::invalid("the mutations of a row are of several rows; give each row its own"));
                 }
-                let (mutation, run) = mutation(part, false, nonces)?;
+                let (mutation, run) = mutation(part, false, shared)?;
                 mutations.push(mutation);
                 cells.push(run);
             }
@@ -110,14 +111,14 @@ fn body(op: RowOp, condition: Option<pb::Condition>, nonces: &Nonces) -> Result<
         }
         RowOp::CheckAndMutate(_) => Err(Error::invalid("a check-and-mutate holds another; give one condition")),
         op => {
-            let (mutation, cells) = mutation(op, condition.is_some(), nonces)?;
+            let (mutation, cells) = mutation(op, condition.is_some(), shared)?;
             Ok(Body::Mutation { mutation, cells, condition })
         }
     }
 }
 
 /// The message of an operation, with a nonce if doing it twice is another thing than doing it once.
-fn mutation(op: RowOp, is_conditional: bool, nonces: &Nonces) -> Result<(pb::MutationProto, Cells)> {
+fn mutation(op: RowOp, is_conditional: bool, shared: &Shared) -> Result<(pb::MutationProto, Cells)> {
     let counts = matches!(op, RowOp::Increment(_) | RowOp::Append(_));
     let (mutation, may_be_empty) = match &op {
         RowOp::Put(op) => (op.mutation(), false),
@@ -130,14 +131,31 @@ fn mutation(op: RowOp, is_conditional: bool, nonces: &Nonces) -> Result<(pb::Mut
     };
     mutation.check()?;
     if mutation.cells().is_empty() && !may_be_empty {
-        let row = halite_types::key::print_bytes(mutation.row());
+        let row = print_bytes(mutation.row());
         return Err(Error::invalid(format!("row {row}: the operation names no column; add one")));
     }
+    check_cells(mutation.cells(), shared.config.cell_bytes_max)?;
     let (mut proto, cells) = mutate::into_counted(op)?;
     if counts || is_conditional {
-        proto.nonce = Some(nonces.next());
+        proto.nonce = Some(shared.nonces.next());
     }
     Ok((proto, cells))
+}
+
+/// HBase's client refuses these itself: its server refuses with such a cell all mutations of the call.
+fn check_cells(cells: &CellsBuilder, most: usize) -> Result<()> {
+    if most == 0 || cells.bytes().len() <= most {
+        return Ok(());
+    }
+    match cells.iter().find(|cell| cell.encoded_len() > most) {
+        None => Ok(()),
+        Some(cell) => {
+            let [row, family, qualifier] = [cell.row(), cell.family(), cell.qualifier()].map(print_bytes);
+            let bytes = cell.encoded_len();
+            let mend = "split the value, or raise cell_bytes_max (hbase.client.keyvalue.maxsize) and hbase.server.keyvalue.maxsize";
+            Err(Error::invalid(format!("row {row}, column {family}:{qualifier}: a cell of {bytes} bytes is over the limit of {most}; {mend}")))
+        }
+    }
 }
 
 /// A call of its own that was sent for an action.

@@ -91,6 +91,10 @@ impl Table for RemoteTable {
 
     fn regions(&self) -> Fut<'_, Vec<RegionInfo>> {
         self.shared.runtime.run(async {
+            let meta = region::meta();
+            if *self.regions.name() == meta.table {
+                return Ok(vec![meta]);
+            }
             let rows = region_rows(&self.shared, meta::regions_of(self.regions.name())).await?;
             let regions: Vec<RegionInfo> = rows.iter().filter(|row| !row.is_offline).map(|row| row.region.clone()).collect();
             if regions.is_empty() {
@@ -111,7 +115,7 @@ impl Table for RemoteTable {
 
     fn apply(&self, ops: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>> {
         self.shared.runtime.run(async move {
-            let actions = ops.into_iter().map(|op| Action::operation(op, &self.shared.nonces)).collect();
+            let actions = ops.into_iter().map(|op| Action::operation(op, &self.shared)).collect();
             self.run(actions).await
         })
     }

@@ -113,9 +113,10 @@ fn a_batch_goes_to_all_regions_and_says_what_became_of_each() {
     let mut ops: Vec<RowOp> = rows.iter().map(|row| put(row, row)).collect();
     ops.insert(7, Put::new("b").add("nosuch", "q", "v").into());
     ops.insert(9, Put::new("").add("f", "q", "v").into());
+    ops.insert(11, Put::new("b").add("f", "q", vec![0; 11 << 20]).into());
     let results = server.run(table.apply(ops)).unwrap();
     let failed: Vec<_> = results.iter().enumerate().filter_map(|(at, result)| Some((at, result.as_ref().err()?.kind()))).collect();
-    assert_eq!(failed, [(7, ErrorKind::NoSuchFamily), (9, ErrorKind::InvalidRequest)]);
+    assert_eq!(failed, [(7, ErrorKind::NoSuchFamily), (9, ErrorKind::InvalidRequest), (11, ErrorKind::InvalidRequest)]);
     let text = results[7].as_ref().unwrap_err().message();
     assert!(text.starts_with("table t, region t,,") && text.contains("server 127.0.0.1,"), "{text}");
     let read = server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();

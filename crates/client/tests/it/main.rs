@@ -3,5 +3,7 @@
 
 mod admin;
 mod data;
+mod fake;
+mod faults;
 mod scans;
 mod server;
