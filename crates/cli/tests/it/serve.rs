@@ -279,7 +279,7 @@ fn an_ephemeral_store_leaves_nothing() {
 fn the_demo_s_tables_are_there_when_it_is_ready() {
     let served = Served::start(&["--ephemeral", "--demo"]);
     let tables = Wire::zookeeper(served.address("zookeeper")).look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
-    assert_eq!(tables.children().unwrap(), ["halite_demo", "hbase:meta", "sensor_daily", "sensor_data"]);
+    assert_eq!(tables.children().unwrap(), ["halite_demo", "hbase:meta", "hbase:namespace", "sensor_daily", "sensor_data"]);
     let mut web = Wire::connect(served.address("web"), b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let mut page = String::new();
     web.stream.read_to_string(&mut page).unwrap();
