@@ -367,3 +367,18 @@ fn a_try_that_would_end_inside_a_row_comes_to_nothing() {
     assert_eq!(scanner.try_rows(ScanBudget::default()).unwrap(), None, "it stands in a row");
     assert_eq!(rows(&scanner.next_rows(ScanBudget::default()).unwrap()), "a=f3 b=f1,f2,f3");
 }
+
+#[test]
+fn the_blocks_of_a_file_go_from_the_cache_with_its_last_reader() {
+    let engine = layered(&SimEnv::new(1));
+    engine.flush(&name()).unwrap();
+    let mut reading = open(&engine, &Scan::all());
+    reading.next_rows(ScanBudget { rows: 1, ..ScanBudget::default() }).unwrap();
+    answers(open(&engine, &Scan::all()), ScanBudget::default());
+    let cached = engine.status().block_cache_bytes;
+    assert!(cached > 0);
+    engine.compact(&name(), None, CompactionKind::Major).unwrap();
+    assert!(engine.status().block_cache_bytes >= cached, "the old files are still being read");
+    drop(reading);
+    assert_eq!(engine.status().block_cache_bytes, 0, "of the new file nothing has been read");
+}
