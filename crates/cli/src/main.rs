@@ -6,6 +6,7 @@ mod cmd;
 mod demo;
 mod hfile;
 mod nearest;
+mod place;
 mod serve;
 mod shell;
 mod text_table;

@@ -21,14 +21,16 @@
 //!
 //! [`open`] gives a [`Store`]. Its own methods are synchronous and need no runtime. It is also a [`Cluster`]: what is
 //! written against that trait works here and on a cluster elsewhere: `halite::connect("zk://host:2181/hbase")`, with the feature
-//! `client`.
+//! `client`. [`Blocking`] gives any cluster synchronous calls.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod blocking;
 mod cluster;
 mod pool;
 mod store;
 
+pub use blocking::{Blocking, BlockingRows, BlockingTable};
 #[cfg(feature = "client")]
 pub use halite_client::{Config as ClientConfig, RemoteCluster, connect, connect_with};
 pub use halite_engine::{Options, WalSync};

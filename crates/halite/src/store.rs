@@ -171,12 +171,12 @@ impl Store {
         self.handle.engine.compact(name, None, kind)
     }
 
-    /// Makes store files part of a table, each in the region that its first row belongs to. Files of one region show all
-    /// at once; regions follow one another, after all files have been looked at. HBase's own files can be loaded.
+    /// Makes store files part of a table, each in the regions that its rows belong to: one that lies across several is cut
+    /// at their ends. Files of one region show all at once; regions follow one another, after all files have been looked
+    /// at, and where one fails those before it have been loaded. HBase's own files can be loaded.
     ///
     /// # Errors
-    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `WrongRegion` for a file that goes on into the next region,
-    /// `InvalidRequest` for one without cells or of another family, `Unsupported` for a codec or encoding that
+    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `InvalidRequest` for one without cells or of another family, `Unsupported` for a codec or encoding that
     /// cannot be read here, `Corrupt`, a full disk or failed write.
     pub fn bulk_load(&self, name: &TableName, load: &BulkLoad) -> Result<()> {
         self.handle.engine.bulk_load(name, load)

@@ -209,12 +209,11 @@ pub trait Admin: Send + Sync {
     /// # Errors
     /// `NoSuchTable`, `NoSuchFamily`.
     fn compact(&self, table: &TableName, family: Option<Bytes>, kind: CompactionKind) -> Fut<'_, ()>;
-    /// Makes store files part of a table, each in the region that its first row belongs to. Files of one region show all
-    /// at once.
+    /// Makes store files part of a table, each in the regions that its rows belong to: one that lies across several is
+    /// cut at their ends, as HBase's tool does. Files of one region show all at once.
     ///
     /// # Errors
-    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `WrongRegion` for a file that goes on into the next
-    /// region, `InvalidRequest` for one without cells or of another family, `Corrupt`, `Unsupported`.
+    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `InvalidRequest` for one without cells or of another family, `Corrupt`, `Unsupported`.
     fn bulk_load(&self, table: &TableName, load: BulkLoad) -> Fut<'_, ()>;
     /// Splits the region of that encoded name at `at`, or at its middle.
     ///

@@ -1,11 +1,12 @@
 //! The operations of HBase's PerformanceEvaluation, as version 2.6 does them.
 
-use halite::{Append, CheckAndMutate, Error, FamilyDescriptor, Get, Increment, Put, Result, RowOp, Scan, StoreTable, TableDescriptor, TableName};
+use halite::{Append, CheckAndMutate, Error, FamilyDescriptor, Get, Increment, Put, Result, RowOp, Scan, TableDescriptor, TableName};
 
 use super::chance::Chance;
 use super::rows::{Noise, evaluation_key};
 use super::run::{Operations, Worker};
 use super::{Settings, Workload};
+use crate::place::{PlaceRows, PlaceTable};
 
 /// Its table.
 const TABLE: &str = "TestTable";
@@ -17,7 +18,7 @@ const OTHER_COLUMN: &str = "q";
 /// One workload of PerformanceEvaluation on one table.
 pub(crate) struct Evaluation<'a> {
     workload: Workload,
-    table: StoreTable,
+    table: PlaceTable,
     settings: &'a Settings,
     noise: Noise,
     families: Vec<String>,
@@ -35,7 +36,7 @@ fn family_names(settings: &Settings) -> Vec<String> {
 }
 
 impl<'a> Evaluation<'a> {
-    pub(crate) fn new(workload: Workload, table: StoreTable, settings: &'a Settings) -> Self {
+    pub(crate) fn new(workload: Workload, table: PlaceTable, settings: &'a Settings) -> Self {
         Self { workload, table, settings, noise: Noise::new(settings.value_bytes), families: family_names(settings) }
     }
 
@@ -100,7 +101,7 @@ impl Operations for Evaluation<'_> {
 struct EvaluationWorker<'a> {
     of: &'a Evaluation<'a>,
     chance: Chance,
-    scan: Option<halite::Rows>,
+    scan: Option<PlaceRows>,
 }
 
 impl Worker for EvaluationWorker<'_> {

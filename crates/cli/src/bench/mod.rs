@@ -1,4 +1,4 @@
-//! Workloads that measure a store: HBase's PerformanceEvaluation and YCSB, on the embedded engine.
+//! Workloads that measure a store: HBase's PerformanceEvaluation and YCSB, on the embedded engine or on a cluster.
 //!
 //! `workload.rs` names them, `evaluation.rs` and `ycsb.rs` do one operation after another, `run.rs` runs them on threads
 //! and measures, `report.rs` prints. The data comes from `rows.rs`, chance from `chance.rs`.
@@ -56,6 +56,8 @@ pub(crate) enum Reached {
     Async,
     /// Memory only, until the next flush (`SKIP_WAL`)
     Skip,
+    /// What the store, the table or the server does by itself
+    Default,
 }
 
 impl Reached {
@@ -66,18 +68,21 @@ impl Reached {
             Self::Flush => "flush",
             Self::Async => "async",
             Self::Skip => "skip",
+            Self::Default => "default",
         }
     }
 
     /// How the store has to be opened for it.
     pub(crate) fn wal_sync(self) -> WalSync {
-        if self == Self::Fsync { WalSync::Fsync } else { WalSync::Flush }
+        if matches!(self, Self::Fsync | Self::Default) { WalSync::Fsync } else { WalSync::Flush }
     }
 
     /// What each write has to ask for.
     fn of_write(self) -> Durability {
         match self {
-            Self::Fsync | Self::Flush => Durability::UseDefault,
+            Self::Fsync => Durability::FsyncWal,
+            Self::Flush => Durability::SyncWal,
+            Self::Default => Durability::UseDefault,
             Self::Async => Durability::AsyncWal,
             Self::Skip => Durability::SkipWal,
         }

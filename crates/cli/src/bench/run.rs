@@ -12,6 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::evaluation::{self, Evaluation};
 use super::ycsb::{self, Ycsb};
 use super::{Settings, Workload};
+use crate::place::Place;
 
 /// Rows put together while loading.
 const LOAD_ROWS: u64 = 1000;
@@ -55,13 +56,13 @@ pub(crate) struct Measured {
     pub(crate) latencies: Histogram<u64>,
     /// Processor time of the whole process, the engine's own threads included, until their work was done.
     pub(crate) cpu_us_per_operation: f64,
-    /// Bytes written to log and files for each byte put; `None` if nothing was put.
+    /// Bytes written to log and files for each byte put; `None` if nothing was put, or on a cluster, which does not say.
     pub(crate) written_per_byte_put: Option<f64>,
 }
 
-/// A store that workloads are run on.
+/// Where workloads are run.
 pub(crate) struct Bench<'a> {
-    pub(crate) store: &'a Store,
+    pub(crate) place: &'a Place,
     pub(crate) settings: &'a Settings,
 }
 
@@ -73,10 +74,10 @@ impl Bench<'_> {
     pub(crate) fn run(&self, workload: Workload) -> anyhow::Result<Measured> {
         let descriptor = if workload.is_ycsb() { ycsb::descriptor(self.settings)? } else { evaluation::descriptor(self.settings)? };
         let name = descriptor.name().clone();
-        if !self.store.has_table(&name) {
-            self.store.create_table(descriptor, &[])?;
+        if !self.place.has_table(&name)? {
+            self.place.create_table(descriptor, &[])?;
         }
-        let table = self.store.table(&name.to_string())?;
+        let table = self.place.table(&name.to_string())?;
         let operations: Box<dyn Operations> = if workload.is_ycsb() {
             Box::new(Ycsb::new(workload, table, self.settings))
         } else {
@@ -84,16 +85,16 @@ impl Bench<'_> {
         };
         if workload.needs_rows() && !self.is_loaded(&*operations)? {
             self.load(&name.to_string(), &*operations).with_context(|| format!("loading rows for {}", workload.name()))?;
-            self.store.flush(&name)?;
+            self.place.flush(&name)?;
             settle()?;
         }
-        let usage = Usage::now(self.store)?;
+        let usage = Usage::now(self.place)?;
         let (latencies, seconds, bytes_put) = self.measure(workload, &*operations).with_context(|| workload.name())?;
         if bytes_put > 0 {
-            self.store.flush(&name)?;
+            self.place.flush(&name)?;
             settle()?;
         }
-        let spent = Usage::now(self.store)?;
+        let spent = Usage::now(self.place)?;
         let count = latencies.len();
         Ok(Measured {
             workload,
@@ -101,7 +102,7 @@ impl Bench<'_> {
             seconds,
             latencies,
             cpu_us_per_operation: spent.cpu.saturating_sub(usage.cpu).as_secs_f64() * 1e6 / count.max(1) as f64,
-            written_per_byte_put: (bytes_put > 0).then(|| (spent.written_bytes - usage.written_bytes) as f64 / bytes_put as f64),
+            written_per_byte_put: spent.written_since(&usage).filter(|_| bytes_put > 0).map(|written| written as f64 / bytes_put as f64),
         })
     }
 
@@ -117,7 +118,7 @@ impl Bench<'_> {
     }
 
     fn load(&self, table: &str, operations: &dyn Operations) -> anyhow::Result<()> {
-        let table = self.store.table(table)?;
+        let table = self.place.table(table)?;
         let bar = progress("loading rows", self.settings.rows);
         for first in (0..self.settings.rows).step_by(LOAD_ROWS as usize) {
             let end = (first + LOAD_ROWS).min(self.settings.rows);
@@ -195,13 +196,18 @@ fn progress(what: &str, count: u64) -> ProgressBar {
 /// What the process and the store have used so far.
 struct Usage {
     cpu: Duration,
-    written_bytes: u64,
+    /// `None` on a cluster elsewhere.
+    written_bytes: Option<u64>,
 }
 
 impl Usage {
-    fn now(store: &Store) -> anyhow::Result<Self> {
-        let status = store.status();
-        Ok(Self { cpu: cpu()?, written_bytes: status.wal_bytes + status.flushed_bytes + status.compacted_bytes })
+    fn now(place: &Place) -> anyhow::Result<Self> {
+        let status = place.store().map(Store::status);
+        Ok(Self { cpu: cpu()?, written_bytes: status.map(|status| status.wal_bytes + status.flushed_bytes + status.compacted_bytes) })
+    }
+
+    fn written_since(&self, before: &Self) -> Option<u64> {
+        Some(self.written_bytes? - before.written_bytes?)
     }
 }
 
@@ -237,10 +243,10 @@ mod tests {
 
     fn run(workloads: &[Workload], settings: &Settings) -> Vec<Measured> {
         let folder = tempfile::tempdir().unwrap();
-        let store = halite::open(folder.path()).unwrap();
-        let bench = Bench { store: &store, settings };
+        let place = Place::Here(halite::open(folder.path()).unwrap());
+        let bench = Bench { place: &place, settings };
         let measured = workloads.iter().map(|workload| bench.run(*workload).unwrap()).collect();
-        store.close().unwrap();
+        place.close().unwrap();
         measured
     }
 

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use halite::{FamilyDescriptor, Get, Put, Result, RowOp, Scan, StoreTable, TableDescriptor, TableName};
+use halite::{FamilyDescriptor, Get, Put, Result, RowOp, Scan, TableDescriptor, TableName};
 
 use super::chance::{Chance, Chooser, Distribution};
 use super::rows::{Noise, ycsb_key};
 use super::run::{Operations, Worker};
 use super::{Settings, Workload};
+use crate::place::PlaceTable;
 
 /// YCSB's table.
 const TABLE: &str = "usertable";
@@ -40,7 +41,7 @@ fn mix(workload: Workload) -> Mix {
 
 /// One workload of YCSB on one table.
 pub(crate) struct Ycsb<'a> {
-    table: StoreTable,
+    table: PlaceTable,
     settings: &'a Settings,
     mix: Mix,
     chooser: Chooser,
@@ -64,7 +65,7 @@ fn family_names(settings: &Settings) -> Vec<String> {
 }
 
 impl<'a> Ycsb<'a> {
-    pub(crate) fn new(workload: Workload, table: StoreTable, settings: &'a Settings) -> Self {
+    pub(crate) fn new(workload: Workload, table: PlaceTable, settings: &'a Settings) -> Self {
         let mix = mix(workload);
         let chooser = Chooser::new(settings.distribution.unwrap_or(mix.distribution), settings.rows);
         let (next_row, inserted) = (AtomicU64::new(settings.rows), AtomicU64::new(settings.rows));

@@ -7,8 +7,9 @@ use anyhow::Context as _;
 use halite::{Builder, Options};
 
 use crate::bench::{Bench, Distribution, Reached, Report, Settings, Workload};
+use crate::place::{self, Place};
 
-/// Measure the embedded store with HBase's PerformanceEvaluation and YCSB.
+/// Measure the embedded store, or a cluster through the client, with HBase's PerformanceEvaluation and YCSB.
 #[derive(clap::Args)]
 pub(crate) struct BenchCommand {
     /// Workloads, run in this order on one store; all of PerformanceEvaluation if none is named
@@ -32,15 +33,18 @@ pub(crate) struct BenchCommand {
     /// How YCSB chooses rows, instead of as the workload is defined
     #[arg(long, value_enum)]
     distribution: Option<Distribution>,
-    /// What an acknowledged write has reached
-    #[arg(long, value_enum, default_value = "fsync")]
-    durability: Reached,
+    /// What an acknowledged write has reached; fsync for a store, default for a cluster
+    #[arg(long, value_enum)]
+    durability: Option<Reached>,
     /// Where chance begins; the same seed chooses the same rows
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Keep the store in this directory and use the rows that are there; otherwise it is made in the current directory and taken away
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "connect")]
     data: Option<PathBuf>,
+    /// HBase cluster or Halite server to measure instead: zk://HOST:PORT[,HOST:PORT...][/ZNODE] or rpc://HOST:PORT[,HOST:PORT...]
+    #[arg(long, value_name = "URI")]
+    connect: Option<String>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -48,7 +52,9 @@ pub(crate) struct BenchCommand {
 
 impl BenchCommand {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        if let Some(folder) = &self.data {
+        if let Some(uri) = &self.connect {
+            self.run_at(place::connect(uri)?)?;
+        } else if let Some(folder) = &self.data {
             self.run_in(folder)?;
         } else {
             // Not in the system's temporary folder, which often lies in memory and would make every sync free.
@@ -60,11 +66,14 @@ impl BenchCommand {
     }
 
     fn run_in(&self, folder: &Path) -> anyhow::Result<()> {
-        let settings = self.settings();
         let mut options = Options::default();
-        options.wal_sync = settings.durability.wal_sync();
-        let store = Builder::new().options(options).open(folder)?;
-        let bench = Bench { store: &store, settings: &settings };
+        options.wal_sync = self.settings().durability.wal_sync();
+        self.run_at(Place::Here(Builder::new().options(options).open(folder)?))
+    }
+
+    fn run_at(&self, place: Place) -> anyhow::Result<()> {
+        let settings = self.settings();
+        let bench = Bench { place: &place, settings: &settings };
         let mut report = Report::new(std::io::stdout(), self.json);
         report.begin(&settings)?;
         let workloads = if self.workloads.is_empty() { &Workload::EVALUATION[..] } else { &self.workloads };
@@ -72,7 +81,7 @@ impl BenchCommand {
             report.add(&bench.run(*workload)?, &settings)?;
         }
         report.end()?;
-        Ok(store.close()?)
+        Ok(place.close()?)
     }
 
     fn settings(&self) -> Settings {
@@ -83,7 +92,7 @@ impl BenchCommand {
             threads: self.threads,
             operations: self.operations.unwrap_or(self.rows),
             distribution: self.distribution,
-            durability: self.durability,
+            durability: self.durability.unwrap_or(if self.connect.is_some() { Reached::Default } else { Reached::Fsync }),
             seed: self.seed,
         }
     }

@@ -4,15 +4,16 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Load a year of real weather into a store and ask it questions
+use crate::place::PlaceFlags;
+
+/// Load a year of real weather into a store or a cluster and ask it questions
 ///
 /// Shows row keys with reversed time, scans of time ranges, scans merged across regions, versions, and counters, each with the key range it
 /// read. The data comes with the command. A second run finds it in the store; one that was interrupted is completed.
 #[derive(clap::Args)]
 pub(crate) struct Demo {
-    /// Directory of the store; it is created if it does not exist
-    #[arg(long, value_name = "DIR", default_value = "halite-data", env = "HALITE_DATA")]
-    data: PathBuf,
+    #[command(flatten)]
+    place: PlaceFlags,
     /// Adds the key of each row to this file when the store has acknowledged it
     #[arg(long, value_name = "FILE", hide = true)]
     ack_log: Option<PathBuf>,
@@ -20,7 +21,7 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        match crate::demo::run(&self.data, self.ack_log.as_deref()) {
+        match crate::demo::run(&self.place, self.ack_log.as_deref()) {
             // Whoever closed the pipe (`| head`) has seen enough; that is no failure.
             Err(error) if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) => Ok(ExitCode::SUCCESS),
             result => result.map(|()| ExitCode::SUCCESS),

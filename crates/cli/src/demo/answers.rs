@@ -4,13 +4,14 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use halite::{Get, Put, Row, Scan, Store, StoreTable, TimeRange};
+use halite::{Get, Put, Row, Scan, TimeRange};
 
 use super::keys::{KeyRange, parse_key, row_key};
 use super::load::{DAILY, SENSORS, day_key};
 use super::page::Page;
 use super::reading::{OBSERVATION_HEADINGS, date_and_hour, mph, observation_entries, time_of};
 use super::weather::STATIONS;
+use crate::place::{Place, PlaceTable};
 use crate::text_table::{TextTable, grouped};
 
 /// The evening of the blizzard of February 2013, in UTC.
@@ -24,7 +25,7 @@ const DAYS: (&str, &str) = ("2013-02-06", "2013-02-11");
 
 /// Asks a store that has the data.
 pub(crate) struct Answers<'a, W> {
-    pub(crate) store: &'a Store,
+    pub(crate) place: &'a Place,
     pub(crate) page: &'a mut Page<W>,
     /// Rows in the table of observations.
     pub(crate) rows: usize,
@@ -34,8 +35,8 @@ pub(crate) struct Answers<'a, W> {
 struct Cost {
     /// How many rows the table has, if that is worth saying.
     of: String,
-    examined: u64,
-    returned: u64,
+    /// Rows examined and returned; `None` on a cluster, which does not say.
+    rows: Option<(u64, u64)>,
     time: Duration,
 }
 
@@ -57,7 +58,7 @@ impl<W: Write> Answers<'_, W> {
         let how = "Station first, then the time turned around (Long.MAX_VALUE - milliseconds): the newest row is the station's first, so the newest \
                    N are a scan with a limit, and nothing is sorted.";
         self.page.note("technique", how)?;
-        let table = self.store.table(SENSORS)?;
+        let table = self.place.table(SENSORS)?;
         let range = KeyRange::station(station);
         let (found, cost) = self.read(SENSORS, || table.scan(range.scan().limit(rows)).collect::<halite::Result<Vec<Row>>>())?;
         self.range(&format!("{range} limit {rows}"), &cost)?;
@@ -68,7 +69,7 @@ impl<W: Write> Answers<'_, W> {
         self.page.heading(&format!("2. {station} on the evening of the blizzard, 8 February 2013, 22:00 to 03:00 UTC"))?;
         let how = "A time range is one key range. Reversed times swap its ends: it starts at the reversed end and stops behind the reversed start.";
         self.page.note("technique", how)?;
-        let table = self.store.table(SENSORS)?;
+        let table = self.place.table(SENSORS)?;
         let range = storm(station)?;
         let (found, cost) = self.read(SENSORS, || table.scan(range.scan()).collect::<halite::Result<Vec<Row>>>())?;
         self.range(&range.to_string(), &cost)?;
@@ -80,7 +81,7 @@ impl<W: Write> Answers<'_, W> {
         let how =
             "Scatter and gather: one scan for each station, each in its own region, merged by the reversed time. No row outside the evening is read.";
         self.page.note("technique", how)?;
-        let table = self.store.table(SENSORS)?;
+        let table = self.place.table(SENSORS)?;
         let ranges = STATIONS.iter().map(|(station, _)| storm(station)).collect::<anyhow::Result<Vec<_>>>()?;
         let (found, cost) = self.read(SENSORS, || merge(&table, &ranges))?;
         for range in &ranges[..ranges.len() - 1] {
@@ -96,7 +97,7 @@ impl<W: Write> Answers<'_, W> {
         let how = "The published data has a wind of 1048 mph here. A correction is a put with a later timestamp: reads see the newest version, the \
                    family keeps five (VERSIONS => 5), and a read up to an earlier time sees what was known then.";
         self.page.note("technique", how)?;
-        let table = self.store.table(SENSORS)?;
+        let table = self.place.table(SENSORS)?;
         let time = milliseconds(hour)?;
         let key = row_key(station, time);
         let entered = correct(&table, station, time)?;
@@ -125,7 +126,7 @@ impl<W: Write> Answers<'_, W> {
         let how = "Each observation incremented its day's counters when it was loaded, in one atomic check-and-mutate that also marks the hour as \
                    counted: a load that is killed and run again counts nothing twice.";
         self.page.note("technique", how)?;
-        let table = self.store.table(DAILY)?;
+        let table = self.place.table(DAILY)?;
         let range = |station: &str| KeyRange { start: day_key(station, DAYS.0), stop: day_key(station, DAYS.1) + "~" };
         let ranges: Vec<KeyRange> = STATIONS.iter().map(|(station, _)| range(station)).collect();
         let scan = |range: &KeyRange| table.scan(range.scan().family("count")).collect::<halite::Result<Vec<Row>>>();
@@ -147,9 +148,9 @@ impl<W: Write> Answers<'_, W> {
     /// Runs a read and finds out from the regions' counters what it cost.
     fn read<T>(&self, table: &str, read: impl FnOnce() -> halite::Result<T>) -> anyhow::Result<(T, Cost)> {
         let counters = || {
-            let status = self.store.status();
+            let status = self.place.store()?.status();
             let regions = status.regions.iter().filter(|load| load.region.table.qualifier() == table);
-            regions.fold((0, 0), |(examined, returned), load| (examined + load.rows_examined, returned + load.rows_returned))
+            Some(regions.fold((0, 0), |(examined, returned), load| (examined + load.rows_examined, returned + load.rows_returned)))
         };
         let before = counters();
         let began = Instant::now();
@@ -157,14 +158,18 @@ impl<W: Write> Answers<'_, W> {
         let time = began.elapsed();
         let after = counters();
         let of = if table == SENSORS { format!(" of the table's {}", grouped(self.rows as u64)) } else { String::new() };
-        Ok((answer, Cost { of, examined: after.0 - before.0, returned: after.1 - before.1, time }))
+        let rows = after.zip(before).map(|(after, before)| (after.0 - before.0, after.1 - before.1));
+        Ok((answer, Cost { of, rows, time }))
     }
 
     fn range(&mut self, range: &str, cost: &Cost) -> anyhow::Result<()> {
         self.page.note("range", range)?;
-        let Cost { of, examined, returned, time } = cost;
-        let text = format!("{examined}{of} examined, {returned} returned, in {:.2} ms", time.as_secs_f64() * 1e3);
-        self.page.note("rows", &text)?;
+        let time = format!("in {:.2} ms", cost.time.as_secs_f64() * 1e3);
+        let of = &cost.of;
+        match cost.rows {
+            Some((examined, returned)) => self.page.note("rows", &format!("{examined}{of} examined, {returned} returned, {time}"))?,
+            None => self.page.note("answer", &time)?,
+        }
         Ok(())
     }
 
@@ -179,7 +184,7 @@ impl<W: Write> Answers<'_, W> {
 }
 
 /// Scans the ranges side by side and takes whichever row has the smallest reversed time.
-fn merge(table: &StoreTable, ranges: &[KeyRange]) -> halite::Result<Vec<Row>> {
+fn merge(table: &PlaceTable, ranges: &[KeyRange]) -> halite::Result<Vec<Row>> {
     let mut scans: Vec<_> = ranges.iter().map(|range| table.scan(range.scan())).collect();
     let mut heads = scans.iter_mut().map(|scan| scan.next().transpose()).collect::<halite::Result<Vec<_>>>()?;
     let mut merged = Vec::new();
@@ -197,7 +202,7 @@ fn storm(station: &str) -> anyhow::Result<KeyRange> {
 }
 
 /// Enters the corrections, unless they are there; whether it did.
-fn correct(table: &StoreTable, station: &str, time: i64) -> anyhow::Result<bool> {
+fn correct(table: &PlaceTable, station: &str, time: i64) -> anyhow::Result<bool> {
     let wind = |hours: i64| -> anyhow::Result<(i64, f64)> {
         let row = table.get(Get::new(row_key(station, time + hours * 3_600_000)).column("data", "wind_speed"))?;
         let cell = row.cell("data", "wind_speed").with_context(|| format!("{station} has no wind {hours} hours from the faulty one"))?;

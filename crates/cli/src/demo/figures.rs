@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use halite::{Get, Put, Store};
+use halite::{Get, Put};
 use hdrhistogram::Histogram;
 
 use super::keys::row_key;
@@ -13,6 +13,7 @@ use super::load::{DAILY, Loaded, NOTES, SENSORS};
 use super::page::Page;
 use super::weather::Observation;
 use crate::bench::Chance;
+use crate::place::Place;
 use crate::text_table::{TextTable, grouped, size};
 
 /// Gets that are timed.
@@ -26,11 +27,11 @@ const PUTS_TIME: Duration = Duration::from_millis(1500);
 ///
 /// # Errors
 /// The output's.
-pub(crate) fn regions<W: Write>(store: &Store, page: &mut Page<W>) -> anyhow::Result<()> {
+pub(crate) fn regions<W: Write>(place: &Place, page: &mut Page<W>) -> anyhow::Result<()> {
     page.heading("Regions")?;
     page.note("technique", "sensor_data was created with SPLITS => ['JFK', 'LGA']: each station has a region, and each row belongs to just one.")?;
     let mut table = TextTable::new(&["table", "region", "start key", "end key", ">reads", ">writes", ">files", ">size"]);
-    for load in store.status().regions {
+    for load in place.status()?.regions {
         let name = load.region.table.qualifier();
         if [SENSORS, DAILY].contains(&name) {
             let numbers = [load.read_requests, load.write_requests, load.store_files].map(grouped);
@@ -47,23 +48,24 @@ pub(crate) fn regions<W: Write>(store: &Store, page: &mut Page<W>) -> anyhow::Re
 ///
 /// # Errors
 /// The store's, or the output's.
-pub(crate) fn took<W: Write>(store: &Store, observations: &[Observation], loaded: &Loaded, page: &mut Page<W>) -> anyhow::Result<()> {
+pub(crate) fn took<W: Write>(place: &Place, observations: &[Observation], loaded: &Loaded, page: &mut Page<W>) -> anyhow::Result<()> {
     page.heading("What it took")?;
+    let (reached, waiting) = match place {
+        Place::Here(_) => ("synced to the disk", "each waiting for its own fdatasync"),
+        Place::There(_) => ("acknowledged by the cluster", "each waiting for its own answer"),
+    };
     if loaded.rows > 0 {
         let rate = |count: usize| per_second(count, loaded.time);
-        page.note(
-            "load",
-            &format!("{} rows/s and {} cells/s, counters included; every batch synced to the disk", rate(loaded.rows), rate(loaded.cells)),
-        )?;
+        page.note("load", &format!("{} rows/s and {} cells/s, counters included; every batch {reached}", rate(loaded.rows), rate(loaded.cells)))?;
     }
-    let gets = time_gets(store, observations)?;
+    let gets = time_gets(place, observations)?;
     page.note("gets", &format!("{} over {} gets of random rows, one thread", percentiles(&gets), grouped(gets.len())))?;
-    let puts = time_puts(store, &observations[0])?;
+    let puts = time_puts(place, &observations[0])?;
+    page.note("puts", &format!("{} over {} puts of one row, {waiting}, one thread", percentiles(&puts), grouped(puts.len())))?;
     page.note(
-        "puts",
-        &format!("{} over {} puts of one row, each waiting for its own fdatasync, one thread", percentiles(&puts), grouped(puts.len())),
+        "memory",
+        &memory().map_or_else(|| "not known on this system".to_owned(), |bytes| format!("{} resident in this process", size(bytes))),
     )?;
-    page.note("memory", &memory().map_or_else(|| "not known on this system".to_owned(), |bytes| format!("{} resident", size(bytes))))?;
     Ok(())
 }
 
@@ -82,8 +84,8 @@ fn per_second(count: usize, time: Duration) -> String {
     grouped(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
-fn time_gets(store: &Store, observations: &[Observation]) -> anyhow::Result<Histogram<u64>> {
-    let table = store.table(SENSORS)?;
+fn time_gets(place: &Place, observations: &[Observation]) -> anyhow::Result<Histogram<u64>> {
+    let table = place.table(SENSORS)?;
     let mut chance = Chance::new(1);
     let mut times = Histogram::new(3)?;
     for _ in 0..GETS {
@@ -98,8 +100,8 @@ fn time_gets(store: &Store, observations: &[Observation]) -> anyhow::Result<Hist
 }
 
 /// Writes the same observation to the same row over and over, in a table of its own.
-fn time_puts(store: &Store, observation: &Observation) -> anyhow::Result<Histogram<u64>> {
-    let table = store.table(NOTES)?;
+fn time_puts(place: &Place, observation: &Observation) -> anyhow::Result<Histogram<u64>> {
+    let table = place.table(NOTES)?;
     let mut times = Histogram::new(3)?;
     let all = Instant::now();
     while times.len() < PUTS_MAX as u64 && all.elapsed() < PUTS_TIME {

@@ -11,11 +11,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use halite::{CheckAndMutate, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, Store, StoreTable, TableDescriptor, TableName};
+use halite::{CheckAndMutate, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, TableDescriptor, TableName};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::keys::row_key;
 use super::weather::Observation;
+use crate::place::{Place, PlaceTable};
 
 /// The observations: family `data`, a qualifier for each measured field.
 pub(crate) const SENSORS: &str = "sensor_data";
@@ -41,12 +42,15 @@ pub(crate) struct Loaded {
 ///
 /// # Errors
 /// The store's; a table that is not the demo's.
-pub(crate) fn load(store: &Store, observations: &[Observation], acknowledged: Option<&Path>) -> anyhow::Result<Loaded> {
-    let kept_tables = create_tables(store)?;
-    let notes = store.table(NOTES)?;
+pub(crate) fn load(place: &Place, observations: &[Observation], acknowledged: Option<&Path>) -> anyhow::Result<Loaded> {
+    let kept_tables = create_tables(place)?;
+    let notes = place.table(NOTES)?;
     let found = if kept_tables { rows_noted(&notes)? } else { 0 };
     if found > observations.len() {
-        bail!("table {NOTES}: it notes {found} rows, and there are {}; start over in another directory with --data", observations.len());
+        bail!(
+            "table {NOTES}: it notes {found} rows, and there are {}; take the demo's three tables away, or start over in another directory with --data",
+            observations.len()
+        );
     }
     let rest = &observations[found..];
     let mut loaded = Loaded { found, rows: rest.len(), cells: 0, time: Duration::ZERO };
@@ -55,7 +59,7 @@ pub(crate) fn load(store: &Store, observations: &[Observation], acknowledged: Op
     }
     let mut log =
         acknowledged.map(|path| File::options().append(true).create(true).open(path)).transpose().context("the log of acknowledged rows")?;
-    let (sensors, daily) = (store.table(SENSORS)?, store.table(DAILY)?);
+    let (sensors, daily) = (place.table(SENSORS)?, place.table(DAILY)?);
     let progress = progress_bar(observations.len(), found);
     let began = Instant::now();
     for batch in rest.chunks(BATCH_ROWS) {
@@ -73,15 +77,15 @@ pub(crate) fn load(store: &Store, observations: &[Observation], acknowledged: Op
     loaded.time = began.elapsed();
     progress.finish_and_clear();
     for table in [SENSORS, DAILY] {
-        store.flush(&table.parse()?)?;
+        place.flush(&table.parse()?)?;
     }
     Ok(loaded)
 }
 
 /// Whether all tables were there. The table of notes comes first: with it the others are known to be ours.
-fn create_tables(store: &Store) -> anyhow::Result<bool> {
+fn create_tables(place: &Place) -> anyhow::Result<bool> {
     let name = |table: &str| table.parse::<TableName>();
-    let missing = |table: &str| anyhow::Ok(!store.has_table(&name(table)?));
+    let missing = |table: &str| anyhow::Ok(!place.has_table(&name(table)?)?);
     if missing(NOTES)? {
         for table in [SENSORS, DAILY] {
             if !missing(table)? {
@@ -89,26 +93,26 @@ fn create_tables(store: &Store) -> anyhow::Result<bool> {
             }
         }
         let families = ["load", "probe"].map(FamilyDescriptor::new);
-        store.create_table(families.into_iter().fold(TableDescriptor::new(name(NOTES)?), TableDescriptor::family), &[])?;
+        place.create_table(families.into_iter().fold(TableDescriptor::new(name(NOTES)?), TableDescriptor::family), &[])?;
     }
     let fresh = missing(SENSORS)? || missing(DAILY)?;
     if fresh {
         // Whatever an earlier run noted was about tables that have gone.
-        store.table(NOTES)?.put(Put::new("weather").add("load", "rows", "0"))?;
+        place.table(NOTES)?.put(Put::new("weather").add("load", "rows", "0"))?;
     }
     if missing(SENSORS)? {
         // One region for each station: nobody's rows queue behind another's.
         let table = TableDescriptor::new(name(SENSORS)?).family(FamilyDescriptor::new("data").versions(5));
-        store.create_table(table, &[b"JFK", b"LGA"])?;
+        place.create_table(table, &[b"JFK", b"LGA"])?;
     }
     if missing(DAILY)? {
         let families = ["count", "seen"].map(FamilyDescriptor::new);
-        store.create_table(families.into_iter().fold(TableDescriptor::new(name(DAILY)?), TableDescriptor::family), &[])?;
+        place.create_table(families.into_iter().fold(TableDescriptor::new(name(DAILY)?), TableDescriptor::family), &[])?;
     }
     Ok(!fresh)
 }
 
-fn rows_noted(notes: &StoreTable) -> anyhow::Result<usize> {
+fn rows_noted(notes: &PlaceTable) -> anyhow::Result<usize> {
     let row = notes.get(Get::new("weather").column("load", "rows"))?;
     let Some(rows) = row.value("load", "rows") else { return Ok(0) };
     std::str::from_utf8(rows).ok().and_then(|rows| rows.parse().ok()).with_context(|| {
@@ -148,7 +152,7 @@ pub(crate) fn day_key(station: &str, day: &str) -> String {
     format!("{station}_{day}")
 }
 
-fn write(table: &StoreTable, ops: impl Iterator<Item = RowOp>) -> anyhow::Result<()> {
+fn write(table: &PlaceTable, ops: impl Iterator<Item = RowOp>) -> anyhow::Result<()> {
     for result in table.batch(ops.collect())? {
         result?;
     }

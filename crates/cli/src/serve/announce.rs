@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 
 use halite::Store;
+use halite::schema::SYSTEM_NAMESPACE;
 use halite_server::{Addresses, Advertise};
 
 use super::place::Place;
@@ -27,7 +28,8 @@ pub(crate) fn print(facts: &Facts<'_>) {
 fn text(facts: &Facts<'_>) -> String {
     let Facts { addresses, settings, place, store } = facts;
     let host = host(settings, addresses);
-    let tables = store.tables().len();
+    // Not those the server keeps its own notes in.
+    let tables = store.tables().iter().filter(|table| table.name().namespace() != SYSTEM_NAMESPACE).count();
     let mut out = format!("Halite {} serves the store {}, {} {}", env!("CARGO_PKG_VERSION"), place.path().display(), tables, plural(tables));
     out.push_str(if place.is_temporary() { ", which goes when the server ends\n\n" } else { "\n\n" });
     if let Some(zookeeper) = addresses.zookeeper {

@@ -1,5 +1,6 @@
 //! The `halite` command as a process.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod connect;
 mod demo;
 mod serve;

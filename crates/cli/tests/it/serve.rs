@@ -23,7 +23,7 @@ fn serve(arguments: &[&str]) -> Command {
 }
 
 /// A server that is ready.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     stdout: BufReader<ChildStdout>,
     /// Everything it has said up to the line that begins with `ready`.
@@ -32,7 +32,7 @@ struct Served {
 }
 
 impl Served {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::spawn(&mut serve(arguments))
     }
 
@@ -52,13 +52,13 @@ impl Served {
         Self { child, stdout, said, ready: line }
     }
 
-    fn address(&self, name: &str) -> SocketAddr {
+    pub(crate) fn address(&self, name: &str) -> SocketAddr {
         let found = self.ready.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         found.unwrap_or_else(|| panic!("no {name} in {}", self.ready)).parse().unwrap()
     }
 
     /// Sends a signal and waits for the end: the exit code, and what was logged.
-    fn end(self, signal: Signal) -> (Option<i32>, String) {
+    pub(crate) fn end(self, signal: Signal) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
         self.wait()
     }
@@ -279,7 +279,7 @@ fn an_ephemeral_store_leaves_nothing() {
 fn the_demo_s_tables_are_there_when_it_is_ready() {
     let served = Served::start(&["--ephemeral", "--demo"]);
     let tables = Wire::zookeeper(served.address("zookeeper")).look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
-    assert_eq!(tables.children().unwrap(), ["halite_demo", "hbase:meta", "sensor_daily", "sensor_data"]);
+    assert_eq!(tables.children().unwrap(), ["halite_demo", "hbase:meta", "hbase:namespace", "sensor_daily", "sensor_data"]);
     let mut web = Wire::connect(served.address("web"), b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let mut page = String::new();
     web.stream.read_to_string(&mut page).unwrap();

@@ -18,6 +18,7 @@ use crate::options::{Options, WalSync};
 use crate::region::{RecentDeletes, Region};
 use crate::shared::Shared;
 use crate::store::StoreFiles;
+use crate::upkeep::UpkeepFigures;
 use crate::wal::{self, Wal, WalOptions};
 
 /// What opening found and did.
@@ -54,14 +55,16 @@ impl Engine {
             WalOptions { fsync: options.wal_sync == WalSync::Fsync, segment_bytes: options.wal_segment_bytes, buffer_bytes_max: 16 << 20 };
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id));
+        let cache = Arc::new(BlockCache::new(options.block_cache_bytes));
         let shared = Arc::new(Shared {
-            files: StoreFiles::new(env.clone()),
-            cache: Arc::new(BlockCache::new(options.block_cache_bytes)),
+            files: StoreFiles::new(env.clone(), Arc::clone(&cache)),
+            cache,
             background: Background::default(),
             deletes: RecentDeletes::default(),
             placing: Mutex::default(),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
+            upkeep: UpkeepFigures::default(),
             wal,
             manifest,
             options,

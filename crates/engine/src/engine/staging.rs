@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use halite_types::{BulkLoad, Error, ErrorKind, Result, TableName};
+use halite_types::{BulkLoad, Bytes, Error, ErrorKind, RegionInfo, Result, TableName};
 
 use super::{Engine, Table};
 use crate::catalog::layout;
 use crate::env::Fs;
-use crate::region::{Region, first_row};
+use crate::region::{Part, Region, verify};
 
 impl Engine {
     /// Makes a directory below `staging` in which files for a table can be put, and returns its whole path: HBase's bulk
@@ -42,8 +42,9 @@ impl Engine {
         if fs.exists(&directory).map_err(failed)? { remove_tree(fs, &directory).map_err(failed) } else { Ok(()) }
     }
 
-    /// Loads files into a table, each into the region that its first row belongs to. All are looked at before the first
-    /// is loaded; those of one region show all at once, and the regions follow one another.
+    /// Loads files into a table, each into the region that its rows belong to; of one that lies across several regions
+    /// each gets its rows, written anew (HBase's tool cuts such files, `BulkLoadHFilesTool`). All are looked at before the
+    /// first is loaded; those of one region show all at once, and the regions follow one another.
     ///
     /// # Errors
     /// As [`Region::bulk_load`], `NoSuchTable`, `TableDisabled`, `InvalidRequest` if there is no file.
@@ -52,35 +53,79 @@ impl Engine {
         if load.files.is_empty() {
             return Err(Error::invalid("no file is to be loaded; name one"));
         }
-        let groups = self.by_region(&table, load)?;
-        groups.iter().try_for_each(|(region, part)| region.check_load(part))?;
-        groups.into_iter().try_for_each(|(region, part)| self.load_group(&table, &region, &part))
+        let parts: Vec<Part> = load.files.iter().map(Part::whole).collect();
+        let groups = self.by_region(&table, &parts)?;
+        groups.iter().try_for_each(|(region, parts)| region.check_load(parts, load.verify))?;
+        let is_cut = |path: &str| groups.iter().flat_map(|(_, parts)| parts).any(|part| part.path == path && part.rows.is_some());
+        let cut: Vec<String> = load.files.iter().map(|(_, path)| path.clone()).filter(|path| is_cut(path)).collect();
+        if load.verify {
+            cut.iter().try_for_each(|path| verify(&self.shared, path))?;
+        }
+        groups.into_iter().try_for_each(|(region, parts)| self.load_group(&table, &region, &parts, load.copy))?;
+        if !load.copy {
+            // One that stays is loaded all the same.
+            cut.iter().for_each(|path| drop(self.shared.env.fs.remove_outside(path)));
+        }
+        Ok(())
     }
 
     /// A region that was split or merged meanwhile has successors.
-    fn load_group(&self, table: &Table, region: &Arc<Region>, load: &BulkLoad) -> Result<()> {
-        match region.load_checked(load) {
+    fn load_group(&self, table: &Table, region: &Arc<Region>, parts: &[Part], copy: bool) -> Result<()> {
+        match region.load_checked(parts, copy) {
             Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
                 table.wait_for_change()?;
-                let successors = self.by_region(table, load)?;
-                successors.iter().try_for_each(|(region, part)| region.bulk_load(part))
+                let successors = self.by_region(table, parts)?;
+                successors.iter().try_for_each(|(region, parts)| {
+                    region.check_load(parts, false)?;
+                    region.load_checked(parts, copy)
+                })?;
+                // A whole file may have been cut only now.
+                let is_cut = |path: &str| successors.iter().flat_map(|(_, parts)| parts).any(|part| part.path == path && part.rows.is_some());
+                let cut = parts.iter().filter(|part| !copy && part.rows.is_none() && is_cut(&part.path));
+                cut.for_each(|part| drop(self.shared.env.fs.remove_outside(&part.path)));
+                Ok(())
             }
             done => done,
         }
     }
 
-    /// What is to be loaded into which region, in the order of the files.
-    fn by_region(&self, table: &Table, load: &BulkLoad) -> Result<Vec<(Arc<Region>, BulkLoad)>> {
-        let mut groups: Vec<(Arc<Region>, BulkLoad)> = Vec::new();
-        for file in &load.files {
-            let region = table.region_of(&first_row(&self.shared, &file.1)?)?;
-            match groups.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &region)) {
-                Some((_, part)) => part.files.push(file.clone()),
-                None => groups.push((region, BulkLoad { files: vec![file.clone()], ..*load })),
+    /// What is to be loaded into which region, in the order of the files and their rows.
+    fn by_region(&self, table: &Table, parts: &[Part]) -> Result<Vec<(Arc<Region>, Vec<Part>)>> {
+        let mut groups: Vec<(Arc<Region>, Vec<Part>)> = Vec::new();
+        for part in parts {
+            let Some((first, last)) = part.ends(&self.shared)? else { continue };
+            let mut row = first;
+            let is_whole = part.rows.is_none() && table.region_of(&row)?.info().contains(&last);
+            loop {
+                let region = table.region_of(&row)?;
+                let info = region.info();
+                let ends_here = info.contains(&last);
+                let rows = (!is_whole).then(|| within(part.rows.as_ref(), info));
+                let next = info.end.to_vec();
+                let part = Part { rows, ..part.clone() };
+                match groups.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &region)) {
+                    Some((_, parts)) => parts.push(part),
+                    None => groups.push((region, vec![part])),
+                }
+                if ends_here || next.is_empty() {
+                    break;
+                }
+                row = next;
             }
         }
         Ok(groups)
     }
+}
+
+/// The rows of a region that lie in a range.
+fn within(rows: Option<&(Bytes, Bytes)>, region: &RegionInfo) -> (Bytes, Bytes) {
+    let Some((start, end)) = rows else { return (region.start.clone(), region.end.clone()) };
+    let end = match (end.is_empty(), region.end.is_empty()) {
+        (true, _) => &region.end,
+        (_, true) => end,
+        _ => end.min(&region.end),
+    };
+    (start.max(&region.start).clone(), end.clone())
 }
 
 fn remove_tree(fs: &dyn Fs, directory: &str) -> std::io::Result<()> {

@@ -2,8 +2,9 @@
 //!
 //! 1. Every file is looked at: it can be read here, holds cells of its family, and all its rows belong to the region; and
 //!    unless that is not wanted, it is undamaged.
-//! 2. Each gets a second name in the region's `.tmp`, or is copied if it lies on another disk, and is synced. The
-//!    original stays until the end, so a crash never takes it away without having loaded it.
+//! 2. Each gets a second name in the region's `.tmp`, or is copied if it lies on another disk, and is synced. Of one that
+//!    goes on into other regions the rows of this one are written there. The original stays until the end, so a crash
+//!    never takes it away without having loaded it.
 //! 3. What is in memory is flushed as of a sequence id of its own. That is what the cells of the files count as: newer
 //!    than all that was written before, older than all that comes, whatever ids they carry.
 //! 4. The files move to their stores, and one change of the manifest names them all.
@@ -13,14 +14,16 @@ use std::io::ErrorKind as Io;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use halite_types::cell::first_on_row;
 use halite_types::key::print_bytes;
 use halite_types::{BulkLoad, CellRef, Error, ErrorKind, Result};
 
 use super::Region;
 use super::flush::LoadedFile;
 use crate::catalog::{FileEntry, layout};
-use crate::hfile::{Comparator, Cursor, DirectBlocks, Reader};
+use crate::hfile::{Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions};
 use crate::shared::Shared;
+use crate::store::writer_options;
 
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
@@ -39,11 +42,54 @@ fn no_cell(path: &str) -> Error {
     Error::invalid(format!("store file {path} holds no cell; leave it out"))
 }
 
-/// The first row of a file that is to be loaded.
-pub(crate) fn first_row(shared: &Shared, path: &str) -> Result<Vec<u8>> {
-    let mut cursor = Cursor::new(open_original(shared, path)?, DirectBlocks);
-    cursor.seek_to_first()?;
-    cursor.peek().map(|cell| cell.row().to_vec()).ok_or_else(|| no_cell(path))
+/// A file that is to be loaded into a region, or the rows of it that belong there.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) family: Bytes,
+    pub(crate) path: String,
+    /// The first row, and that behind the last, empty for none; `None` for the whole file.
+    pub(crate) rows: Option<(Bytes, Bytes)>,
+}
+
+impl Part {
+    /// A whole file.
+    pub(crate) fn whole((family, path): &(Bytes, String)) -> Self {
+        Self { family: family.clone(), path: path.clone(), rows: None }
+    }
+
+    /// Its first and last row; `None` if the file holds none of the rows.
+    pub(crate) fn ends(&self, shared: &Shared) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut cursor = Cursor::new(open_original(shared, &self.path)?, DirectBlocks);
+        self.seek_to_first(&mut cursor)?;
+        let row_at = |cursor: &Cursor<DirectBlocks>| cursor.peek().map(|cell| cell.row().to_vec());
+        let first = match row_at(&cursor) {
+            None if self.rows.is_none() => return Err(no_cell(&self.path)),
+            first => first.filter(|row| !self.ends_before(row)),
+        };
+        let Some(first) = first else { return Ok(None) };
+        match &self.rows {
+            Some((_, end)) if !end.is_empty() => cursor.seek_before(&first_on_row(end))?,
+            _ => cursor.seek_to_last()?,
+        }
+        let last = row_at(&cursor).unwrap_or_else(|| first.clone());
+        Ok(Some((first, last)))
+    }
+
+    fn seek_to_first(&self, cursor: &mut Cursor<DirectBlocks>) -> Result<()> {
+        match &self.rows {
+            Some((start, _)) => cursor.seek(&first_on_row(start)),
+            None => cursor.seek_to_first(),
+        }
+    }
+
+    fn ends_before(&self, row: &[u8]) -> bool {
+        self.rows.as_ref().is_some_and(|(_, end)| !end.is_empty() && row >= &end[..])
+    }
+}
+
+/// Checks that a file which goes on into other regions is undamaged, once for all of them.
+pub(crate) fn verify(shared: &Shared, path: &str) -> Result<()> {
+    open_original(shared, path)?.verify().map(|_| ())
 }
 
 /// A file under its name in the region's `.tmp`.
@@ -62,32 +108,37 @@ impl Region {
     /// opened, without cells or of another family; `Unsupported` for a codec or block encoding that cannot be read here, naming it; `Corrupt`;
     /// `NoSuchRegion`, a full disk or failed write. A read-only table can be loaded into, as in HBase.
     pub fn bulk_load(self: &Arc<Self>, load: &BulkLoad) -> Result<()> {
-        self.check_load(load)?;
-        self.load_checked(load)
+        let parts: Vec<Part> = load.files.iter().map(Part::whole).collect();
+        self.check_load(&parts, load.verify)?;
+        self.load_checked(&parts, load.copy)
     }
 
     /// Whether the files can be loaded here: all that [`Region::bulk_load`] refuses.
-    pub(crate) fn check_load(&self, load: &BulkLoad) -> Result<()> {
+    pub(crate) fn check_load(&self, parts: &[Part], verify: bool) -> Result<()> {
         self.check_open()?;
-        load.files.iter().try_for_each(|(family, path)| self.check_file(family, path, load.verify))
+        parts.iter().try_for_each(|part| self.check_file(part, verify))
     }
 
-    /// Loads files that have been checked.
-    pub(crate) fn load_checked(self: &Arc<Self>, load: &BulkLoad) -> Result<()> {
-        if load.files.is_empty() {
+    /// Loads files that have been checked; what goes on into other regions stays.
+    pub(crate) fn load_checked(self: &Arc<Self>, parts: &[Part], copy: bool) -> Result<()> {
+        if parts.is_empty() {
             return Ok(());
         }
         let mut staged = Vec::new();
-        let loaded = load.files.iter().try_for_each(|(family, path)| self.stage(family, path, load.copy, &mut staged));
+        let loaded = parts.iter().try_for_each(|part| match &part.rows {
+            None => self.stage(&part.family, &part.path, copy, &mut staged),
+            Some(_) => self.stage_part(part, &mut staged),
+        });
         if let Err(error) = loaded.and_then(|()| self.load_staged(&staged)) {
             // What has moved on to its store is taken away where that failed.
             staged.iter().for_each(|file| drop(self.shared.env.fs.remove_file(&self.staged_path(&file.name))));
             return Err(error);
         }
         self.counters.add_writes(1, 0);
-        if !load.copy {
+        if !copy {
             // One that stays is loaded all the same.
-            load.files.iter().for_each(|(_, path)| drop(self.shared.env.fs.remove_outside(path)));
+            let whole = parts.iter().filter(|part| part.rows.is_none());
+            whole.for_each(|part| drop(self.shared.env.fs.remove_outside(&part.path)));
         }
         if self.wants_compaction() {
             self.shared.background.request_compaction(self);
@@ -96,7 +147,8 @@ impl Region {
     }
 
     /// Whether the file can be loaded, as far as its ends tell, or all of it.
-    fn check_file(&self, family: &Bytes, path: &str, verify: bool) -> Result<()> {
+    fn check_file(&self, part: &Part, verify: bool) -> Result<()> {
+        let (family, path) = (&part.family, &part.path[..]);
         self.snapshot_ref().family_index(family)?;
         let reader = open_original(&self.shared, path)?;
         if reader.comparator() != Comparator::Cell {
@@ -104,20 +156,21 @@ impl Region {
         }
         let mut cursor = Cursor::new(Arc::clone(&reader), DirectBlocks);
         cursor.seek_to_first()?;
-        self.check_end(family, path, cursor.peek())?;
+        self.check_end(part, cursor.peek())?;
         cursor.seek_to_last()?;
-        self.check_end(family, path, cursor.peek())?;
-        if verify { reader.verify().map(|_| ()) } else { Ok(()) }
+        self.check_end(part, cursor.peek())?;
+        if verify && part.rows.is_none() { reader.verify().map(|_| ()) } else { Ok(()) }
     }
 
     /// Whether the first or last cell of a file belongs here.
-    fn check_end(&self, family: &Bytes, path: &str, cell: Option<CellRef<'_>>) -> Result<()> {
+    fn check_end(&self, part: &Part, cell: Option<CellRef<'_>>) -> Result<()> {
+        let (family, path) = (&part.family, &part.path[..]);
         let cell = cell.ok_or_else(|| no_cell(path))?;
         if cell.family() != family {
             let (wanted, held) = (print_bytes(family), print_bytes(cell.family()));
             return Err(Error::invalid(format!("store file {path} is to be loaded into family {wanted} and holds cells of {held}")));
         }
-        self.check_fits(cell.row(), path)
+        if part.rows.is_none() { self.check_fits(cell.row(), path) } else { Ok(()) }
     }
 
     fn check_fits(&self, row: &[u8], path: &str) -> Result<()> {
@@ -151,6 +204,36 @@ impl Region {
         self.copy_file(path, &to).map_err(|error| Error::io(format!("copying {path} to {}/{to}", fs.root()), error))
     }
 
+    /// Writes the rows of a file that belong here to `.tmp`; nothing if there are none.
+    fn stage_part(&self, part: &Part, staged: &mut Vec<Staged>) -> Result<()> {
+        let snapshot = self.snapshot();
+        let family = &snapshot.families[snapshot.family_index(&part.family)?];
+        let reader = open_original(&self.shared, &part.path)?;
+        let tags = reader.has_tags();
+        let mut cursor = Cursor::new(reader, DirectBlocks);
+        part.seek_to_first(&mut cursor)?;
+        if cursor.peek().is_none_or(|cell| part.ends_before(cell.row())) {
+            return Ok(());
+        }
+        let name = layout::new_file_name(&self.shared.env);
+        let to = self.staged_path(&name);
+        staged.push(Staged { family: part.family.clone(), name });
+        let options = WriterOptions { include_sequence_ids: false, ..writer_options(&self.shared, family, tags) };
+        let shown = format!("{}/{to}", self.shared.env.fs.root());
+        let file = self.shared.env.fs.create(&to).map_err(|error| Error::io(format!("creating store file {shown}"), error))?;
+        let mut writer = Writer::create(file, &shown, options)?;
+        while let Some(cell) = cursor.peek().filter(|cell| !part.ends_before(cell.row())) {
+            if cell.family() != part.family {
+                let (wanted, held) = (print_bytes(&part.family), print_bytes(cell.family()));
+                let text = format!("store file {} is to be loaded into family {wanted} and holds cells of {held}", part.path);
+                return Err(Error::invalid(text));
+            }
+            writer.append(cell)?;
+            cursor.advance()?;
+        }
+        writer.finish(StoreFileInfo::default()).map(|_| ())
+    }
+
     fn copy_file(&self, path: &str, to: &str) -> std::io::Result<()> {
         let fs = &self.shared.env.fs;
         let from = fs.open_outside(path)?;
@@ -167,6 +250,9 @@ impl Region {
     }
 
     fn load_staged(&self, staged: &[Staged]) -> Result<()> {
+        if staged.is_empty() {
+            return Ok(());
+        }
         let _maintenance = self.lock_maintenance();
         // It may have been split, or altered, while the files were brought here.
         self.check_open()?;

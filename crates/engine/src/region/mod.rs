@@ -43,7 +43,7 @@ use crate::store::{StoreFile, StoreSnapshot};
 
 use commit::CommitState;
 use counters::Counters;
-pub(crate) use load::first_row;
+pub(crate) use load::{Part, verify};
 pub use read::explain_empty;
 pub(crate) use recent_deletes::RecentDeletes;
 use row_lock::RowLocks;

@@ -264,6 +264,8 @@ impl RegionScanner {
         self.state = State::BetweenRows;
         if let Some(filter) = &mut self.filter {
             filter_finished_row(filter, &mut answer.out, (answer.cells, answer.bytes));
+            // What has had enough of this row may want the next one.
+            filter.reset();
         }
         if !answer.end_piece(false) {
             if !self.is_row_returned {

@@ -147,11 +147,15 @@ impl StoreScanner {
         if !self.row_finished && self.is_at_limit() {
             self.finish_row(row)?;
         }
+        let mut is_first = true;
         while !self.row_finished {
-            let Some(cell) = self.merge.peek() else { return Ok(RowProgress::Done) };
-            if cell.row() != row || filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
+            let cell = self.merge.peek().filter(|cell| cell.row() == row);
+            if filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
+                self.end_if(cell.is_some() || !is_first);
                 return Ok(RowProgress::Done);
             }
+            let Some(cell) = cell else { return Ok(RowProgress::Done) };
+            is_first = false;
             if out.cells() >= stop.cells || out.bytes() >= stop.bytes || self.cells_examined >= stop.examined {
                 return Ok(RowProgress::Stopped);
             }
@@ -178,6 +182,14 @@ impl StoreScanner {
             }
         }
         Ok(RowProgress::Done)
+    }
+
+    /// As in HBase, a filter that has enough when it is shown a cell ends the store, not the scan: it may want more of
+    /// the next row in another family (HBase: `DONE_SCAN` of `UserScanQueryMatcher`).
+    fn end_if(&mut self, is_shown: bool) {
+        if is_shown {
+            self.merge = Merge::new(Vec::new());
+        }
     }
 
     /// Whether the limit per row and family is reached: what lies behind it is not even shown to the filter.

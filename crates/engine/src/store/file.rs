@@ -1,13 +1,14 @@
 //! A store file: opened once, shared by whoever reads it. It goes from the disk when the manifest names it no more
 //! ([`super::settle`]); whoever reads it then still has it open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
 use halite_types::{Error, RegionInfo, Result};
 
+use crate::cache::BlockCache;
 use crate::catalog::{FileEntry, Home};
 use crate::env::{Env, FileReader};
 use crate::hfile::{Reader, info_key};
@@ -31,6 +32,14 @@ pub(crate) struct PhysicalFile {
     /// Tells its blocks in the cache from those of other files.
     pub(crate) id: u64,
     pub(crate) reader: Arc<Reader>,
+    cache: Arc<BlockCache>,
+}
+
+/// Whoever opens the file again opens another one to the cache, so nobody finds these blocks any more.
+impl Drop for PhysicalFile {
+    fn drop(&mut self) {
+        self.cache.forget(&HashSet::from([self.id]));
+    }
 }
 
 /// A region's use of a file: the file itself, or by a link or reference one that was made elsewhere.
@@ -88,6 +97,7 @@ impl StoreFile {
 /// All open files of a store, so that a file and what stands for it share one reader.
 pub(crate) struct StoreFiles {
     env: Env,
+    cache: Arc<BlockCache>,
     next_id: AtomicU64,
     open: Mutex<OpenFiles>,
 }
@@ -111,8 +121,8 @@ impl OpenFiles {
 
 impl StoreFiles {
     /// None are open.
-    pub(crate) fn new(env: Env) -> Self {
-        Self { env, next_id: AtomicU64::new(1), open: Mutex::default() }
+    pub(crate) fn new(env: Env, cache: Arc<BlockCache>) -> Self {
+        Self { env, cache, next_id: AtomicU64::new(1), open: Mutex::default() }
     }
 
     /// Opens the file of an entry that is, or is about to be, in the manifest.
@@ -134,7 +144,7 @@ impl StoreFiles {
         let (file, name) = self.find(home)?;
         let reader = Arc::new(Reader::open(file, &name)?);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let file = Arc::new(PhysicalFile { id, reader });
+        let file = Arc::new(PhysicalFile { id, reader, cache: Arc::clone(&self.cache) });
         open.insert(home.clone(), &file);
         Ok(file)
     }

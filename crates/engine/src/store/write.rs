@@ -63,6 +63,20 @@ pub(crate) fn write_file(
     opened.map(Some)
 }
 
+/// How the files of a family are written; `tags` says whether any cell may carry tags.
+pub(crate) fn writer_options(shared: &Shared, family: &Family, tags: bool) -> WriterOptions {
+    WriterOptions {
+        block_bytes: family.block_bytes,
+        bloom: family.bloom,
+        // A codec that is not written yet is kept in the descriptor and its files are plain.
+        compression: if family.compression == "GZ" { Compression::Gz } else { Compression::None },
+        include_tags: tags,
+        include_sequence_ids: true,
+        created_ms: shared.env.clock.now_ms(),
+        ..WriterOptions::default()
+    }
+}
+
 fn fill_file(
     shared: &Shared,
     new: &NewFile<'_>,
@@ -71,17 +85,7 @@ fn fill_file(
 ) -> Result<u64> {
     let name = format!("{}/{path}", shared.env.fs.root());
     let file = shared.env.fs.create(path).map_err(|error| Error::io(format!("creating store file {name}"), error))?;
-    let options = WriterOptions {
-        block_bytes: new.family.block_bytes,
-        bloom: new.family.bloom,
-        // A codec that is not written yet is kept in the descriptor and its files are plain.
-        compression: if new.family.compression == "GZ" { Compression::Gz } else { Compression::None },
-        include_tags: new.tags,
-        include_sequence_ids: true,
-        created_ms: shared.env.clock.now_ms(),
-        ..WriterOptions::default()
-    };
-    let mut writer = Writer::create(file, &name, options)?;
+    let mut writer = Writer::create(file, &name, writer_options(shared, new.family, new.tags))?;
     let mut cells = 0;
     fill(&mut |cell| {
         cells += 1;

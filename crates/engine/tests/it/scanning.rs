@@ -195,6 +195,30 @@ fn a_filter_that_is_done_is_told_from_the_end_of_the_region() {
     assert_eq!(answers(open(&engine, &scan(Filter::Prefix("d".into()))), ScanBudget::default()), ["d=f1 : RegionEnd"]);
 }
 
+/// Rows, columns and answers are those of HBase 2.6.4.
+#[test]
+fn a_filter_that_has_enough_of_a_row_ends_the_family_it_was_shown_a_cell_of() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    for line in ["a fa fb", "b fa fb fc ga", "c fa ga", "d ga gb gc", "e ga", "f fa"] {
+        let (row, columns) = line.split_once(' ').unwrap();
+        let add = |put: Put, column: &str| put.add(&column[..1], &column[1..], column);
+        apply(&engine, RowOp::Put(columns.split(' ').fold(Put::new(row.to_owned()), add)));
+    }
+    let of = |limit, reverse| {
+        let scan = Scan { reverse, ..Scan::all() }.filter(Filter::ColumnCountGet(limit));
+        answers(open(&engine, &scan), ScanBudget::default()).concat()
+    };
+    for _ in 0..2 {
+        assert_eq!(of(1, false), "a=fa b=ga c=ga d=ga : RegionEnd");
+        assert_eq!(of(1, true), "f=fa e=ga d=ga c=fa b=fa : RegionEnd");
+        assert_eq!(of(2, false), "a=fa,fb b=fa,fb : RegionEnd");
+        assert_eq!(of(2, true), "f=fa e=ga d=ga,gb c=fa b=fa,fb : RegionEnd");
+        assert_eq!(of(3, false), "a=fa,fb b=fa,fb,fc c=fa f=fa : RegionEnd");
+        assert_eq!(of(3, true), "f=fa e=ga d=ga,gb,gc c=fa,ga b=fa,fb,fc a=fa,fb : RegionEnd");
+        region(&engine).flush().unwrap();
+    }
+}
+
 #[test]
 fn a_row_that_ends_at_its_limit_is_told_whole_when_that_is_known() {
     let engine = engine(&SimEnv::new(1), &[]);
@@ -342,4 +366,19 @@ fn a_try_that_would_end_inside_a_row_comes_to_nothing() {
     assert_eq!(rows(&scanner.next_rows(budget).unwrap()), "a=f1,f2..");
     assert_eq!(scanner.try_rows(ScanBudget::default()).unwrap(), None, "it stands in a row");
     assert_eq!(rows(&scanner.next_rows(ScanBudget::default()).unwrap()), "a=f3 b=f1,f2,f3");
+}
+
+#[test]
+fn the_blocks_of_a_file_go_from_the_cache_with_its_last_reader() {
+    let engine = layered(&SimEnv::new(1));
+    engine.flush(&name()).unwrap();
+    let mut reading = open(&engine, &Scan::all());
+    reading.next_rows(ScanBudget { rows: 1, ..ScanBudget::default() }).unwrap();
+    answers(open(&engine, &Scan::all()), ScanBudget::default());
+    let cached = engine.status().block_cache_bytes;
+    assert!(cached > 0);
+    engine.compact(&name(), None, CompactionKind::Major).unwrap();
+    assert!(engine.status().block_cache_bytes >= cached, "the old files are still being read");
+    drop(reading);
+    assert_eq!(engine.status().block_cache_bytes, 0, "of the new file nothing has been read");
 }

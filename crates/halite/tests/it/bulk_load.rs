@@ -1,6 +1,8 @@
 //! Bulk loading: files made elsewhere become part of a table, whole or not at all, and every refusal.
 
-use halite::{BulkLoad, CompactionKind, ErrorKind, Get, Put, Scan, SnapshotDescriptor, Store, TableDescriptor, TableName};
+use std::ops::Bound;
+
+use halite::{BulkLoad, CompactionKind, ErrorKind, Get, Put, RowRange, Scan, SnapshotDescriptor, Store, TableDescriptor, TableName};
 use halite_engine::env::Env;
 use halite_engine::env::sim::SimEnv;
 use halite_engine::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
@@ -199,14 +201,95 @@ fn files_go_to_the_regions_of_their_rows_and_none_if_one_cannot() {
     store.engine().split_region(&region.encoded_name, Some("m".into())).unwrap();
     let low = file(&sim, "low", "f", &[("a", "v"), ("l", "v")]);
     let high = file(&sim, "high", "f", &[("m", "v"), ("z", "v")]);
-    let both = file(&sim, "both", "g", &[("a", "v"), ("z", "v")]);
-    let error = store.bulk_load(&name(), &load(vec![low.clone(), high.clone(), both])).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WrongRegion);
+    let both = file(&sim, "both", "f", &[("a", "v"), ("z", "v")]);
+    let wrong = ("g".into(), both.1.clone());
+    let error = store.bulk_load(&name(), &load(vec![low.clone(), high.clone(), wrong])).unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("/in/both"), "{error:?}");
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
     let admin = halite::Cluster::admin(&store);
     halite::block_on(admin.bulk_load(&name(), load(vec![high, low]))).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 4);
     assert_eq!(store.bulk_load(&name(), &BulkLoad::new()).unwrap_err().kind(), ErrorKind::InvalidRequest);
+}
+
+/// The rows of `t` with the region each is read from.
+fn rows_by_region(store: &Store) -> Vec<String> {
+    let table = store.table("t").unwrap();
+    let regions = table.regions();
+    let of = |region: &halite::RegionInfo| {
+        let end = if region.end.is_empty() { Bound::Unbounded } else { Bound::Excluded(region.end.clone()) };
+        let range = RowRange { start: Bound::Included(region.start.clone()), end };
+        let rows = table.scan(Scan { range, ..Scan::all() }).map(|row| String::from_utf8(row.unwrap().key().to_vec()).unwrap());
+        rows.collect::<Vec<_>>().join(" ")
+    };
+    regions.iter().map(of).collect()
+}
+
+#[test]
+fn a_file_across_regions_is_cut_at_their_ends() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    for key in ["d", "h", "p"] {
+        let regions = store.table("t").unwrap().regions();
+        let region = regions.iter().find(|region| region.contains(key.as_bytes())).unwrap();
+        store.engine().split_region(&region.encoded_name, Some(key.into())).unwrap();
+    }
+    put_at_5(&store, "d", "before");
+    // Nothing of it lies in the third region.
+    let files = || {
+        vec![
+            file(&sim, "wide", "f", &[("a", "w"), ("c", "w"), ("d", "w"), ("g", "w"), ("p", "w"), ("q", "w")]),
+            file(&sim, "low", "g", &[("b", "l"), ("c", "l")]),
+        ]
+    };
+    store.bulk_load(&name(), &load(files()).copied()).unwrap();
+    assert_eq!(outside(&sim), ["outside/in/low", "outside/in/wide"]);
+    for path in outside(&sim) {
+        sim.env().fs.remove_file(&path).unwrap();
+    }
+    assert_eq!(rows_by_region(&store), ["a b c", "d g", "", "p q"]);
+    assert_eq!(get(&store, "d"), ["f:q@5=w"]);
+    store.bulk_load(&name(), &load(files())).unwrap();
+    assert_eq!(outside(&sim), [""; 0], "taken over");
+    put_at_5(&store, "q", "after");
+    let check = |store: &Store| {
+        assert_eq!(get(store, "c"), ["f:q@5=w", "g:q@5=l"]);
+        assert_eq!((get(store, "d").concat(), get(store, "q").concat()), ("f:q@5=w".to_owned(), "f:q@5=after".to_owned()));
+        assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 7);
+    };
+    check(&store);
+    drop(store);
+    sim.fs.kill();
+    let store = reopen(&sim);
+    check(&store);
+    store.compact(&name(), CompactionKind::Major).unwrap();
+    check(&store);
+    store.close().unwrap();
+    check(&reopen(&sim));
+}
+
+#[test]
+fn a_damaged_file_across_regions_is_loaded_into_none() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let region = store.table("t").unwrap().regions().remove(0);
+    store.engine().split_region(&region.encoded_name, Some("row-050".into())).unwrap();
+    let rows: Vec<String> = (0..200).map(|row| format!("row-{row:03}")).collect();
+    let rows: Vec<(&str, &str)> = rows.iter().map(|row| (row.as_str(), "value")).collect();
+    write_file(&sim.env(), "outside/in/odd", "f", &rows, WriterOptions { block_bytes: 512, ..bulk() });
+    let middle = sim.fs.read("outside/in/odd").unwrap().windows(7).position(|bytes| bytes == b"row-100").unwrap();
+    sim.fs.corrupt("outside/in/odd", middle, 1).unwrap();
+    let odd = || vec![("f".into(), "/in/odd".into())];
+    let error = store.bulk_load(&name(), &load(odd())).unwrap_err();
+    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("/in/odd"), "{error:?}");
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
+    // Unlooked at it is written anew, so the damage shows, and what was begun goes.
+    let error = store.bulk_load(&name(), &BulkLoad { verify: false, ..load(odd()) }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert_eq!(outside(&sim), ["outside/in/odd"]);
+    drop(store);
+    sim.fs.kill();
+    assert_eq!(reopen(&sim).report().removed_files, 0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use halite_types::{CheckAndMutate, Comparator, CompareOp, Condition, RowOp};
 
 use super::{Result, comparator, filter, refused, selection, shown};
+use crate::exception::{Exception, ExceptionKind};
 use crate::proto as pb;
 
 /// `then` under the condition a client gives.
@@ -36,7 +37,8 @@ fn column(proto: &pb::Condition) -> Result<Condition> {
     };
     let op = comparator::compare_op(proto.compare_type.unwrap_or_default())?;
     if op == CompareOp::NoOp {
-        return Err(refused("Unknown Compare op NO_OP: a condition compares; give another operator"));
+        // Java's client asks again after this, as HBase has it do.
+        return Err(Exception::new(ExceptionKind::Io, "Unknown Compare op NO_OP"));
     }
     let value = bytes_of(comparator::from_proto(given)?);
     Ok(Condition::Column {
@@ -134,13 +136,14 @@ mod tests {
         let good = of(2, &Comparator::Null);
         for proto in [
             pb::Condition { row: "other".into(), ..good.clone() },
-            pb::Condition { compare_type: Some(6), ..good.clone() },
             pb::Condition { compare_type: Some(9), ..good.clone() },
             pb::Condition { comparator: None, ..good.clone() },
             pb::Condition { time_range: Some(pb::TimeRange { from: Some(2), to: Some(1) }), ..good.clone() },
         ] {
             assert_eq!(read(&proto).unwrap_err().kind(), Some(ExceptionKind::DoNotRetry), "{proto:?}");
         }
+        let no_op = pb::Condition { compare_type: Some(6), ..good.clone() };
+        assert_eq!(read(&no_op).unwrap_err().to_string(), "java.io.IOException: Unknown Compare op NO_OP");
         let odd = pb::Condition { comparator: Some(pb::Comparator { name: "foo.Bar".into(), serialized_comparator: None }), ..good };
         assert_eq!(read(&odd).unwrap_err().to_string(), "java.io.IOException: java.lang.ClassNotFoundException: foo.Bar");
     }

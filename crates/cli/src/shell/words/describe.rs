@@ -4,9 +4,9 @@ use halite_types::{FamilyDescriptor, TableDescriptor, block_on};
 
 use super::explain::{About, unknown_table};
 use super::{Arguments, Group, Word};
-use crate::shell::filter_string::FILTERS;
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;
+use halite_types::filter::FORMS;
 
 /// Attributes that `describe` shows for every family, with their defaults, in HBase's order.
 const SHOWN: [(&str, &str); 11] = [
@@ -80,7 +80,7 @@ pub(super) const WORDS: &[Word] = &[
         synopsis: "show_filters",
         about: "Lists the filters that may stand in FILTER => \"...\".",
         examples: &["show_filters"],
-        run: |session, _| FILTERS.iter().try_for_each(|(name, arguments)| session.row(&format!("{name}{arguments}"))).map(|()| Value::Nil),
+        run: |session, _| FORMS.iter().try_for_each(|(name, arguments)| session.row(&format!("{name}{arguments}"))).map(|()| Value::Nil),
     },
 ];
 

@@ -1,0 +1,189 @@
+//! Where a command works: a store in this process, or a cluster elsewhere.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use halite::{
+    Append, Blocking, BlockingTable, CheckAndMutate, Cluster, ClusterStatus, Get, Increment, OpResult, Put, Result, Row, RowOp, Scan, Store,
+    StoreTable, TableDescriptor, TableName,
+};
+
+/// The options that say where.
+#[derive(clap::Args)]
+pub(crate) struct PlaceFlags {
+    /// Directory of the store; it is created if it does not exist
+    #[arg(long, value_name = "DIR", default_value = "halite-data", env = "HALITE_DATA")]
+    data: PathBuf,
+    /// HBase cluster or Halite server to work on instead: zk://HOST:PORT[,HOST:PORT...][/ZNODE] or rpc://HOST:PORT[,HOST:PORT...]
+    #[arg(long, value_name = "URI", env = "HALITE_CONNECT")]
+    connect: Option<String>,
+}
+
+impl PlaceFlags {
+    /// Opens the store or connects.
+    ///
+    /// # Errors
+    /// The store's; nobody there.
+    pub(crate) fn open(&self) -> anyhow::Result<Place> {
+        match &self.connect {
+            Some(uri) => connect(uri),
+            None => Ok(Place::Here(halite::open(&self.data).with_context(|| format!("store {}", self.data.display()))?)),
+        }
+    }
+
+    /// The store's directory; `None` if it is a cluster.
+    pub(crate) fn data(&self) -> Option<&Path> {
+        self.connect.is_none().then_some(&self.data)
+    }
+
+    /// What to call it.
+    pub(crate) fn name(&self) -> String {
+        self.connect.clone().unwrap_or_else(|| self.data.display().to_string())
+    }
+
+    /// The options that lead another command to the same place.
+    pub(crate) fn flags(&self) -> String {
+        match &self.connect {
+            Some(uri) => format!("--connect {uri}"),
+            None => format!("--data {}", self.data.display()),
+        }
+    }
+}
+
+/// Connects to a cluster.
+///
+/// # Errors
+/// Text that is no address; nobody there.
+pub(crate) fn connect(uri: &str) -> anyhow::Result<Place> {
+    Ok(Place::There(Blocking::connect(uri).with_context(|| format!("cluster {uri}"))?))
+}
+
+/// A store here, or a cluster elsewhere.
+pub(crate) enum Place {
+    Here(Store),
+    There(Blocking),
+}
+
+/// A table of it.
+#[derive(Clone)]
+pub(crate) enum PlaceTable {
+    Here(StoreTable),
+    There(BlockingTable),
+}
+
+/// What both have under the same name.
+macro_rules! either {
+    ($self:ident, $it:ident => $call:expr) => {
+        match $self {
+            Self::Here($it) => $call,
+            Self::There($it) => $call,
+        }
+    };
+}
+
+impl Place {
+    /// The store, if it is one.
+    pub(crate) fn store(&self) -> Option<&Store> {
+        match self {
+            Self::Here(store) => Some(store),
+            Self::There(_) => None,
+        }
+    }
+
+    /// The seam to it.
+    pub(crate) fn cluster(&self) -> Arc<dyn Cluster> {
+        match self {
+            Self::Here(store) => Arc::new(store.clone()),
+            Self::There(cluster) => Arc::clone(cluster.cluster()),
+        }
+    }
+
+    pub(crate) fn has_table(&self, name: &TableName) -> Result<bool> {
+        match self {
+            Self::Here(store) => Ok(store.has_table(name)),
+            Self::There(cluster) => cluster.has_table(name),
+        }
+    }
+
+    pub(crate) fn create_table(&self, table: TableDescriptor, splits: &[&[u8]]) -> Result<()> {
+        either!(self, place => place.create_table(table, splits))
+    }
+
+    pub(crate) fn table(&self, name: &str) -> Result<PlaceTable> {
+        match self {
+            Self::Here(store) => store.table(name).map(PlaceTable::Here),
+            Self::There(cluster) => cluster.table(name).map(PlaceTable::There),
+        }
+    }
+
+    pub(crate) fn flush(&self, name: &TableName) -> Result<()> {
+        either!(self, place => place.flush(name))
+    }
+
+    pub(crate) fn status(&self) -> Result<ClusterStatus> {
+        match self {
+            Self::Here(store) => Ok(store.status()),
+            Self::There(cluster) => cluster.status(),
+        }
+    }
+
+    /// Closes a store; leaves a cluster alone.
+    pub(crate) fn close(self) -> Result<()> {
+        match self {
+            Self::Here(store) => store.close(),
+            Self::There(_) => Ok(()),
+        }
+    }
+}
+
+impl PlaceTable {
+    pub(crate) fn get(&self, get: Get) -> Result<Row> {
+        either!(self, table => table.get(get))
+    }
+
+    pub(crate) fn exists(&self, get: Get) -> Result<bool> {
+        either!(self, table => table.exists(get))
+    }
+
+    pub(crate) fn put(&self, put: Put) -> Result<()> {
+        either!(self, table => table.put(put))
+    }
+
+    pub(crate) fn increment(&self, increment: Increment) -> Result<Row> {
+        either!(self, table => table.increment(increment))
+    }
+
+    pub(crate) fn append(&self, append: Append) -> Result<Row> {
+        either!(self, table => table.append(append))
+    }
+
+    pub(crate) fn check_and_mutate(&self, check: CheckAndMutate) -> Result<bool> {
+        either!(self, table => table.check_and_mutate(check))
+    }
+
+    pub(crate) fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
+        either!(self, table => table.batch(ops))
+    }
+
+    pub(crate) fn scan(&self, scan: Scan) -> PlaceRows {
+        match self {
+            Self::Here(table) => PlaceRows::Here(Box::new(table.scan(scan))),
+            Self::There(table) => PlaceRows::There(table.scan(scan)),
+        }
+    }
+}
+
+/// The rows of a scan.
+pub(crate) enum PlaceRows {
+    Here(Box<halite::Rows>),
+    There(halite::BlockingRows),
+}
+
+impl Iterator for PlaceRows {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        either!(self, rows => rows.next())
+    }
+}

@@ -1,0 +1,63 @@
+//! The commands on a cluster: what they do on a store they do through the client too.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::demo;
+use crate::serve::Served;
+
+/// Runs a command on a server: its output. It must succeed.
+fn run(uri: &str, command: &str, arguments: &[&str], input: &str) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_halite"));
+    child.args([command, "--connect", uri]).args(arguments).env_remove("HALITE_DATA").env_remove("HALITE_CONNECT");
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (out, errors) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success(), "{command}: {out}{errors}");
+    out
+}
+
+#[test]
+fn the_shell_speaks_to_a_cluster_by_either_address() {
+    let served = Served::start(&["--ephemeral"]);
+    let (zk, rpc) = (format!("zk://{}", served.address("zookeeper")), format!("rpc://{}", served.address("master")));
+    let lines = "create 't', {NAME => 'f', VERSIONS => 2}, SPLITS => ['m']\nput 't', 'a', 'f:q', 'old'\nput 't', 'a', 'f:q', 'new'\nincr 't', 'z', 'f:n', 5\n";
+    let said = run(&zk, "shell", &["-n"], lines);
+    assert!(said.contains("COUNTER VALUE = 5"), "{said}");
+    let said = run(&rpc, "shell", &["-n"], "scan 't', {VERSIONS => 2}\ncount 't'\ndisable 't'\ndrop 't'\nlist\n");
+    for wanted in ["value=new", "value=old", "2 row(s)", "0 row(s)"] {
+        assert!(said.contains(wanted), "no {wanted}:\n{said}");
+    }
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn the_demo_tells_of_a_cluster_what_it_tells_of_a_store() {
+    let served = Served::start(&["--ephemeral"]);
+    let uri = format!("zk://{}", served.address("zookeeper"));
+    let said = run(&uri, "demo", &[], "");
+    demo::check_answers(&said, &demo::data());
+    assert!(said.contains(&format!("halite shell --connect {uri}")), "{said}");
+    assert!(run(&uri, "demo", &[], "").contains("nothing to do: all 26,115 rows were found"));
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn every_workload_runs_on_a_cluster() {
+    let served = Served::start(&["--ephemeral"]);
+    let uri = format!("zk://{}", served.address("zookeeper"));
+    let said = run(&uri, "bench", &["--rows", "200", "--threads", "3", "--json"], "");
+    assert!(said.lines().count() >= 10, "{said}");
+    assert!(said.lines().all(|line| line.contains("\"durability\":\"default\"")), "{said}");
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn an_address_without_a_cluster_is_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_halite")).args(["shell", "-n", "--connect", "http://localhost"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains("http://localhost") && said.contains("zk://"), "{said}");
+}
