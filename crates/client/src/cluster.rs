@@ -19,7 +19,8 @@ pub struct RemoteCluster {
     id: Arc<str>,
 }
 
-/// Connects to the cluster at `zk://host:port[,host:port...][/znode]` or `rpc://host:port[,host:port...]`.
+/// Connects to the cluster at `zk://host:port[,host:port...][/znode]` or `rpc://host:port[,host:port...]`, or to the one that
+/// `site:PATH`, an `hbase-site.xml`, tells of.
 ///
 /// Inside a tokio runtime the client lives on it; elsewhere it starts a thread of its own, and its futures may be polled
 /// anywhere, as by [`halite_types::block_on`].

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use halite_types::{Error, ErrorKind, Result, Tier};
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -12,6 +12,7 @@ use quick_cache::{OptionsBuilder, Weighter};
 use crate::hfile::{Block, BlockKind, BlockPointer, BlockSource, Reader};
 use crate::scan::ReadTrace;
 use crate::store::StoreFile;
+use crate::upkeep::BlockLookups;
 
 /// Memory an entry takes beside its block.
 const ENTRY_BYTES: u64 = 128;
@@ -31,8 +32,8 @@ pub struct Evicted {
 /// A cache of blocks with a limit in bytes.
 pub(crate) struct BlockCache {
     blocks: Cache<Key, Arc<Block>, BlockWeight, KeyHash>,
-    hits: AtomicU64,
-    misses: AtomicU64,
+    /// By the kind of block.
+    lookups: [BlockLookups; BlockKind::ALL.len()],
 }
 
 #[derive(Clone)]
@@ -81,11 +82,7 @@ impl BlockCache {
         // The number of items is only a hint for the size of tables.
         let items = usize::try_from(bytes / 65_536).unwrap_or(usize::MAX).max(16);
         let options = OptionsBuilder::new().estimated_items_capacity(items).weight_capacity(bytes).build().expect("both capacities are set");
-        Self {
-            blocks: Cache::with_options(options, BlockWeight, KeyHash, DefaultLifecycle::default()),
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
-        }
+        Self { blocks: Cache::with_options(options, BlockWeight, KeyHash, DefaultLifecycle::default()), lookups: Default::default() }
     }
 
     /// Bytes of the blocks in it.
@@ -101,12 +98,16 @@ impl BlockCache {
         Evicted { blocks: less(blocks as u64, self.blocks.len() as u64), bytes: less(bytes, self.blocks.weight()) }
     }
 
+    pub(crate) fn lookups(&self, kind: BlockKind) -> &BlockLookups {
+        &self.lookups[kind as usize]
+    }
+
     pub(crate) fn hits(&self) -> u64 {
-        self.hits.load(Ordering::Relaxed)
+        BlockLookups::of(&self.lookups, |lookups| &lookups.hits)
     }
 
     pub(crate) fn misses(&self) -> u64 {
-        self.misses.load(Ordering::Relaxed)
+        BlockLookups::of(&self.lookups, |lookups| &lookups.misses)
     }
 }
 
@@ -160,7 +161,7 @@ impl BlockSource for FileBlocks {
         let ReadBlocks { cache, tier, fill, trace } = &*self.read;
         let key = (self.file, pointer.offset);
         if let Some(block) = cache.blocks.get(&key) {
-            cache.hits.fetch_add(1, Ordering::Relaxed);
+            cache.lookups(kind).hits.fetch_add(1, Ordering::Relaxed);
             trace.add_blocks_cached(1);
             trace.add_block_bytes_cached(u64::from(pointer.on_disk_bytes));
             trace.add_data_block(&block, kind);
@@ -169,7 +170,7 @@ impl BlockSource for FileBlocks {
         if tier.is_memory() {
             return Err(Error::new(ErrorKind::NeedsIo, "the block is not in the cache; read with the disk allowed"));
         }
-        cache.misses.fetch_add(1, Ordering::Relaxed);
+        cache.lookups(kind).misses.fetch_add(1, Ordering::Relaxed);
         trace.add_blocks_read(1);
         trace.add_block_bytes_read(u64::from(pointer.on_disk_bytes));
         let block = Arc::new(reader.read_block(pointer, kind)?);

@@ -18,6 +18,7 @@ mod region;
 pub mod scan;
 mod shared;
 mod store;
+mod upkeep;
 mod wal;
 
 pub use cache::Evicted;
@@ -27,4 +28,5 @@ pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};
 pub use histogram::Histogram;
 pub use options::{Options, WalSync};
 pub use region::{Applied, Region, explain_empty};
+pub use upkeep::{BlockLookups, CompactionFigures, UpkeepFigures};
 pub use wal::LogFigures;

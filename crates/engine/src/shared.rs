@@ -13,6 +13,7 @@ use crate::memstore::MemTable;
 use crate::options::Options;
 use crate::region::{RecentDeletes, Region, RegionSnapshot};
 use crate::store::{Placing, StoreFiles};
+use crate::upkeep::UpkeepFigures;
 use crate::wal::Wal;
 
 /// The parts every region uses.
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     /// Bytes written by flushes and by compactions.
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) compacted_bytes: AtomicU64,
+    pub(crate) upkeep: UpkeepFigures,
     /// Another process cannot open the directory while this lives: whoever can still write to it holds it.
     pub(crate) _lock: Box<dyn Send + Sync>,
 }

@@ -100,13 +100,16 @@ impl Config {
         }
     }
 
-    /// The cluster at `zk://host:port[,host:port...][/znode]` or `rpc://host:port[,host:port...]`. Ports that are left out are
-    /// 2181 and 16000.
+    /// The cluster at `zk://host:port[,host:port...][/znode]` or `rpc://host:port[,host:port...]`, or the one that a file tells of:
+    /// `site:/etc/hbase/conf/hbase-site.xml`. Ports that are left out are 2181 and 16000.
     ///
     /// # Errors
-    /// `InvalidRequest` for any other text.
+    /// `InvalidRequest` for any other text; for a file as [`Config::from_site`].
     pub fn from_uri(uri: &str) -> Result<Self> {
-        uri::parse(uri).map(Self::new)
+        match uri.strip_prefix("site:") {
+            Some(path) => Self::from_site(path.strip_prefix("//").unwrap_or(path)),
+            None => uri::parse(uri).map(Self::new),
+        }
     }
 
     /// The cluster that a file of the form of `hbase-site.xml` tells of, with the deadlines and limits it sets.

@@ -43,7 +43,7 @@ impl std::fmt::Display for Address {
 }
 
 pub(super) fn parse(uri: &str) -> Result<Lookup> {
-    let form = "give zk://host:port[,host:port...][/znode] or rpc://host:port[,host:port...]";
+    let form = "give zk://host:port[,host:port...][/znode], rpc://host:port[,host:port...] or site:PATH of an hbase-site.xml";
     let (scheme, rest) = uri.split_once("://").ok_or_else(|| Error::invalid(format!("{uri:?} names no cluster; {form}")))?;
     let (places, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
     let places: Vec<String> = places.split(',').map(str::to_string).collect();

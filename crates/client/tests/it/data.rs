@@ -178,3 +178,18 @@ fn many_callers_share_a_connection() {
         }
     });
 }
+
+#[test]
+fn a_configuration_file_names_the_cluster() {
+    let server = Server::start();
+    let halite_client::Lookup::ZooKeeper { quorum, .. } = server.lookup() else { panic!("the lookup goes through ZooKeeper") };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hbase-site.xml");
+    let property = |name: &str, value: &str| format!("<property><name>{name}</name><value>{value}</value></property>");
+    let all = [property("hbase.zookeeper.quorum", &quorum.join(",")), property("hbase.rpc.timeout", "5000")].concat();
+    std::fs::write(&path, format!("<configuration>{all}</configuration>")).unwrap();
+    let cluster = server.run(connect(&format!("site:{}", path.display()))).unwrap();
+    assert_eq!(cluster.id(), server.cluster_id());
+    let missing = server.run(connect("site:/nowhere/hbase-site.xml")).unwrap_err();
+    assert!(missing.message().contains("/nowhere/hbase-site.xml"), "{missing}");
+}

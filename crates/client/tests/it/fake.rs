@@ -51,6 +51,7 @@ pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
     pub(crate) runtime: Runtime,
     calls: Arc<Mutex<Vec<Method>>>,
+    look_ups: Arc<Mutex<usize>>,
 }
 
 impl Fake {
@@ -65,14 +66,22 @@ impl Fake {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let (calls, script) = (Arc::new(Mutex::new(Vec::new())), Arc::new(script) as Script);
-        let state = Arc::clone(&calls);
+        let look_ups = Arc::new(Mutex::new(0));
+        let (state, count) = (Arc::clone(&calls), Arc::clone(&look_ups));
         runtime.spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                let peer = Peer { socket, place: place.unwrap_or(address), own: address, script: Arc::clone(&script), calls: Arc::clone(&state) };
+                let peer = Peer {
+                    socket,
+                    place: place.unwrap_or(address),
+                    own: address,
+                    script: Arc::clone(&script),
+                    calls: Arc::clone(&state),
+                    look_ups: Arc::clone(&count),
+                };
                 tokio::spawn(peer.serve());
             }
         });
-        Self { address, runtime, calls }
+        Self { address, runtime, calls, look_ups }
     }
 
     /// A client with short deadlines.
@@ -91,6 +100,11 @@ impl Fake {
         self.runtime.block_on(future)
     }
 
+    /// How often a region was looked up in `hbase:meta`.
+    pub(crate) fn look_ups(&self) -> usize {
+        *self.look_ups.lock().unwrap()
+    }
+
     /// How many calls of a method came.
     pub(crate) fn count(&self, method: Method) -> usize {
         self.calls.lock().unwrap().iter().filter(|called| **called == method).count()
@@ -103,6 +117,7 @@ struct Peer {
     own: SocketAddr,
     script: Script,
     calls: Arc<Mutex<Vec<Method>>>,
+    look_ups: Arc<Mutex<usize>>,
 }
 
 impl Peer {
@@ -135,7 +150,10 @@ impl Peer {
                 put(id, &pb::GetMetaRegionLocationsResponse { meta_locations: vec![location] }, &[], out);
             }
             Method::ClientMetaGetActiveMaster => put(id, &pb::GetActiveMasterResponse { server_name: Some(self.server_name()) }, &[], out),
-            Method::ClientScan if is_of_meta(method, &request) => put_rows(id, &[self.region_row()], pb::ScanResponse::default(), out),
+            Method::ClientScan if is_of_meta(method, &request) => {
+                *self.look_ups.lock().unwrap() += 1;
+                put_rows(id, &[self.region_row()], pb::ScanResponse::default(), out);
+            }
             Method::ClientGet if is_of_meta(method, &request) => {
                 put(id, &pb::GetResponse { result: Some(counted(&state_row())) }, &[state_row().cells().clone()], out);
             }

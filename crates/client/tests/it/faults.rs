@@ -262,6 +262,23 @@ fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_
 }
 
 #[test]
+fn many_who_miss_a_region_ask_for_it_once() {
+    let fake = Fake::start(|asked: &Asked| if asked.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") });
+    let table = fake.table(|_| ());
+    let all = (0..100).map(|_| {
+        let table = std::sync::Arc::clone(&table);
+        fake.runtime.spawn(async move { table.get_one(Get::new("r")).await.unwrap() })
+    });
+    let all: Vec<_> = all.collect();
+    fake.runtime.block_on(async {
+        for one in all {
+            assert!(one.await.unwrap().is_some());
+        }
+    });
+    assert!(fake.look_ups() <= 2, "{} look-ups", fake.look_ups());
+}
+
+#[test]
 fn who_stops_waiting_leaves_room_for_others() {
     let fake = Fake::start(|asked: &Asked| if asked.before < 3 { Reply::Silence } else { value("v") });
     let table = fake.table(|config| config.outstanding_calls_max = 1);

@@ -9,6 +9,7 @@ use crate::cache::ReadBlocks;
 use crate::region::Region;
 use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner};
 use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
+use crate::upkeep::Compacted;
 
 impl Region {
     /// Compacts every store, or that of one family, as asked. Minor does what the policy finds worth doing.
@@ -116,6 +117,7 @@ impl Region {
         let retention = family.retention(self.shared.env.clock.now_ms());
         let earliest_put = inputs.iter().map(|file| file.earliest_put()).min().unwrap_or(i64::MAX);
         let matcher = if keep_deletes { Matcher::for_minor_compaction(retention) } else { Matcher::for_major_compaction(retention, earliest_put) };
+        let began = self.shared.env.clock.monotonic_ns();
         let blocks = ReadBlocks::for_maintenance(&self.shared.cache);
         let sources = inputs.iter().rev().map(|file| Source::file(file, &blocks, u64::MAX)).collect();
         let mut scanner = StoreScanner::new(Merge::new(sources), matcher, StoreLimits::default(), false);
@@ -137,7 +139,12 @@ impl Region {
             })
         })?;
         drop(scanner);
-        self.replace_files(index, &inputs, output)
+        let sizes = (inputs.len() as u64, inputs.iter().map(|file| file.bytes()).sum());
+        let written = (u64::from(output.is_some()), output.as_ref().map_or(0, |file| file.bytes()));
+        self.replace_files(index, &inputs, output)?;
+        let took_ns = self.shared.env.clock.monotonic_ns().saturating_sub(began);
+        self.shared.upkeep.add_compaction(&Compacted { is_major: !keep_deletes, took_ns, input: sizes, output: written });
+        Ok(())
     }
 
     /// Puts `output` in the place of `inputs`, first in the manifest, then for readers.

@@ -26,9 +26,11 @@ use crate::background::{Job, closing};
 use crate::catalog::layout::{self, primary_of};
 use crate::catalog::no_table;
 use crate::env::JoinHandle;
+use crate::hfile::BlockKind;
 use crate::options::Options;
 use crate::region::Region;
 use crate::shared::Shared;
+use crate::upkeep::{BlockLookups, UpkeepFigures};
 use crate::wal::LogFigures;
 
 pub use meta::MetaView;
@@ -196,6 +198,16 @@ impl Engine {
     /// What the log has done, and what there is of it.
     pub fn log_figures(&self) -> LogFigures<'_> {
         self.shared.wal.figures()
+    }
+
+    /// How long flushes and compactions took, and how much they read and wrote.
+    pub fn upkeep_figures(&self) -> &UpkeepFigures {
+        &self.shared.upkeep
+    }
+
+    /// How often blocks of a kind were found in the block cache, and how often not.
+    pub fn block_lookups(&self, kind: BlockKind) -> &BlockLookups {
+        self.shared.cache.lookups(kind)
     }
 
     /// How many flushes wait to be done, and how many compactions.

@@ -18,6 +18,7 @@ use crate::options::{Options, WalSync};
 use crate::region::{RecentDeletes, Region};
 use crate::shared::Shared;
 use crate::store::StoreFiles;
+use crate::upkeep::UpkeepFigures;
 use crate::wal::{self, Wal, WalOptions};
 
 /// What opening found and did.
@@ -63,6 +64,7 @@ impl Engine {
             placing: Mutex::default(),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
+            upkeep: UpkeepFigures::default(),
             wal,
             manifest,
             options,

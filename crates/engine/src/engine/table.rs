@@ -188,6 +188,7 @@ impl Table {
             results: ops.iter().map(|_| Ok(OpResult::default())).collect(),
             ticket: CommitTicket::ready(),
             returned: ops.into_iter().enumerate().collect(),
+            condition_block_bytes: 0,
         };
         self.pass_on(&mut applied);
         if applied.returned.is_empty() { applied } else { self.submit_again(applied) }

@@ -66,6 +66,7 @@ impl Region {
 
     /// Writes the frozen memstores to files, and makes them and the added files live.
     fn write_down(&self, frozen: &Frozen, place: impl FnOnce(u64) -> Result<Vec<LoadedFile>>) -> Result<()> {
+        let began = self.shared.env.clock.monotonic_ns();
         let mut files: Vec<Vec<Arc<StoreFile>>> = Vec::new();
         let give_up = |files: &[Vec<Arc<StoreFile>>]| {
             self.shared.settle(files.iter().flatten().flat_map(|file| file.homes()));
@@ -79,6 +80,9 @@ impl Region {
         self.add_files(&files, frozen.sequence).inspect_err(|_| give_up(&files))?;
         self.flushed.store(frozen.sequence, Ordering::Release);
         self.shared.add_flushed(flushed);
+        let freed: usize = frozen.snapshot.stores.iter().flat_map(|store| &store.frozen).map(|memstore| memstore.payload_bytes()).sum();
+        let took = self.shared.env.clock.monotonic_ns().saturating_sub(began);
+        self.shared.upkeep.add_flush(took, freed as u64, flushed);
         self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));
         self.shared.wal.release(self.number, frozen.sequence);
         self.shared.background.note_memstore(self);

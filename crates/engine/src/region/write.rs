@@ -27,6 +27,8 @@ pub struct Applied {
     pub ticket: CommitTicket,
     /// Operations that were not tried because the region has gone: their places, and what to give to its successor.
     pub returned: Vec<(usize, RowOp)>,
+    /// Bytes of the blocks that conditions looked through.
+    pub condition_block_bytes: u64,
 }
 
 impl Applied {
@@ -74,6 +76,7 @@ impl Region {
             results: ops.iter().map(|_| Ok(OpResult { row: Row::default(), processed: true })).collect(),
             ticket: CommitTicket::ready(),
             returned: Vec::new(),
+            condition_block_bytes: 0,
         };
         // What is checked against it is checked again, under the commit lock, where it matters.
         let snapshot = self.snapshot_ref();
@@ -96,13 +99,14 @@ impl Region {
         if self.shared.try_admit(self).is_err() {
             return None;
         }
-        let (result, ticket) = match self.read_modify_write(op, Tier::Memory) {
+        let mut condition_block_bytes = 0;
+        let (result, ticket) = match self.read_modify_write(op, Tier::Memory, &mut condition_block_bytes) {
             Err(error) if matches!(error.kind(), ErrorKind::NeedsIo | ErrorKind::NoSuchRegion) => return None,
             Err(error) => (Err(error), CommitTicket::ready()),
             Ok((result, ticket)) => (Ok(result), ticket),
         };
         self.shared.note_write(self);
-        Some(Applied { results: vec![result], ticket, returned: Vec::new() })
+        Some(Applied { results: vec![result], ticket, returned: Vec::new(), condition_block_bytes })
     }
 
     /// Applies operations: those that need not read first together, as far as they follow one another. If the region has
@@ -128,7 +132,7 @@ impl Region {
                 Ok(None) => {
                     self.commit_group(snapshot, ops, first..at, applied)?;
                     (first, bytes) = (at + 1, 0);
-                    match self.read_modify_write(&ops[at], Tier::Disk) {
+                    match self.read_modify_write(&ops[at], Tier::Disk, &mut applied.condition_block_bytes) {
                         Ok((result, ticket)) => {
                             applied.wait_for(ticket);
                             applied.results[at] = Ok(result);
@@ -254,7 +258,8 @@ impl Region {
 
     /// An operation that reads its row first. It holds the row for itself and reads what has been applied, durable or
     /// not: the log keeps the order, so when its own write is durable then so is what it read.
-    fn read_modify_write(&self, op: &RowOp, tier: Tier) -> Result<(OpResult, CommitTicket)> {
+    /// Adds the bytes of the blocks that a condition looked through to `block_bytes`.
+    fn read_modify_write(&self, op: &RowOp, tier: Tier, block_bytes: &mut u64) -> Result<(OpResult, CommitTicket)> {
         self.check_whole(op)?;
         // Most likely before the row is held, so that nobody waits for the clock with it.
         self.time_behind_deletes(|| std::iter::once(op.row()));
@@ -263,15 +268,16 @@ impl Region {
             // Whoever has it may be waiting for the disk.
             Tier::Memory => self.row_locks.try_exclusive(op.row()).ok_or_else(|| Error::new(ErrorKind::NeedsIo, "the row is held"))?,
         };
-        self.modify_locked(op, tier)
+        self.modify_locked(op, tier, block_bytes)
     }
 
-    fn modify_locked(&self, op: &RowOp, tier: Tier) -> Result<(OpResult, CommitTicket)> {
+    fn modify_locked(&self, op: &RowOp, tier: Tier, block_bytes: &mut u64) -> Result<(OpResult, CommitTicket)> {
         let now = self.shared.env.clock.now_ms();
         let mut checked = None;
         let op = match op {
             RowOp::CheckAndMutate(check) => {
-                let Checked { holds, newest } = self.check_locked(check, tier)?;
+                let Checked { holds, newest, looked_through } = self.check_locked(check, tier)?;
+                *block_bytes += looked_through;
                 if !holds {
                     return Ok((OpResult { row: Row::default(), processed: false }, self.applied_ticket()));
                 }
@@ -350,24 +356,25 @@ impl Region {
         match &check.condition {
             Condition::Filter(filter) => {
                 let get = Get::new(check.row().clone()).time_range(check.time_range).filter(filter.clone());
-                let row = self.read_applied(&get, tier)?;
+                let (row, looked_through) = self.read_applied(&get, tier)?;
                 let first = row.cells().first();
-                Ok(Checked { holds: first.is_some(), newest: first.map(|cell| cell.timestamp()) })
+                Ok(Checked { holds: first.is_some(), newest: first.map(|cell| cell.timestamp()), looked_through })
             }
             Condition::Column { family, qualifier, op, value } => {
                 let get = Get::new(check.row().clone()).column(family.clone(), qualifier.clone()).time_range(check.time_range);
-                let row = self.read_applied(&get, tier)?;
+                let (row, looked_through) = self.read_applied(&get, tier)?;
                 let stored = row.cells().first();
                 let holds = condition_holds(stored.map(|cell| cell.value()), *op, value.as_deref());
-                Ok(Checked { holds, newest: stored.map(|cell| cell.timestamp()) })
+                Ok(Checked { holds, newest: stored.map(|cell| cell.timestamp()), looked_through })
             }
         }
     }
 
-    /// Reads a row at the newest applied state. The row is locked.
-    fn read_applied(&self, get: &Get, tier: Tier) -> Result<Row> {
+    /// Reads a row at the newest applied state, and how many bytes of blocks that looked through. The row is locked.
+    fn read_applied(&self, get: &Get, tier: Tier) -> Result<(Row, u64)> {
         let trace = ReadTrace::default().into();
-        self.read_row(get, u64::MAX, tier, &trace)
+        let row = self.read_row(get, u64::MAX, tier, &trace)?;
+        Ok((row, trace.data_block_bytes()))
     }
 
     /// Turns operations on one row into cells. The row is locked.
@@ -418,7 +425,7 @@ impl Region {
         let get = columns
             .iter()
             .fold(Get::new(row.clone()), |get, cell| get.column(Bytes::copy_from_slice(cell.family()), Bytes::copy_from_slice(cell.qualifier())));
-        self.read_applied(&get.time_range(time_range), tier)
+        self.read_applied(&get.time_range(time_range), tier).map(|(row, _)| row)
     }
 
     /// Adds markers; those for the newest version of a column get that version's timestamp. The n-th such marker of a
@@ -435,7 +442,7 @@ impl Region {
             let get = Get::new(row.clone())
                 .column(Bytes::copy_from_slice(marker.family()), Bytes::copy_from_slice(marker.qualifier()))
                 .versions(u32::try_from(nth).unwrap_or(u32::MAX));
-            let found = self.read_applied(&get, pending.tier)?;
+            let (found, _) = self.read_applied(&get, pending.tier)?;
             let timestamp = found.iter().nth(nth - 1).map_or(pending.now, |cell| cell.timestamp());
             pending.cells.push_parts(self::marker(marker.row(), marker.family(), marker.qualifier(), timestamp, CellType::Delete));
         }
@@ -448,6 +455,8 @@ pub(super) struct Checked {
     pub(super) holds: bool,
     /// The timestamp of the cell that was compared.
     pub(super) newest: Option<i64>,
+    /// Bytes of the blocks that were looked through.
+    pub(super) looked_through: u64,
 }
 
 fn check_operation_size(cells: &CellsBuilder) -> Result<()> {

@@ -12,7 +12,7 @@ use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::get::{Query, result_of, row_result};
+use super::get::{Query, query_metrics, result_of, row_result};
 use super::mutate::{apply_once, op_bytes, reads_first};
 use super::region::{self, Target};
 use super::row_mutations;
@@ -283,12 +283,12 @@ impl Run {
         }
         let outcome = self.apply_atomic();
         Ok(match outcome {
-            Ok(result) => {
+            Ok((result, block_bytes)) => {
                 // Where clients of old look for it.
                 if self.condition().is_none() || self.request.region_action.len() == 1 {
                     self.response.processed = Some(result.processed);
                 }
-                self.atomic_result(&result)
+                self.atomic_result(&result, block_bytes)
             }
             Err(fault) => self.refuse_region(&fault),
         })
@@ -302,7 +302,8 @@ impl Run {
         is_meta || self.condition().is_some() || !self.region_action().action.iter().all(plain)
     }
 
-    fn apply_atomic(&mut self) -> Result<OpResult, Fault> {
+    /// What came of them, and how many bytes of blocks the condition looked through.
+    fn apply_atomic(&mut self) -> Result<(OpResult, u64), Fault> {
         let (target, charge) = self.find_region()?;
         let region = region::to_write(&self.context, &self.call.peer, &target)?;
         let (mut ops, mut nonce) = (Vec::new(), 0);
@@ -335,14 +336,16 @@ impl Run {
         let applied = row_mutations::apply(&self.context, &self.call.peer, &region, ops, self.condition(), nonce)?;
         self.cells = cells;
         self.wait_for(applied.ticket);
-        Ok(applied.result)
+        Ok((applied.result, applied.block_bytes))
     }
 
     /// As HBase answers: an entry for each action, numbered from 0, the new values of all with the first.
-    fn atomic_result(&mut self, applied: &OpResult) -> pb::RegionActionResult {
+    fn atomic_result(&mut self, applied: &OpResult, block_bytes: u64) -> pb::RegionActionResult {
         let actions = &self.request.region_action[self.at].action;
         let has_values = applied.processed && actions.iter().any(|action| action.mutation.as_ref().is_some_and(is_result_wanted));
         let is_conditional = self.condition().is_some();
+        // HBase tells it of a single action only.
+        let wants_metrics = actions.len() == 1 && self.condition().is_some_and(pb::Condition::query_metrics_enabled);
         let count = u32::try_from(actions.len()).unwrap_or(u32::MAX);
         let mut result = pb::RegionActionResult { processed: Some(applied.processed), ..pb::RegionActionResult::default() };
         for index in 0..count {
@@ -350,7 +353,8 @@ impl Run {
                 0 if has_values => Some(self.out.add(|cells| row_result(&applied.row, cells))),
                 _ => (!is_conditional).then(pb::Result::default),
             };
-            result.result_or_exception.push(pb::ResultOrException { index: Some(index), result: value, ..pb::ResultOrException::default() });
+            let metrics = wants_metrics.then(|| query_metrics(block_bytes));
+            result.result_or_exception.push(pb::ResultOrException { index: Some(index), result: value, metrics, ..pb::ResultOrException::default() });
         }
         self.request.region_action[self.at].action.clear();
         result

@@ -9,7 +9,7 @@ use halite_wire::convert;
 use halite_wire::proto as pb;
 use pb::mutation_proto::MutationType;
 
-use super::get::row_result;
+use super::get::{query_metrics, row_result};
 use super::region::{self, Target};
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
@@ -22,10 +22,18 @@ use crate::quota::{Charge, Demand};
 struct Work {
     region: Arc<Region>,
     op: RowOp,
-    kind: MutationType,
-    is_conditional: bool,
+    wanted: Wanted,
     nonce: (u64, u64),
     charge: Option<Charge>,
+}
+
+/// What decides how a mutation is answered.
+#[derive(Clone, Copy)]
+struct Wanted {
+    kind: MutationType,
+    is_conditional: bool,
+    /// The client wants to know how many bytes of blocks the condition looked through.
+    metrics: bool,
 }
 
 /// Answers a `Mutate`.
@@ -41,9 +49,12 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
     let region = region::to_write(context, &call.peer, &target)?;
     let op = convert::mutate::from_proto(&request.mutation, &mut call.cells()?)?;
     let work = Work {
-        kind: request.mutation.mutate_type(),
+        wanted: Wanted {
+            kind: request.mutation.mutate_type(),
+            is_conditional: request.condition.is_some(),
+            metrics: request.condition.as_ref().is_some_and(pb::Condition::query_metrics_enabled),
+        },
         nonce: (request.nonce_group(), request.mutation.nonce()),
-        is_conditional: request.condition.is_some(),
         op: match &request.condition {
             Some(condition) => convert::condition::from_proto(condition, op)?.into(),
             None => op,
@@ -97,7 +108,8 @@ impl Work {
         {
             self.note_written();
             let applied = outcome(&call.peer, &self.region, region::is_plain(&self.op), first, applied);
-            return answer(&call.peer, self.kind, self.is_conditional, applied);
+            note_read(self.charge.as_ref(), &applied);
+            return answer(&call.peer, self.wanted, applied);
         }
         let (context, call) = (Arc::clone(context), Arc::clone(call));
         Step::Later(Box::new(move || self.apply(&context, &call.peer)))
@@ -111,22 +123,33 @@ impl Work {
 
     fn apply(self, context: &Context, peer: &Peer) -> Step {
         self.note_written();
-        let Self { region, op, kind, is_conditional, nonce, charge: _charge } = self;
-        answer(peer, kind, is_conditional, apply_once(context, peer, &region, op, nonce))
+        let Self { region, op, wanted, nonce, charge } = self;
+        let applied = apply_once(context, peer, &region, op, nonce);
+        note_read(charge.as_ref(), &applied);
+        answer(peer, wanted, applied)
+    }
+}
+
+/// Tells the limits what a condition looked through, or what is returned if that is more.
+fn note_read(charge: Option<&Charge>, applied: &Result<AppliedOne, Fault>) {
+    if let (Some(charge), Ok(applied)) = (charge, applied) {
+        let returned = applied.result.row.cells().bytes().len();
+        charge.read(usize::try_from(applied.block_bytes).unwrap_or(usize::MAX).max(returned));
     }
 }
 
 /// What a client is told of its operation, once it is durable.
-fn answer(peer: &Peer, kind: MutationType, is_conditional: bool, applied: Result<AppliedOne, Fault>) -> Step {
+fn answer(peer: &Peer, wanted: Wanted, applied: Result<AppliedOne, Fault>) -> Step {
     let applied = match applied {
         Ok(applied) => applied,
         Err(fault) => return Err::<Reply, _>(fault).into(),
     };
-    let has_result = matches!(kind, MutationType::Increment | MutationType::Append) && applied.result.processed;
+    let has_result = matches!(wanted.kind, MutationType::Increment | MutationType::Append) && applied.result.processed;
     let mut cells = Vec::new();
     let result = has_result.then(|| row_result(&applied.result.row, peer.format.is_some().then_some(&mut cells)));
-    let processed = (is_conditional || !has_result).then_some(applied.result.processed);
-    let response = pb::MutateResponse { result, processed, ..pb::MutateResponse::default() };
+    let processed = (wanted.is_conditional || !has_result).then_some(applied.result.processed);
+    let metrics = wanted.metrics.then(|| query_metrics(applied.block_bytes));
+    let response = pb::MutateResponse { result, processed, metrics };
     let reply = if peer.format.is_some() { Reply::with_cells(response, cells) } else { Reply::new(response) };
     Step::Done(Outcome::After(applied.ticket, reply))
 }
@@ -135,6 +158,8 @@ fn answer(peer: &Peer, kind: MutationType, is_conditional: bool, applied: Result
 pub(super) struct AppliedOne {
     pub(super) result: OpResult,
     pub(super) ticket: CommitTicket,
+    /// Bytes of the blocks that its condition looked through.
+    pub(super) block_bytes: u64,
 }
 
 /// Applies an operation, unless it has been applied before under this nonce (group, nonce): then its client is told what
@@ -156,7 +181,7 @@ fn outcome(peer: &Peer, region: &Region, is_plain: bool, first: FirstTime<'_>, m
     match applied.results.pop() {
         Some(Ok(result)) => {
             first.applied();
-            Ok(AppliedOne { result, ticket: applied.ticket })
+            Ok(AppliedOne { result, ticket: applied.ticket, block_bytes: applied.condition_block_bytes })
         }
         Some(Err(error)) => Err(region::write_fault(peer, region, is_plain, &error)),
         None => Err(Fault::do_not_retry("an operation had no result")),
@@ -174,7 +199,7 @@ fn current(peer: &Peer, region: &Region, op: &RowOp) -> Result<AppliedOne, Fault
         _ => Ok(Row::default()),
     };
     let row = row.map_err(|error| region::read_fault(peer, region, &error))?;
-    Ok(AppliedOne { result: OpResult { row, processed: true }, ticket })
+    Ok(AppliedOne { result: OpResult { row, processed: true }, ticket, block_bytes: 0 })
 }
 
 fn columns_of(region: &Region, row: &bytes::Bytes, cells: &halite_types::CellsBuilder) -> halite_types::Result<Row> {

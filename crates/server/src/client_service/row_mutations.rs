@@ -22,7 +22,7 @@ pub(super) fn apply(
 ) -> Result<AppliedOne, Fault> {
     let Some(row) = ops.first().map(|op| op.row().clone()) else {
         let nothing = OpResult { row: Row::default(), processed: true };
-        return Ok(AppliedOne { result: nothing, ticket: halite_engine::CommitTicket::ready() });
+        return Ok(AppliedOne { result: nothing, ticket: halite_engine::CommitTicket::ready(), block_bytes: 0 });
     };
     if condition.is_none() && ops.iter().any(|op| *op.row() != row) {
         return apply_rows(context, peer, region, &ops, &[], nonce);
@@ -44,7 +44,7 @@ pub(super) fn apply_rows(
     conditions: &[CheckAndMutate],
     nonce: (u64, u64),
 ) -> Result<AppliedOne, Fault> {
-    let done = |processed, ticket| AppliedOne { result: OpResult { row: Row::default(), processed }, ticket };
+    let done = |processed, ticket| AppliedOne { result: OpResult { row: Row::default(), processed }, ticket, block_bytes: 0 };
     let Nonce::First(first) = context.nonces.begin(nonce.0, nonce.1) else {
         return Ok(done(true, region.applied_ticket()));
     };

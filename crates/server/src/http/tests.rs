@@ -132,6 +132,37 @@ async fn beans_and_attributes_are_named_as_hbase_names_them() {
 }
 
 #[tokio::test]
+async fn flushes_compactions_and_lookups_are_told_by_kind() {
+    let web = Web::start().await;
+    let table = "t1".parse().unwrap();
+    let server = "/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=Server";
+    let bean = web.body(server).await;
+    assert_eq!((attribute(&bean, "FlushTime_num_ops"), attribute(&bean, "CompactionTime_num_ops")), ("0", "0"));
+    let payload = web.engine.status().regions[0].memstore_data_bytes;
+    web.engine.flush(&table).unwrap();
+    let flushed = web.engine.status().regions[0].store_file_bytes;
+    for _ in 0..2 {
+        web.engine.table(&table).unwrap().get(&Get::new("row"), Tier::Disk).unwrap();
+    }
+    web.engine.compact(&table, None, halite_types::CompactionKind::Major).unwrap();
+    let bean = web.body(server).await;
+    let number = |name: &str| attribute(&bean, name).parse::<u64>().unwrap();
+    assert_eq!((number("FlushTime_num_ops"), number("flushedMemstoreBytes"), number("flushedOutputBytes")), (1, payload, flushed));
+    assert_eq!((number("CompactionTime_num_ops"), number("MajorCompactionTime_num_ops"), number("majorCompactedInputBytes")), (1, 1, flushed));
+    assert_eq!((number("MajorCompactionInputFileCount_max"), number("MajorCompactionOutputFileCount_max")), (1, 1));
+    assert!(number("blockCacheDataHitCount") >= 1 && number("blockCacheDataMissCount") >= 1);
+    let sum = |end: &str| {
+        ["Data", "LeafIndex", "IntermediateIndex", "RootIndex", "BloomChunk"]
+            .map(|kind| number(&format!("blockCache{kind}{end}")))
+            .iter()
+            .sum::<u64>()
+    };
+    assert_eq!((sum("HitCount"), sum("MissCount")), (number("blockCacheHitCount"), number("blockCacheMissCount")));
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=Master,sub=AssignmentManager").await;
+    assert_eq!((attribute(&bean, "SplitSubmittedCount"), attribute(&bean, "MergeTime_num_ops")), ("0", "0"));
+}
+
+#[tokio::test]
 async fn the_log_tells_its_files_and_how_long_it_took() {
     let web = Web::start().await;
     let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=WAL").await;

@@ -117,6 +117,11 @@ impl Master {
         reason.ok().flatten().unwrap_or_default()
     }
 
+    /// How procedures went that dashboards ask for.
+    pub(crate) fn procedure_times(&self) -> &[procedures::ProcedureTimes] {
+        self.procedures.times()
+    }
+
     /// Ends what the master is at. Waits for the procedures that run; those that wait are not done.
     pub(crate) fn close(&self) {
         self.procedures.close();

@@ -8,6 +8,7 @@
 //! request that comes twice with the same nonce finds the procedure of the first.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -16,6 +17,7 @@ use halite_types::TableName;
 use halite_wire::exception::{Exception, ExceptionKind};
 
 use crate::call::Fault;
+use crate::metrics::Histogram;
 
 /// How long the outcome of a procedure is kept.
 const KEPT: Duration = Duration::from_mins(15);
@@ -74,6 +76,20 @@ struct Inner {
     state: Mutex<State>,
     /// A procedure was submitted, or one has ended, or everything ends.
     changed: Condvar,
+    times: Arc<[ProcedureTimes]>,
+}
+
+/// The procedures that HBase's dashboards time, with what their attributes begin with.
+const TIMED: [(&str, &str); 2] = [("SplitTableRegionProcedure", "Split"), ("MergeTableRegionsProcedure", "Merge")];
+
+/// How the procedures of one name went.
+pub(crate) struct ProcedureTimes {
+    /// What HBase's attributes begin with.
+    pub(crate) prefix: &'static str,
+    pub(crate) submitted: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    /// From the submission of one that did not fail to its end, in microseconds.
+    pub(crate) us: Histogram,
 }
 
 struct State {
@@ -102,7 +118,13 @@ impl Procedures {
             idle: 0,
             closed: false,
         };
-        Self(Arc::new(Inner { moment, state: Mutex::new(state), changed: Condvar::new() }))
+        let times = TIMED.iter().map(|(_, prefix)| ProcedureTimes {
+            prefix,
+            submitted: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            us: Histogram::default(),
+        });
+        Self(Arc::new(Inner { moment, state: Mutex::new(state), changed: Condvar::new(), times: times.collect() }))
     }
 
     /// Submits a procedure, waits a moment for it, and gives its id. One with a nonce that is known already is not done
@@ -127,10 +149,20 @@ impl Procedures {
         if state.waiting.len() >= state.idle && state.workers < WORKERS_MAX {
             self.start_worker(&mut state)?;
         }
-        let id = state.add(submission, Box::new(work));
+        let times = TIMED.iter().position(|(name, _)| *name == submission.name);
+        let work: Work = match times {
+            Some(at) => timed(&self.0.times, at, work),
+            None => Box::new(work),
+        };
+        let id = state.add(submission, work);
         self.0.changed.notify_all();
         drop(self.0.wait_a_moment(state, id));
         Ok(id)
+    }
+
+    /// How the procedures went that dashboards ask for.
+    pub(crate) fn times(&self) -> &[ProcedureTimes] {
+        &self.0.times
     }
 
     /// An id for something that clients ask about as if it were a procedure.
@@ -187,6 +219,20 @@ impl Procedures {
         }
         Ok(())
     }
+}
+
+/// The work of a procedure whose time is taken.
+fn timed(times: &Arc<[ProcedureTimes]>, at: usize, work: impl FnOnce() -> Result<Bytes, Fault> + Send + 'static) -> Work {
+    let (times, began) = (Arc::clone(times), Instant::now());
+    times[at].submitted.fetch_add(1, Relaxed);
+    Box::new(move || {
+        let outcome = work();
+        match &outcome {
+            Ok(_) => times[at].us.record(began.elapsed()),
+            Err(_) => drop(times[at].failed.fetch_add(1, Relaxed)),
+        }
+        outcome
+    })
 }
 
 impl Inner {

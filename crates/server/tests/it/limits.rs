@@ -150,8 +150,11 @@ fn a_call_nobody_waits_for_is_not_answered() {
     // Many calls that take their time, and behind them one whose client waits for a millisecond.
     let long = pb::ScanRequest { number_of_rows: Some(20_000), ..scan.clone() };
     let before: Vec<u32> = (0..20).map(|_| client.ask::<service::ClientScan>(&long, &[], RequestOptions::default())).collect();
-    let hurried = client.ask::<service::ClientScan>(&scan, &[], RequestOptions { timeout_ms: Some(1), ..Default::default() });
-    let behind = client.ask::<service::ClientScan>(&scan, &[], RequestOptions::default());
+    // One with a filter waits for its turn; without it might be answered from memory at once.
+    let nothing = pb::Filter { name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(), serialized_filter: None };
+    let filtered = pb::ScanRequest { scan: Some(pb::Scan { filter: Some(nothing), ..Default::default() }), ..scan };
+    let hurried = client.ask::<service::ClientScan>(&filtered, &[], RequestOptions { timeout_ms: Some(1), ..Default::default() });
+    let behind = client.ask::<service::ClientScan>(&filtered, &[], RequestOptions::default());
     let answered: Vec<u32> = (0..=before.len()).map(|_| client.response().unwrap().call_id).collect();
     assert!(answered.contains(&behind) && !answered.contains(&hurried));
 }

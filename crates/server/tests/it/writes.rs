@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use halite_types::cell::{CellParts, LATEST_TIMESTAMP};
-use halite_types::{CellType, Cells, CellsBuilder, Durability};
+use halite_types::{CellType, Cells, CellsBuilder, CheckAndMutate, Durability};
 use halite_wire::convert::mutate::{to_counted, to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
@@ -199,4 +199,36 @@ fn a_wrong_mutation_is_refused_by_the_class_hbase_has_for_it() {
     assert!(exception.message().starts_with("Field is not a long, it's 5 bytes wide"), "{exception}");
     assert_eq!(exception.kind(), Some(ExceptionKind::DoNotRetry));
     assert_eq!(server.value("a"), None);
+}
+
+#[test]
+fn a_condition_tells_what_it_looked_through_to_who_asks() {
+    let server = Server::start();
+    server.put(&[("a", "v")]);
+    let mut client = server.client();
+    let condition = |wants: bool| {
+        let check = CheckAndMutate::if_equals("a", "f", "q", "v", halite_types::Put::new("a").add("f", "z", "1"));
+        pb::Condition { query_metrics_enabled: Some(wants), ..halite_wire::convert::condition::to_proto(&check).unwrap() }
+    };
+    let mutation = || to_proto(&halite_types::Put::new("a").add("f", "z", "1").into()).unwrap();
+    let mut ask = |wants| {
+        let request = pb::MutateRequest { region: server.region("a"), mutation: mutation(), condition: Some(condition(wants)), nonce_group: None };
+        client.call::<service::ClientMutate>(&request).unwrap().message
+    };
+    assert_eq!(
+        (ask(false).metrics, ask(true).metrics),
+        (None, Some(pb::QueryMetrics { block_bytes_scanned: Some(0) })),
+        "in memory there is no block"
+    );
+    server.engine.flush(&crate::server::name()).unwrap();
+    let told = ask(true);
+    assert!(told.processed() && told.metrics.unwrap().block_bytes_scanned() > 0);
+    let action = pb::Action { index: Some(0), mutation: Some(mutation()), ..Default::default() };
+    let of = |actions: Vec<pb::Action>| {
+        let region_action = pb::RegionAction { region: server.region("a"), atomic: Some(true), action: actions, condition: Some(condition(true)) };
+        let request = pb::MultiRequest { region_action: vec![region_action], ..Default::default() };
+        let told = server.client().call::<service::ClientMulti>(&request).unwrap().message;
+        told.region_action_result[0].result_or_exception.iter().map(|entry| entry.metrics.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!((of(vec![action.clone()]), of(vec![action.clone(), action.clone()])), (vec![true], vec![false, false]));
 }

@@ -180,6 +180,15 @@ mod tests {
         assert_eq!(region_row(&row(&[("table", "state", &[8, 0])])).unwrap(), None);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_value_makes_a_panic(info in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..40), other in ".{0,12}") {
+            let info = [b"PBUF".as_slice(), &info].concat();
+            let of = |info: &[u8]| row(&[("info", REGION_INFO, info), ("info", SERVER, other.as_bytes()), ("info", START_CODE, other.as_bytes())]);
+            let _ = (region_row(&of(&info)), region_row(&of(&self::info(false))), table_state(&row(&[("table", STATE, other.as_bytes())])));
+        }
+    }
+
     #[test]
     fn a_table_is_enabled_disabled_or_not_there() {
         assert_eq!(table_state(&row(&[("table", "state", &[8, 0])])).unwrap(), Some(State::Enabled));

@@ -1,8 +1,11 @@
 //! `Master,sub=Server`, `sub=AssignmentManager` and `sub=IPC`.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use halite_wire::service::Service;
 
 use super::super::figures::Figures;
+use super::super::summary::Summary;
 use super::Bean;
 use super::region_server::{calls, zookeeper_quorum};
 
@@ -33,7 +36,12 @@ pub(super) fn server(figures: &Figures<'_>) -> Bean {
 /// A region is served from the moment it exists, so none is ever in transition.
 pub(super) fn assignment_manager(figures: &Figures<'_>) -> Bean {
     let bean = Bean::hbase("Master,sub=AssignmentManager", "master", figures);
-    ["ritCount", "ritCountOverThreshold", "ritOldestAge"].iter().fold(bean, |bean, name| bean.with(name, 0_u64))
+    let bean = ["ritCount", "ritCountOverThreshold", "ritOldestAge"].iter().fold(bean, |bean, name| bean.with(name, 0_u64));
+    figures.context.master.procedure_times().iter().fold(bean, |bean, times| {
+        bean.with(&format!("{}SubmittedCount", times.prefix), times.submitted.load(Relaxed))
+            .with(&format!("{}FailedCount", times.prefix), times.failed.load(Relaxed))
+            .with_all(Summary::of([&times.us]).attributes(&format!("{}Time", times.prefix)))
+    })
 }
 
 pub(super) fn ipc(figures: &Figures<'_>) -> Bean {

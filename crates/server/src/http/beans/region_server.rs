@@ -1,5 +1,9 @@
 //! `RegionServer,sub=Server`, `sub=IPC` and `sub=WAL`.
 
+use std::sync::atomic::Ordering::Relaxed;
+
+use halite_engine::BlockLookups;
+use halite_engine::hfile::BlockKind;
 use halite_wire::service::{Method, Service};
 
 use super::super::figures::Figures;
@@ -49,6 +53,7 @@ fn stores(bean: Bean, figures: &Figures<'_>) -> Bean {
         .with("percentFilesLocal", 100.0)
         .with("flushedOutputBytes", figures.status.flushed_bytes)
         .with("compactedOutputBytes", figures.status.compacted_bytes)
+        .with_all(upkeep(figures))
 }
 
 /// In milliseconds; 0 without files.
@@ -74,6 +79,47 @@ fn cache(bean: Bean, figures: &Figures<'_>) -> Bean {
         .with("l1CacheMissCount", misses)
         .with("l1CacheHitRatio", share(hits, misses))
         .with("l1CacheMissRatio", share(misses, hits))
+        .with_all(lookups(figures))
+}
+
+/// Lookups by kind of block. What a file holds in memory while it is open is never looked up.
+fn lookups(figures: &Figures<'_>) -> Vec<(String, Value)> {
+    let kinds = [
+        (BlockKind::Data, "Data"),
+        (BlockKind::LeafIndex, "LeafIndex"),
+        (BlockKind::IntermediateIndex, "IntermediateIndex"),
+        (BlockKind::RootIndex, "RootIndex"),
+        (BlockKind::BloomChunk, "BloomChunk"),
+        (BlockKind::GeneralBloomMeta, "GeneralBloomMeta"),
+        (BlockKind::DeleteFamilyBloomMeta, "DeleteFamilyBloom"),
+        (BlockKind::Meta, "Meta"),
+        (BlockKind::FileInfo, "FileInfo"),
+    ];
+    let told = kinds.into_iter().flat_map(|(kind, name)| {
+        let BlockLookups { hits, misses } = figures.context.engine.block_lookups(kind);
+        [(format!("blockCache{name}HitCount"), hits.load(Relaxed).into()), (format!("blockCache{name}MissCount"), misses.load(Relaxed).into())]
+    });
+    told.collect()
+}
+
+/// How long flushes and compactions took, and what they read and wrote.
+fn upkeep(figures: &Figures<'_>) -> Vec<(String, Value)> {
+    let upkeep = figures.context.engine.upkeep_figures();
+    let mut told = Summary::of([&upkeep.flush_us]).attributes("FlushTime");
+    told.extend(Summary::of([&upkeep.flush_memstore_bytes]).sizes("FlushMemstoreSize"));
+    told.extend(Summary::of([&upkeep.flush_output_bytes]).sizes("FlushOutputSize"));
+    told.push(("flushedMemstoreBytes".to_owned(), upkeep.flush_memstore_bytes.sum().into()));
+    for (prefix, compactions) in [("", &upkeep.compactions), ("Major", &upkeep.major_compactions)] {
+        told.extend(Summary::of([&compactions.us]).attributes(&format!("{prefix}CompactionTime")));
+        told.extend(Summary::of([&compactions.input_files]).sizes(&format!("{prefix}CompactionInputFileCount")));
+        told.extend(Summary::of([&compactions.input_bytes]).sizes(&format!("{prefix}CompactionInputSize")));
+        told.extend(Summary::of([&compactions.output_files]).sizes(&format!("{prefix}CompactionOutputFileCount")));
+        told.extend(Summary::of([&compactions.output_bytes]).sizes(&format!("{prefix}CompactionOutputSize")));
+    }
+    told.push(("compactedInputBytes".to_owned(), upkeep.compactions.input_bytes.sum().into()));
+    told.push(("majorCompactedInputBytes".to_owned(), upkeep.major_compactions.input_bytes.sum().into()));
+    told.push(("majorCompactedOutputBytes".to_owned(), upkeep.major_compactions.output_bytes.sum().into()));
+    told
 }
 
 fn requests(bean: Bean, figures: &Figures<'_>) -> Bean {
