@@ -1,14 +1,18 @@
 //! The embedded store as a subject of the battery.
 
+use std::sync::Arc;
+
 use halite::{
     CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, OpResult, Options, RegionLoad, Result, Row, RowOp, Scan, Store, StoreTable,
     TableDescriptor,
 };
 use halite_conformance::runner::{Merge, Subject};
+use halite_engine::Engine;
 use halite_engine::env::Clock;
 use halite_engine::env::sim::SimEnv;
 
-const TABLE: &str = "t";
+/// The table of every case.
+pub(crate) const TABLE: &str = "t";
 
 /// A store on a simulated disk that nothing happens to, whose clock the script moves.
 pub(crate) struct Embedded {
@@ -18,10 +22,22 @@ pub(crate) struct Embedded {
 }
 
 impl Embedded {
+    /// The store and nothing in it.
     pub(crate) fn new() -> Self {
         let outside = SimEnv::new(1);
         let store = halite::Builder::new().options(options()).open_in(outside.env()).expect("an empty simulated disk");
         Self { outside, store, table: None }
+    }
+
+    /// The engine, for a server over it.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        self.store.engine()
+    }
+
+    /// Somebody else has made the table.
+    pub(crate) fn adopt(&mut self) -> Result<()> {
+        self.table = Some(self.store.table(TABLE)?);
+        Ok(())
     }
 
     fn table(&self) -> Result<&StoreTable> {
@@ -29,7 +45,8 @@ impl Embedded {
     }
 
     fn load(&self) -> Result<RegionLoad> {
-        self.store.status().regions.pop().ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, "the table has no region"))
+        let of_table = |load: &RegionLoad| load.region.table.qualifier() == TABLE;
+        self.store.status().regions.into_iter().find(of_table).ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, "the table has no region"))
     }
 }
 
@@ -55,8 +72,7 @@ impl Subject for Embedded {
         }
         let descriptor = families.into_iter().fold(TableDescriptor::new(TABLE.parse()?), TableDescriptor::family);
         self.store.create_table(descriptor, &[])?;
-        self.table = Some(self.store.table(TABLE)?);
-        Ok(())
+        self.adopt()
     }
 
     fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {

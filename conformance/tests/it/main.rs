@@ -1,26 +1,28 @@
-//! Every case on the embedded store, on a simulated disk and clock.
+//! Every case on the embedded store and through client and server, on a simulated disk and clock.
 
 mod embedded;
+mod remote;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use halite_conformance::runner;
+use halite_conformance::runner::{self, Subject};
 use halite_conformance::script::Case;
 
 use embedded::Embedded;
+use remote::Remote;
 
 /// Runs the cases of one file and shows every answer that is not HBase's and every known difference that is none any more.
-fn agrees_with_hbase(file: &str) {
+fn agrees_with_hbase(file: &str, known: &str, mut subject: impl FnMut() -> Box<dyn Subject>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{file}.txt"));
     let text = std::fs::read_to_string(&path).expect("a case file");
     let cases = Case::parse_file(&text).unwrap_or_else(|malformed| panic!("{}: {malformed}", path.display()));
-    let mut known = known_differences(file);
+    let mut known = known_differences(file, known);
     let mut report = String::new();
     let mut say = |text: std::fmt::Arguments<'_>| report.write_fmt(text).expect("writing to a string");
     for case in &cases {
-        let differences = runner::run(case, &mut Embedded::new());
+        let differences = runner::run(case, &mut *subject());
         let is_known = known.remove(&case.name);
         if is_known && differences.is_empty() {
             say(format_args!("{file}: {} agrees now: take it out of known_differences.txt\n", case.name));
@@ -33,19 +35,36 @@ fn agrees_with_hbase(file: &str) {
     assert!(report.is_empty(), "not as recorded (- HBase, + here)\n{report}");
 }
 
+/// Cases that differ in the store itself, and those that differ only when client and server are between.
+const KNOWN: &str = include_str!("../../known_differences.txt");
+const KNOWN_OF_CLIENTS: &str = include_str!("../../known_differences_of_clients.txt");
+
+fn known_of_clients() -> String {
+    [KNOWN, KNOWN_OF_CLIENTS].concat()
+}
+
 /// The names of the cases of a file that are known to differ.
-fn known_differences(file: &str) -> BTreeSet<String> {
-    let text = include_str!("../../known_differences.txt");
+fn known_differences(file: &str, text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split_once(' ')).filter(|(of, _)| *of == file).map(|(_, name)| name.to_string()).collect()
 }
 
 macro_rules! case_files {
     ($($file:ident),* $(,)?) => {
-        $(#[test]
-        fn $file() {
-            agrees_with_hbase(stringify!($file));
-        })*
+        mod embedded_store {
+            $(#[test]
+            fn $file() {
+                super::agrees_with_hbase(stringify!($file), super::KNOWN, || Box::new(super::Embedded::new()));
+            })*
+        }
+
+        mod client_and_server {
+            $(#[test]
+            fn $file() {
+                let mut remote = super::Remote::new();
+                super::agrees_with_hbase(stringify!($file), &super::known_of_clients(), || Box::new(remote.next_case()));
+            })*
+        }
 
         #[test]
         fn every_case_file_is_run() {

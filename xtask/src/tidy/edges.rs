@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite", &["halite-types", "halite-engine", "halite-client"]),
     ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-server", "halite-wire"]),
     ("halite-sim", &["halite-types", "halite-engine", "halite"]),
-    ("halite-conformance", &["halite-types", "halite-engine", "halite"]),
+    ("halite-conformance", &["halite-types", "halite-engine", "halite-server", "halite"]),
     ("halite-interop", &["halite-types", "halite-engine", "halite-wire", "halite"]),
     ("halite-bench-rivals", &["halite"]),
     ("halite-fuzz", &["halite-types", "halite-engine", "halite-wire", "halite-server"]),
