@@ -3,6 +3,7 @@
 
 mod bench;
 mod cmd;
+mod copy;
 mod demo;
 mod hfile;
 mod nearest;

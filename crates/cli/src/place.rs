@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use halite::{
-    Append, Blocking, BlockingTable, CheckAndMutate, Cluster, ClusterStatus, Get, Increment, OpResult, Put, Result, Row, RowOp, Scan, Store,
-    StoreTable, TableDescriptor, TableName,
+    Append, Blocking, BlockingTable, CheckAndMutate, Cluster, ClusterStatus, Get, Increment, OpResult, Put, RegionInfo, Result, Row, RowOp, Scan,
+    Store, StoreTable, TableDescriptor, TableName,
 };
 
 /// The options that say where.
@@ -59,7 +59,8 @@ pub(crate) fn connect(uri: &str) -> anyhow::Result<Place> {
     Ok(Place::There(Blocking::connect(uri).with_context(|| format!("cluster {uri}"))?))
 }
 
-/// A store here, or a cluster elsewhere.
+/// A store here, or a cluster elsewhere. Clones are the same place.
+#[derive(Clone)]
 pub(crate) enum Place {
     Here(Store),
     There(Blocking),
@@ -83,6 +84,28 @@ macro_rules! either {
 }
 
 impl Place {
+    /// The place of a text: the address of a cluster, or the directory of a store.
+    ///
+    /// # Errors
+    /// The store's; nobody there.
+    pub(crate) fn named(text: &str) -> anyhow::Result<Self> {
+        if text.contains("://") {
+            return connect(text);
+        }
+        Ok(Self::Here(halite::open(text).with_context(|| format!("store {text}"))?))
+    }
+
+    /// As [`Place::named`], for what has to be there.
+    ///
+    /// # Errors
+    /// As [`Place::named`]; a directory that does not exist.
+    pub(crate) fn existing(text: &str) -> anyhow::Result<Self> {
+        if !text.contains("://") && !Path::new(text).is_dir() {
+            bail!("there is no store {text}; give the directory of one, or the address of a cluster: zk://HOST:PORT or rpc://HOST:PORT");
+        }
+        Self::named(text)
+    }
+
     /// The store, if it is one.
     pub(crate) fn store(&self) -> Option<&Store> {
         match self {
@@ -138,6 +161,20 @@ impl Place {
 }
 
 impl PlaceTable {
+    pub(crate) fn descriptor(&self) -> Result<Arc<TableDescriptor>> {
+        match self {
+            Self::Here(table) => Ok(table.descriptor()),
+            Self::There(table) => table.descriptor(),
+        }
+    }
+
+    pub(crate) fn regions(&self) -> Result<Vec<RegionInfo>> {
+        match self {
+            Self::Here(table) => Ok(table.regions()),
+            Self::There(table) => table.regions(),
+        }
+    }
+
     pub(crate) fn get(&self, get: Get) -> Result<Row> {
         either!(self, table => table.get(get))
     }

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod bench;
+mod copy;
 mod demo;
 mod hfile;
 mod serve;
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Bench(bench::BenchCommand),
+    Copy(copy::Copy),
     Demo(demo::Demo),
     Hfile(hfile::Hfile),
     Serve(serve::Serve),
@@ -25,6 +27,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Bench(bench) => bench.run(),
+        Command::Copy(copy) => copy.run(),
         Command::Demo(demo) => demo.run(),
         Command::Hfile(hfile) => hfile.run(),
         Command::Serve(serve) => serve.run(),

@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod connect;
+mod copy;
 mod demo;
 mod serve;

@@ -1,0 +1,164 @@
+//! How far a copy has come, in a file of lines: an interrupted copy goes on behind its last noted rows.
+//!
+//! The ranges are those of the source's regions when the copy began, whatever becomes of the regions. Writing rows twice
+//! changes nothing, so a note may be lost, and is not synced.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use anyhow::{Context as _, bail};
+use halite::{Bytes, parse_bytes, print_bytes};
+
+const FIRST_LINE: &str = "halite copy, version 1";
+
+/// Rows from `start` to before `end`; empty is unbounded.
+#[derive(Clone, Debug)]
+pub(super) struct Range {
+    pub(super) start: Bytes,
+    pub(super) end: Bytes,
+    /// The last row that is certain to have arrived, or a part of which has.
+    pub(super) arrived: Option<Bytes>,
+    pub(super) is_done: bool,
+}
+
+/// The ranges of a copy and its file.
+pub(super) struct State {
+    path: PathBuf,
+    ranges: Vec<Range>,
+    file: Mutex<File>,
+}
+
+impl State {
+    /// Reads what an earlier run of this copy has noted, or begins with these ranges, each from a key to before another.
+    ///
+    /// # Errors
+    /// A file of another copy, or of something else; the file system's.
+    pub(super) fn open(path: &Path, title: &str, keys: &[(Bytes, Bytes)]) -> anyhow::Result<Self> {
+        let at = || format!("the notes of the copy, {}", path.display());
+        if let Some(ranges) = read(path, title).with_context(at)? {
+            let file = File::options().append(true).open(path).with_context(at)?;
+            return Ok(Self { path: path.to_owned(), ranges, file: Mutex::new(file) });
+        }
+        let range = |(start, end): &(Bytes, Bytes)| Range { start: start.clone(), end: end.clone(), arrived: None, is_done: false };
+        let ranges: Vec<Range> = keys.iter().map(range).collect();
+        let mut text = format!("{FIRST_LINE}\n{title}\n");
+        for range in &ranges {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "range {} {}", word(&range.start), word(&range.end));
+        }
+        let mut file = File::create_new(path).with_context(at)?;
+        file.write_all(text.as_bytes()).with_context(at)?;
+        Ok(Self { path: path.to_owned(), ranges, file: Mutex::new(file) })
+    }
+
+    pub(super) fn ranges(&self) -> Vec<Range> {
+        self.ranges.clone()
+    }
+
+    /// Ranges that an earlier run had begun or done.
+    pub(super) fn begun(&self) -> usize {
+        self.ranges.iter().filter(|range| range.is_done || range.arrived.is_some()).count()
+    }
+
+    /// Notes that everything of a range up to a row has arrived.
+    pub(super) fn note(&self, range: usize, row: &[u8]) -> io::Result<()> {
+        self.write(&format!("arrived {range} {}\n", word(row)))
+    }
+
+    /// Notes that a range has arrived.
+    pub(super) fn done(&self, range: usize) -> io::Result<()> {
+        self.write(&format!("done {range}\n"))
+    }
+
+    fn write(&self, line: &str) -> io::Result<()> {
+        self.file.lock().expect("nothing panics while it notes how far the copy is").write_all(line.as_bytes())
+    }
+
+    /// The copy is done: takes the file away.
+    pub(super) fn remove(self) -> anyhow::Result<()> {
+        std::fs::remove_file(&self.path).with_context(|| format!("taking {} away", self.path.display()))
+    }
+}
+
+/// The ranges of a file; `None` if there is none.
+fn read(path: &Path, title: &str) -> anyhow::Result<Option<Vec<Range>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut lines = BufReader::new(file).lines();
+    if lines.next().transpose()?.as_deref() != Some(FIRST_LINE) {
+        bail!("it is something else; give another file with --state");
+    }
+    let noted = lines.next().transpose()?.unwrap_or_default();
+    if noted != title {
+        bail!("it belongs to the copy of {noted}; finish that one, take the file away, or give another with --state");
+    }
+    let mut ranges = Vec::new();
+    for line in lines {
+        let line = line?;
+        // The last line may have been cut by whatever ended the run.
+        if take(&line, &mut ranges).is_none() && !line.is_empty() {
+            tracing::debug!(line, "a note that is not whole");
+        }
+    }
+    if ranges.is_empty() {
+        bail!("it names no range; take it away and begin again");
+    }
+    Ok(Some(ranges))
+}
+
+fn take(line: &str, ranges: &mut Vec<Range>) -> Option<()> {
+    match line.split(' ').collect::<Vec<_>>()[..] {
+        ["range", start, end] => ranges.push(Range { start: key(start)?, end: key(end)?, arrived: None, is_done: false }),
+        ["arrived", range, row] => ranges.get_mut(range.parse::<usize>().ok()?)?.arrived = Some(key(row)?),
+        ["done", range] => ranges.get_mut(range.parse::<usize>().ok()?)?.is_done = true,
+        _ => return None,
+    }
+    Some(())
+}
+
+/// A key as one word: quoted, and without blanks.
+fn word(key: &[u8]) -> String {
+    format!("\"{}\"", print_bytes(key).replace(' ', "\\x20"))
+}
+
+fn key(word: &str) -> Option<Bytes> {
+    let inner = word.strip_prefix('"')?.strip_suffix('"')?;
+    Some(parse_bytes(inner).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> Vec<(Bytes, Bytes)> {
+        vec![(Bytes::new(), "m \"\\x".into()), ("m \"\\x".into(), Bytes::new())]
+    }
+
+    #[test]
+    fn a_copy_goes_on_where_it_stopped_and_another_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes");
+        let state = State::open(&path, "a to b", &keys()).unwrap();
+        state.note(1, b"z\xff \"").unwrap();
+        state.done(0).unwrap();
+        drop(state);
+        // As if the machine had stopped in the middle of a line.
+        File::options().append(true).open(&path).unwrap().write_all(b"arrived 1 \"zz").unwrap();
+        let again = State::open(&path, "a to b", &[]).unwrap();
+        let ranges = again.ranges();
+        assert_eq!(again.begun(), 2);
+        assert!(ranges[0].is_done && !ranges[1].is_done);
+        assert_eq!(ranges[1].arrived.as_deref(), Some(&b"z\xff \""[..]));
+        assert_eq!(ranges[1].start, &b"m \"\\x"[..]);
+        let other = State::open(&path, "a to c", &keys()).err().unwrap();
+        assert!(format!("{other:#}").contains("belongs to the copy of a to b"), "{other:#}");
+        again.remove().unwrap();
+        assert!(!path.exists());
+    }
+}

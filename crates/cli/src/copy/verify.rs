@@ -1,0 +1,90 @@
+//! Compares two tables as readers see them: every version of every cell, row by row, range by range.
+//!
+//! What is hidden by delete markers is left out: either side may have dropped it in a compaction of its own.
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+use anyhow::{Context as _, bail};
+use flate2::Crc;
+use halite::{CellRef, Result, Row, Scan};
+
+use super::state::Range;
+use super::work::{for_each, progress};
+use crate::place::PlaceTable;
+
+/// What both sides have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Compared {
+    pub(crate) rows: u64,
+    pub(crate) cells: u64,
+    /// Of all rows, keys, timestamps, types and values, in key order within the ranges; the ranges' are added up.
+    pub(crate) checksum: u32,
+}
+
+/// Compares.
+///
+/// # Errors
+/// The first difference, with its row; a side's.
+pub(super) fn compare(from: &PlaceTable, to: &PlaceTable, ranges: &[Range], threads: usize) -> anyhow::Result<Compared> {
+    let bar = progress("comparing");
+    let all = Mutex::new(Compared::default());
+    for_each(ranges, threads, |_, range, stop| {
+        let scan = || {
+            let scan = Scan::all().all_versions().cache_blocks(false).start(range.start.clone());
+            if range.end.is_empty() { scan } else { scan.stop(range.end.clone()) }
+        };
+        let (mut source, mut target) = (from.scan(scan()), to.scan(scan()));
+        let (mut here, mut crc) = (Compared::default(), Crc::new());
+        while !stop.load(Relaxed) {
+            let Some(row) = check(next(&mut source, "source")?, next(&mut target, "copy")?.as_ref())? else { break };
+            row.iter().for_each(|cell| update(&mut crc, cell));
+            here.rows += 1;
+            here.cells += row.len() as u64;
+            bar.inc(1);
+        }
+        let mut all = all.lock().expect("nothing panics while it adds up");
+        all.rows += here.rows;
+        all.cells += here.cells;
+        all.checksum = all.checksum.wrapping_add(crc.sum());
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    Ok(all.into_inner().expect("nothing panics while it adds up"))
+}
+
+fn next(rows: &mut impl Iterator<Item = Result<Row>>, side: &str) -> anyhow::Result<Option<Row>> {
+    rows.next().transpose().with_context(|| format!("reading the {side} again"))
+}
+
+/// The row both have; `None` at the end of both.
+fn check(source: Option<Row>, target: Option<&Row>) -> anyhow::Result<Option<Row>> {
+    let name = |row: &Row| halite::print_bytes(row.key());
+    let what = match (&source, target) {
+        (None, None) => return Ok(None),
+        (Some(row), None) => format!("row '{}' is not in the copy", name(row)),
+        (None, Some(row)) => format!("row '{}' is in the copy and not in the source", name(row)),
+        (Some(row), Some(other)) if row.key() < other.key() => format!("row '{}' is not in the copy", name(row)),
+        (Some(row), Some(other)) if row.key() > other.key() => format!("row '{}' is in the copy and not in the source", name(other)),
+        (Some(row), Some(other)) if !same(row, other) => {
+            format!("row '{}' has {} cells in the source and {} in the copy, and they differ", name(row), row.len(), other.len())
+        }
+        _ => return Ok(source),
+    };
+    bail!(
+        "source and copy differ: {what}; was one of them written meanwhile, or did the copy's table hold rows before or does it keep fewer versions?"
+    )
+}
+
+fn same(row: &Row, other: &Row) -> bool {
+    let parts = |cell: CellRef<'_>| (cell.timestamp(), cell.type_code());
+    let same_cell = |(one, other): (CellRef<'_>, CellRef<'_>)| {
+        one.family() == other.family() && one.qualifier() == other.qualifier() && parts(one) == parts(other) && one.value() == other.value()
+    };
+    row.len() == other.len() && row.iter().zip(other.iter()).all(same_cell)
+}
+
+fn update(crc: &mut Crc, cell: CellRef<'_>) {
+    crc.update(cell.key());
+    crc.update(cell.value());
+}
