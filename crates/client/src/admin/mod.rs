@@ -105,8 +105,7 @@ impl Admin for RemoteAdmin {
     }
 
     fn bulk_load(&self, table: &TableName, _load: BulkLoad) -> Fut<'_, ()> {
-        let text =
-            format!("bulk loading into table {table} over the network; run hbase completebulkload, or halite load-hfiles beside the data directory");
+        let text = format!("bulk loading into table {table} of a cluster elsewhere; run hbase completebulkload there");
         self.run(async move { Err(not_supported_yet(text)) })
     }
 

@@ -6,8 +6,9 @@
 //! reader      reads as much as there is, takes frame after frame, and completes the call of each by its id
 //! caller      decodes its own answer; cells and byte fields share the frame
 //! ```
-//! A call costs no task, no channel and no allocation of its own beside what its message needs: it is an entry in the
-//! connection's table. A caller who is alone writes itself, without waking the writer. Whoever stops waiting takes
+//! A get that is alone costs three system calls (`send`, `epoll_wait`, `recv`), one copy of the request and none of the answer; of
+//! many at once each costs a part of one. There is no task, no channel and no allocation for a call beside what its message
+//! needs and the future that the seam boxes: it is an entry in the connection's table. A caller who is alone writes itself, without waking the writer. Whoever stops waiting takes
 //! his slot away, and an answer that nobody waits for is skipped.
 
 mod calls;

@@ -128,7 +128,7 @@ impl<'a> Batch<'a> {
     /// Sends what goes to one server; what fails there stays pending.
     async fn send(&mut self, multi: Multi, deadline: &Deadline) -> Result<SentMulti, Failure> {
         let limit = deadline.call();
-        let location = multi.items().next().map(|(_, location)| Arc::clone(location));
+        let location = multi.location();
         let route = (self.regions.priority(), self.shared.nonces.group());
         let sent = match multi.server.connection(&self.shared.config, limit).await {
             Ok(connection) => multi.send(&mut self.actions, &connection, route, limit).await,
@@ -141,7 +141,7 @@ impl<'a> Batch<'a> {
     }
 
     async fn receive(&mut self, sent: SentMulti) -> Result<(), Failure> {
-        let concerned: Vec<Arc<Location>> = sent.items().map(|(_, location)| Arc::clone(location)).collect();
+        let concerned = sent.locations();
         let (outcomes, noted) = match sent.receive().await {
             Ok(answered) => answered,
             Err(failure) => {

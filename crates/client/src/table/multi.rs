@@ -62,9 +62,9 @@ impl Multi {
         }
     }
 
-    /// Whom the call concerns.
-    pub(super) fn items(&self) -> impl Iterator<Item = (usize, &Arc<Location>)> {
-        self.parts.iter().flat_map(|part| part.items.iter().map(move |item| (*item, &part.location)))
+    /// A region the call concerns.
+    pub(super) fn location(&self) -> Option<Arc<Location>> {
+        self.parts.first().map(|part| Arc::clone(&part.location))
     }
 
     /// Sends the call. The messages are lent to it for as long as they are encoded.
@@ -138,9 +138,11 @@ fn index(item: usize) -> Option<u32> {
 }
 
 impl SentMulti {
-    /// Whom the call concerns.
-    pub(super) fn items(&self) -> impl Iterator<Item = (usize, &Arc<Location>)> {
-        self.parts.iter().flat_map(|part| part.items.iter().map(move |item| (*item, &part.location)))
+    /// The regions the call concerns.
+    pub(super) fn locations(&self) -> Vec<Arc<Location>> {
+        let mut locations: Vec<_> = self.parts.iter().map(|part| Arc::clone(&part.location)).collect();
+        locations.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        locations
     }
 
     /// What became of each action, and what failures of whole regions say.
