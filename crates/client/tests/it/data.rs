@@ -193,3 +193,23 @@ fn a_configuration_file_names_the_cluster() {
     let missing = server.run(connect("site:/nowhere/hbase-site.xml")).unwrap_err();
     assert!(missing.message().contains("/nowhere/hbase-site.xml"), "{missing}");
 }
+
+#[test]
+fn a_server_that_started_again_is_found_again() {
+    let mut server = Server::start();
+    server.fill(["a", "k", "z"].map(String::from));
+    let cluster = server.connect();
+    let (table, admin) = (cluster.table(&name()), cluster.admin());
+    let keys = || ["a", "k", "z"].map(Get::new).to_vec();
+    assert_eq!(server.run(table.get(keys())).unwrap().len(), 3);
+    assert!(server.run(admin.is_enabled(&name())).unwrap());
+    let mut rows = table.scan(halite_types::Scan::all().max_result_bytes(1));
+    assert_eq!(server.run(rows.next()).unwrap().as_ref().and_then(value), Some("a"));
+    server.restart();
+    let read: Vec<_> = std::iter::from_fn(|| server.run(rows.next()).unwrap()).collect();
+    assert_eq!(read.iter().map(value).collect::<Vec<_>>(), [Some("k"), Some("z")]);
+    assert_eq!(server.run(table.get(keys())).unwrap().iter().map(value).collect::<Vec<_>>(), [Some("a"), Some("k"), Some("z")]);
+    server.restart();
+    server.run(table.apply(vec![put("a", "A"), put("z", "Z")])).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    assert!(server.run(admin.is_enabled(&name())).unwrap());
+}
