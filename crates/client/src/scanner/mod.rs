@@ -114,6 +114,13 @@ impl Scanner {
         if let Some(row) = response.cursor.as_ref().and_then(|cursor| cursor.row.clone()) {
             self.progress.reached(row);
         }
+        self.hold(response);
+        out
+    }
+
+    /// The scanner stays open on the server, until the scan does not need it any more.
+    fn hold(&mut self, response: &pb::ScanResponse) {
+        let Some(region) = &mut self.at else { return };
         match (&region.lease, response.scanner_id) {
             (Some(lease), _) => lease.touch(),
             (None, Some(id)) => {
@@ -125,7 +132,6 @@ impl Scanner {
         if self.progress.is_over() {
             self.close();
         }
-        out
     }
 
     /// Asks for what comes next before the consumer does, if that needs no waiting.

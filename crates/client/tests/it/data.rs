@@ -213,3 +213,19 @@ fn a_server_that_started_again_is_found_again() {
     server.run(table.apply(vec![put("a", "A"), put("z", "Z")])).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
     assert!(server.run(admin.is_enabled(&name())).unwrap());
 }
+
+#[test]
+fn small_calls_and_many_regions_make_no_difference_to_a_batch() {
+    let server = Server::start();
+    let splits = ('b'..='z').map(|key| key.to_string().into()).collect();
+    let table = halite_types::TableDescriptor::new("many".parse().unwrap()).family(halite_types::FamilyDescriptor::new("f"));
+    server.engine.create_table(table, splits).unwrap();
+    let small = server.connect_with(|config| (config.multi_actions_max, config.meta_prefetch) = (6, 3));
+    let table = small.table(&"many".parse().unwrap());
+    let rows: Vec<String> = (0..500).map(spread).collect();
+    // Twice each row: the second value counts, though the calls are small.
+    let ops = rows.iter().map(|row| put(row, "first")).chain(rows.iter().map(|row| put(row, row))).collect();
+    server.run(table.apply(ops)).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    let read = server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
+    assert!(read.iter().zip(&rows).all(|(row, key)| value(row) == Some(key)));
+}
