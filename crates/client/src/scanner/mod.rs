@@ -12,6 +12,8 @@ mod check;
 mod lease;
 mod progress;
 mod request;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

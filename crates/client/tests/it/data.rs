@@ -229,3 +229,25 @@ fn small_calls_and_many_regions_make_no_difference_to_a_batch() {
     let read = server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
     assert!(read.iter().zip(&rows).all(|(row, key)| value(row) == Some(key)));
 }
+
+#[test]
+fn large_cells_travel_whole_both_ways() {
+    let server = Server::start();
+    let value: Vec<u8> = (0..9 << 20).map(|at: u32| at.to_be_bytes()[3] ^ at.to_be_bytes()[1]).collect();
+    for compressor in [None, Some(Compressor::Snappy)] {
+        let table = server.connect_with(|config| config.compressor = compressor).table(&name());
+        server.run(async {
+            let ops = ["a", "b", "k"].map(|row| Put::new(row).add("f", "large", &value).into()).to_vec();
+            table.apply(ops).await.unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+            let rows = table.get(["b", "k"].map(Get::new).to_vec()).await.unwrap();
+            assert!(rows.iter().all(|row| row.value("f", "large") == Some(&value[..])));
+            let mut rows = table.scan(halite_types::Scan::all());
+            let mut seen = 0;
+            while let Some(row) = rows.next().await.unwrap() {
+                assert_eq!(row.value("f", "large"), Some(&value[..]));
+                seen += 1;
+            }
+            assert_eq!(seen, 3);
+        });
+    }
+}
