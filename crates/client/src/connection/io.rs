@@ -59,7 +59,11 @@ async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result
         match connection.socket.try_write(bytes) {
             Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => connection.socket.writable().await?,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => tokio::select! {
+                writable = connection.socket.writable() => writable?,
+                // While there is something to write only the end of the connection is news.
+                () = connection.write.notified() => return Err(std::io::ErrorKind::BrokenPipe.into()),
+            },
             Err(error) => return Err(error),
         }
     }

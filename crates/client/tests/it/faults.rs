@@ -146,6 +146,16 @@ fn raw_server(bytes: Vec<u8>) -> SocketAddr {
 }
 
 #[test]
+fn a_server_that_does_not_even_read_costs_the_time_of_a_call() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let fake = Fake::with_region_at(Some(listener.local_addr().unwrap()), |_| Reply::Silence);
+    let table = fake.table(|config| (config.rpc_timeout_ms, config.retries_max) = (300, 1));
+    let put = || Put::new("r").add("f", "q", vec![0; 9 << 20]).into();
+    let results = fake.run(table.apply((0..4).map(|_| put()).collect()));
+    says(&results.unwrap_err(), &["table t, region t,,7.", "given up after 2 tries"]);
+}
+
+#[test]
 fn what_is_final_is_told_at_once() {
     let fake = Fake::start(|_| exception(ExceptionKind::NoSuchColumnFamily));
     assert_eq!(get(&fake, |_| ()).unwrap_err().kind(), ErrorKind::NoSuchFamily);
