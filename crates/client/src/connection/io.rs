@@ -59,7 +59,11 @@ async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result
         match connection.socket.try_write(bytes) {
             Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => connection.socket.writable().await?,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => tokio::select! {
+                writable = connection.socket.writable() => writable?,
+                // While there is something to write only the end of the connection is news.
+                () = connection.write.notified() => return Err(std::io::ErrorKind::BrokenPipe.into()),
+            },
             Err(error) => return Err(error),
         }
     }
@@ -79,12 +83,23 @@ pub(super) async fn read(connection: Arc<Connection>, mut socket: OwnedReadHalf)
             () = connection.over.notified() => return,
         };
         match read {
-            Ok(0) => break Failure::lost("the server closed the connection"),
+            Ok(0) => break closed(&connection),
             Err(error) => break Failure::lost(format!("reading failed: {error}")),
-            Ok(_) => connection.lock().heard = Instant::now(),
+            Ok(_) => connection.lock().heard = Some(Instant::now()),
         }
     };
     connection.end(&why);
+}
+
+/// HBase closes a connection without a word if it cannot make sense of how it began.
+fn closed(connection: &Connection) -> Failure {
+    Failure::lost(match connection.lock().heard {
+        Some(_) => "the server closed the connection",
+        None => {
+            "the server closed the connection without a word; look whether it is a server of HBase, of the kind that is called, and has the \
+             compressor of cell blocks"
+        }
+    })
 }
 
 /// Completes the calls of all whole frames; gives how much room the next read needs.
@@ -92,6 +107,9 @@ fn take_answers(connection: &Connection, buffer: &mut BytesMut) -> Result<usize,
     loop {
         if buffer.starts_with(&TLS_ALERT) {
             return Err(not_supported_yet("the server answers with TLS; reach the cluster without it").into());
+        }
+        if buffer.starts_with(b"HTTP/") {
+            return Err(Failure::lost("a web server answers; give the port of the calls, such as 16000 or 16020"));
         }
         match next_frame(buffer, &connection.limits)? {
             Next::Frame(frame) => complete(connection, &frame)?,

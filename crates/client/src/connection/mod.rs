@@ -57,12 +57,12 @@ struct State {
     /// Why nothing goes any more.
     ended: Option<Failure>,
     /// When anything was read last.
-    heard: Instant,
+    heard: Option<Instant>,
 }
 
 impl Connection {
     fn new(config: &Config, socket: OwnedWriteHalf, out: BytesMut) -> Self {
-        let state = State { out, calls: Calls::default(), writing: false, ended: None, heard: Instant::now() };
+        let state = State { out, calls: Calls::default(), writing: false, ended: None, heard: None };
         Self {
             format: config.format(),
             limits: Limits { frame_bytes_max: config.frame_bytes_max, cell_block_bytes_max: config.frame_bytes_max },
@@ -178,7 +178,7 @@ impl Connection {
 
     /// A call was not answered in time. If nothing at all has come since it was sent, the server is taken for dead.
     fn late(&self, sent: Instant, deadline: CallDeadline) {
-        if self.lock().heard < sent {
+        if self.lock().heard.is_none_or(|heard| heard < sent) {
             self.end(&Failure::lost(format!("nothing came from the server in {} ms", deadline.ms)));
         }
     }

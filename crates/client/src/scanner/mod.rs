@@ -12,6 +12,8 @@ mod check;
 mod lease;
 mod progress;
 mod request;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -114,6 +116,13 @@ impl Scanner {
         if let Some(row) = response.cursor.as_ref().and_then(|cursor| cursor.row.clone()) {
             self.progress.reached(row);
         }
+        self.hold(response);
+        out
+    }
+
+    /// The scanner stays open on the server, until the scan does not need it any more.
+    fn hold(&mut self, response: &pb::ScanResponse) {
+        let Some(region) = &mut self.at else { return };
         match (&region.lease, response.scanner_id) {
             (Some(lease), _) => lease.touch(),
             (None, Some(id)) => {
@@ -125,7 +134,6 @@ impl Scanner {
         if self.progress.is_over() {
             self.close();
         }
-        out
     }
 
     /// Asks for what comes next before the consumer does, if that needs no waiting.

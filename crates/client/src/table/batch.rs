@@ -92,7 +92,6 @@ impl<'a> Batch<'a> {
 
     /// What can travel now, by server.
     async fn wave(&self, deadline: &Deadline) -> Result<Vec<Multi>, Failure> {
-        let config = &self.shared.config;
         let mut multis: Vec<Multi> = Vec::new();
         let mut rows: HashMap<&Bytes, Taken> = HashMap::new();
         let mut near: Option<Arc<Location>> = None;
@@ -103,18 +102,9 @@ impl<'a> Batch<'a> {
             }
             let location = match near.take().filter(|near| near.region.contains(&action.row)) {
                 Some(location) => location,
-                None => locate(self.shared, self.regions, At::Containing(&action.row), deadline).await?,
+                None => self.locate(&action.row, deadline).await?,
             };
-            let at = multis.iter().position(|multi| Arc::ptr_eq(&multi.server, &location.server));
-            let multi = match at.and_then(|at| multis.get_mut(at)) {
-                Some(multi) if multi.actions >= config.multi_actions_max || multi.bytes >= config.multi_bytes_max => None,
-                Some(multi) => Some(multi),
-                None => {
-                    multis.push(Multi::new(&location.server));
-                    multis.last_mut()
-                }
-            };
-            match multi {
+            match self.with_room(&mut multis, &location) {
                 Some(multi) => multi.add(item, action, &location),
                 // Nothing of this row may overtake it.
                 None if self.is_ordered => drop(rows.insert(&action.row, Taken::Closed)),
@@ -123,6 +113,31 @@ impl<'a> Batch<'a> {
             near = Some(location);
         }
         Ok(multis)
+    }
+
+    /// Where a row is. Who asks for one that is not known asks for all the batch does not know, from the last to the first: with
+    /// each region `hbase:meta` tells of those before it.
+    async fn locate(&self, row: &Bytes, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
+        if let Some(location) = self.regions.find(At::Containing(row)) {
+            return Ok(location);
+        }
+        let pending = self.pending.iter().filter_map(|item| self.actions.get(*item)).map(|action| &action.row);
+        let mut unknown: Vec<&Bytes> = pending.filter(|row| self.regions.find(At::Containing(row)).is_none()).collect();
+        unknown.sort_unstable_by(|a, b| b.cmp(a));
+        for row in unknown {
+            locate(self.shared, self.regions, At::Containing(row), deadline).await?;
+        }
+        locate(self.shared, self.regions, At::Containing(row), deadline).await
+    }
+
+    /// The call to a region's server, if it is not full.
+    fn with_room<'m>(&self, multis: &'m mut Vec<Multi>, location: &Location) -> Option<&'m mut Multi> {
+        let config = &self.shared.config;
+        let at = multis.iter().position(|multi| Arc::ptr_eq(&multi.server, &location.server)).unwrap_or_else(|| {
+            multis.push(Multi::new(&location.server));
+            multis.len() - 1
+        });
+        multis.get_mut(at).filter(|multi| multi.actions < config.multi_actions_max && multi.bytes < config.multi_bytes_max)
     }
 
     /// Sends what goes to one server; what fails there stays pending.

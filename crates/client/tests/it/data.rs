@@ -193,3 +193,61 @@ fn a_configuration_file_names_the_cluster() {
     let missing = server.run(connect("site:/nowhere/hbase-site.xml")).unwrap_err();
     assert!(missing.message().contains("/nowhere/hbase-site.xml"), "{missing}");
 }
+
+#[test]
+fn a_server_that_started_again_is_found_again() {
+    let mut server = Server::start();
+    server.fill(["a", "k", "z"].map(String::from));
+    let cluster = server.connect();
+    let (table, admin) = (cluster.table(&name()), cluster.admin());
+    let keys = || ["a", "k", "z"].map(Get::new).to_vec();
+    assert_eq!(server.run(table.get(keys())).unwrap().len(), 3);
+    assert!(server.run(admin.is_enabled(&name())).unwrap());
+    let mut rows = table.scan(halite_types::Scan::all().max_result_bytes(1));
+    assert_eq!(server.run(rows.next()).unwrap().as_ref().and_then(value), Some("a"));
+    server.restart();
+    let read: Vec<_> = std::iter::from_fn(|| server.run(rows.next()).unwrap()).collect();
+    assert_eq!(read.iter().map(value).collect::<Vec<_>>(), [Some("k"), Some("z")]);
+    assert_eq!(server.run(table.get(keys())).unwrap().iter().map(value).collect::<Vec<_>>(), [Some("a"), Some("k"), Some("z")]);
+    server.restart();
+    server.run(table.apply(vec![put("a", "A"), put("z", "Z")])).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    assert!(server.run(admin.is_enabled(&name())).unwrap());
+}
+
+#[test]
+fn small_calls_and_many_regions_make_no_difference_to_a_batch() {
+    let server = Server::start();
+    let splits = ('b'..='z').map(|key| key.to_string().into()).collect();
+    let table = halite_types::TableDescriptor::new("many".parse().unwrap()).family(halite_types::FamilyDescriptor::new("f"));
+    server.engine.create_table(table, splits).unwrap();
+    let small = server.connect_with(|config| (config.multi_actions_max, config.meta_prefetch) = (6, 3));
+    let table = small.table(&"many".parse().unwrap());
+    let rows: Vec<String> = (0..500).map(spread).collect();
+    // Twice each row: the second value counts, though the calls are small.
+    let ops = rows.iter().map(|row| put(row, "first")).chain(rows.iter().map(|row| put(row, row))).collect();
+    server.run(table.apply(ops)).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    let read = server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
+    assert!(read.iter().zip(&rows).all(|(row, key)| value(row) == Some(key)));
+}
+
+#[test]
+fn large_cells_travel_whole_both_ways() {
+    let server = Server::start();
+    let value: Vec<u8> = (0..9 << 20).map(|at: u32| at.to_be_bytes()[3] ^ at.to_be_bytes()[1]).collect();
+    for compressor in [None, Some(Compressor::Snappy)] {
+        let table = server.connect_with(|config| config.compressor = compressor).table(&name());
+        server.run(async {
+            let ops = ["a", "b", "k"].map(|row| Put::new(row).add("f", "large", &value).into()).to_vec();
+            table.apply(ops).await.unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+            let rows = table.get(["b", "k"].map(Get::new).to_vec()).await.unwrap();
+            assert!(rows.iter().all(|row| row.value("f", "large") == Some(&value[..])));
+            let mut rows = table.scan(halite_types::Scan::all());
+            let mut seen = 0;
+            while let Some(row) = rows.next().await.unwrap() {
+                assert_eq!(row.value("f", "large"), Some(&value[..]));
+                seen += 1;
+            }
+            assert_eq!(seen, 3);
+        });
+    }
+}

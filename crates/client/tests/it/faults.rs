@@ -123,6 +123,39 @@ fn meta_that_points_nowhere_is_told_with_the_server_it_names() {
 }
 
 #[test]
+fn a_server_that_closes_without_a_word_or_speaks_http_is_told_as_such() {
+    for (bytes, text) in [(Vec::new(), "without a word"), (b"HTTP/1.1 400 Bad Request".to_vec(), "a web server answers")] {
+        let fake = Fake::with_region_at(Some(raw_server(bytes)), |_| Reply::Silence);
+        let error = get(&fake, |config| config.retries_max = 1).unwrap_err();
+        says(&error, &["table t, region t,,7.", text]);
+    }
+}
+
+/// A server that answers whatever comes with these bytes and closes.
+fn raw_server(bytes: Vec<u8>) -> SocketAddr {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            let _ = socket.read(&mut [0; 1024]);
+            let _ = socket.write_all(&bytes);
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_that_does_not_even_read_costs_the_time_of_a_call() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let fake = Fake::with_region_at(Some(listener.local_addr().unwrap()), |_| Reply::Silence);
+    let table = fake.table(|config| (config.rpc_timeout_ms, config.retries_max) = (300, 1));
+    let put = || Put::new("r").add("f", "q", vec![0; 9 << 20]).into();
+    let results = fake.run(table.apply((0..4).map(|_| put()).collect()));
+    says(&results.unwrap_err(), &["table t, region t,,7.", "given up after 2 tries"]);
+}
+
+#[test]
 fn what_is_final_is_told_at_once() {
     let fake = Fake::start(|_| exception(ExceptionKind::NoSuchColumnFamily));
     assert_eq!(get(&fake, |_| ()).unwrap_err().kind(), ErrorKind::NoSuchFamily);

@@ -37,6 +37,17 @@ impl Server {
         Self { engine, handle: Some(handle), runtime, _directory: directory }
     }
 
+    /// Ends the server, and starts another over the same store on the same ports.
+    pub(crate) fn restart(&mut self) {
+        let handle = self.handle.take().unwrap();
+        let (addresses, mut config) = (handle.addresses(), halite_server::Config::default());
+        (config.master_port, config.region_port, config.web_port) = (addresses.master.port(), addresses.region.port(), None);
+        config.zookeeper_port = addresses.zookeeper.map(|address| address.port());
+        self.runtime.block_on(handle.shutdown());
+        let started = self.runtime.block_on(halite_server::Server::start(Arc::clone(&self.engine), config));
+        self.handle = Some(started.unwrap());
+    }
+
     /// Where the cluster is found, through ZooKeeper.
     pub(crate) fn lookup(&self) -> Lookup {
         let quorum = vec![self.handle.as_ref().unwrap().addresses().zookeeper.unwrap().to_string()];

@@ -1,0 +1,120 @@
+//! Where a scan is after rows, pieces of rows, regions and losses.
+
+use std::ops::Bound;
+
+use halite_types::cell::CellParts;
+use halite_types::{CellType, Cells, CellsBuilder, RegionInfo, Row, Scan};
+
+use super::progress::Progress;
+use crate::config::{Config, Lookup};
+use crate::meta::At;
+
+fn cells(row: &str, qualifiers: &str) -> Cells {
+    let mut cells = CellsBuilder::default();
+    for qualifier in qualifiers.as_bytes().chunks(1) {
+        let (row, value, tags) = (row.as_bytes(), &b"v"[..], &b""[..]);
+        cells.push_parts(CellParts { row, family: b"f", qualifier, timestamp: 1, cell_type: CellType::Put, value, tags });
+    }
+    cells.finish()
+}
+
+fn whole(row: &str, qualifiers: &str) -> Row {
+    Row::new(cells(row, qualifiers))
+}
+
+fn piece(row: &str, qualifiers: &str) -> Row {
+    Row::piece(cells(row, qualifiers))
+}
+
+fn of(scan: Scan) -> Progress {
+    Progress::new(scan, true, &Config::new(Lookup::Rpc { servers: Vec::new() }))
+}
+
+fn shown(rows: &[Row]) -> Vec<String> {
+    let qualifiers = |row: &Row| row.iter().map(|cell| String::from_utf8_lossy(cell.qualifier()).into_owned()).collect::<String>();
+    rows.iter().map(|row| format!("{}:{}", String::from_utf8_lossy(row.key()), qualifiers(row))).collect()
+}
+
+fn region(start: &'static str, end: &'static str) -> RegionInfo {
+    RegionInfo { table: "t".parse().unwrap(), start: start.into(), end: end.into(), region_id: 1, encoded_name: "e".into() }
+}
+
+#[test]
+fn pieces_of_a_row_are_put_together_across_answers() {
+    let mut progress = of(Scan::all());
+    assert_eq!(shown(&progress.take(vec![whole("a", "x"), piece("b", "x")])), ["a:x"]);
+    assert_eq!(shown(&progress.take(vec![piece("b", "yz")])), Vec::<String>::new());
+    assert_eq!(shown(&progress.take(vec![whole("b", "0"), piece("c", "x"), whole("d", "x")])), ["b:xyz0", "c:x", "d:x"]);
+    progress.take(vec![piece("e", "x")]);
+    assert_eq!(shown(&progress.leave(&region("", ""), false).into_iter().collect::<Vec<_>>()), ["e:x"]);
+    assert!(progress.is_over());
+}
+
+#[test]
+fn with_a_batch_limit_pieces_go_on_as_they_are_and_a_resumed_row_goes_on_behind_them() {
+    let mut progress = of(Scan::all().batch(2));
+    assert_eq!(shown(&progress.take(vec![piece("a", "xy")])), ["a:xy"]);
+    progress.resume();
+    assert_eq!(progress.range().start, Bound::Included("a".into()));
+    assert_eq!(shown(&progress.take(vec![piece("a", "xy"), whole("a", "z"), whole("b", "x")])), ["a:z", "b:x"]);
+}
+
+#[test]
+fn without_one_a_row_that_was_cut_is_read_again() {
+    let mut progress = of(Scan::all());
+    progress.take(vec![whole("a", "x"), piece("b", "x")]);
+    progress.resume();
+    assert_eq!(progress.range().start, Bound::Included("b".into()));
+    assert_eq!(shown(&progress.take(vec![piece("b", "x"), whole("b", "y")])), ["b:xy"]);
+    progress.resume();
+    assert_eq!(progress.range().start, Bound::Included("b\0".into()));
+}
+
+#[test]
+fn a_limit_counts_rows_and_not_pieces() {
+    let mut progress = of(Scan::all().batch(1).limit(2));
+    assert_eq!(progress.limit(), Some(2));
+    assert_eq!(shown(&progress.take(vec![whole("a", "x"), piece("b", "x")])), ["a:x", "b:x"]);
+    assert!(!progress.is_over() && progress.limit() == Some(1));
+    assert_eq!(shown(&progress.take(vec![whole("b", "y"), whole("c", "x")])), ["b:y"]);
+    assert!(progress.is_over());
+    assert!(of(Scan::all().limit(0)).is_over() && of(Scan::range("b", "a")).is_over());
+}
+
+#[test]
+fn a_scan_goes_from_region_to_region_until_its_range_is_done() {
+    let mut forward = of(Scan::range("b", "p"));
+    forward.leave(&region("", "g"), false);
+    assert_eq!(forward.range().start, Bound::Included("g".into()));
+    forward.leave(&region("g", "p"), false);
+    assert!(forward.is_over());
+    let mut backward = of(Scan::range("b", "p").reverse(true));
+    assert!(matches!(backward.region(), At::Before(b"p")));
+    backward.leave(&region("g", ""), false);
+    assert_eq!(backward.range().end, Bound::Excluded("g".into()));
+    backward.take(vec![whole("f", "x")]);
+    backward.resume();
+    assert_eq!(backward.range().end, Bound::Excluded("f".into()));
+    backward.leave(&region("b", "g"), false);
+    assert!(backward.is_over());
+}
+
+#[test]
+fn the_order_of_meta_is_not_that_of_bytes() {
+    let scan = || Scan::range("t,,", "t ,,");
+    let progress = |is_plain| Progress::new(scan(), is_plain, &Config::new(Lookup::Rpc { servers: Vec::new() }));
+    assert!(progress(true).is_over());
+    let mut meta = progress(false);
+    meta.take(vec![whole("t,,1.", "x")]);
+    meta.resume();
+    assert!(!meta.is_over() && meta.range().start == Bound::Included("t,,1.\0".into()));
+}
+
+#[test]
+fn what_a_server_looked_at_in_vain_is_not_looked_at_again() {
+    let mut progress = of(Scan::all());
+    progress.take(vec![whole("a", "x")]);
+    progress.reached("m".into());
+    progress.resume();
+    assert_eq!(progress.range().start, Bound::Included("m".into()));
+}
