@@ -4,8 +4,8 @@
 //! id the server knows whether it ever gave it out, without remembering those that have ended: to close such a one does
 //! no harm, as it does none in HBase while that remembers it.
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -20,8 +20,9 @@ use crate::shutdown::Shutdown;
 
 /// How long the scanners of a connection that has ended wait for their client to come back.
 const ORPHAN: Duration = Duration::from_secs(10);
-/// Bytes of last replies that are kept in all, for clients that ask for the same rows again.
-const KEPT_BYTES_MAX: usize = 64 << 20;
+/// Bytes and number of last replies that are kept in all, for clients that ask for the same rows again; the oldest go.
+const KEPT_BYTES_MAX: usize = 16 << 20;
+const KEPT_REPLIES_MAX: usize = 1 << 16;
 
 /// The table of scanners.
 pub(crate) struct Scanners {
@@ -38,6 +39,8 @@ struct Table {
     /// Open scanners by connection.
     by_connection: HashMap<u64, usize>,
     kept_bytes: usize,
+    /// Scanners whose last replies are kept, with the numbers of the calls, the oldest first. Some are not kept any more.
+    kept: VecDeque<(u64, u64)>,
 }
 
 struct Entry {
@@ -177,21 +180,19 @@ impl Scanners {
     /// come to its end.
     pub(crate) fn give_back(&self, id: u64, scanner: Option<Box<OpenScanner>>, reply: Option<(u64, KeptReply)>) {
         let mut table = self.lock();
-        let kept_bytes = table.kept_bytes;
         // It may have been closed meanwhile; then it goes.
         let Some(entry) = table.entries.get_mut(&id) else { return };
         entry.expires = Instant::now() + self.lease;
-        let reply = reply.filter(|(_, reply)| kept_bytes + reply.bytes() <= KEPT_BYTES_MAX);
-        let (ended, bytes) = (scanner.is_none(), reply.as_ref().map_or(0, |(_, reply)| reply.bytes()));
+        let ended = scanner.is_none();
         entry.state = scanner.map_or(State::Ended, State::Idle);
-        entry.kept = reply.map(|(call, reply)| Kept { call, reply });
-        let (connection, keeps) = (entry.connection, entry.kept.is_some());
-        table.kept_bytes += bytes;
+        let connection = entry.connection;
         if ended {
             table.left(connection);
-            if !keeps {
-                table.entries.remove(&id);
-            }
+        }
+        match reply.filter(|(_, reply)| reply.bytes() <= KEPT_BYTES_MAX) {
+            Some((call, reply)) => table.keep(id, Kept { call, reply }),
+            None if ended => drop(table.entries.remove(&id)),
+            None => {}
         }
     }
 
@@ -275,6 +276,24 @@ impl Table {
             self.left(entry.connection);
         }
         Some(entry)
+    }
+
+    /// Keeps the last reply of a scanner, and no more than fits of the older ones.
+    fn keep(&mut self, id: u64, kept: Kept) {
+        self.kept_bytes += kept.reply.bytes();
+        self.kept.push_back((id, kept.call));
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.kept = Some(kept);
+        }
+        while self.kept_bytes > KEPT_BYTES_MAX || self.kept.len() > KEPT_REPLIES_MAX {
+            let Some((id, call)) = self.kept.pop_front() else { return };
+            let Some(entry) = self.entries.get_mut(&id).filter(|entry| entry.kept.as_ref().is_some_and(|kept| kept.call == call)) else { continue };
+            let (kept, is_over) = (entry.kept.take(), matches!(entry.state, State::Ended));
+            self.forget(kept);
+            if is_over {
+                self.entries.remove(&id);
+            }
+        }
     }
 
     fn forget(&mut self, kept: Option<Kept>) {

@@ -113,6 +113,26 @@ fn a_call_that_is_made_again_gets_the_same_rows_again() {
 }
 
 #[test]
+fn of_the_replies_that_are_kept_the_oldest_go() {
+    let server = Server::start();
+    let large = "v".repeat(3 << 20);
+    server.put(&[("a", &large), ("b", &large)]);
+    let mut client = server.client();
+    let mut opened =
+        || ask(&mut client, &pb::ScanRequest { number_of_rows: Some(0), ..open(&server, "a", pb::Scan::default()) }).message.scanner_id();
+    let ids: Vec<u64> = (0..8).map(|_| opened()).collect();
+    for id in &ids {
+        assert_eq!(rows(&ask(&mut client, &next(*id, 1, 0))).len(), 1);
+    }
+    // Sixteen megabytes are kept: five of these.
+    let again = client.call::<service::ClientScan>(&next(ids[7], 1, 0)).unwrap();
+    assert_eq!(rows(&again).len(), 1);
+    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(ids[2], 1, 0))), Some(ExceptionKind::OutOfOrderScannerNext));
+    // The scanner itself goes on.
+    assert_eq!(rows(&ask(&mut client, &next(ids[2], 1, 1))).len(), 1);
+}
+
+#[test]
 fn a_call_out_of_turn_is_refused_and_the_scanner_stays() {
     let server = Server::start();
     five(&server);
