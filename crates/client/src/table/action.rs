@@ -50,6 +50,10 @@ pub(super) enum Order {
 impl Action {
     pub(super) fn get(asked: &Get) -> Result<Self> {
         check_row(asked.row())?;
+        // As HBase's client does: its server says so in a way that is tried again.
+        if asked.selection.max_versions == 0 {
+            return Err(Error::invalid(format!("row {}: a get of no versions; ask for one or more", print_bytes(asked.row()))));
+        }
         Ok(Self { row: asked.row().clone(), body: Body::Get(get::to_proto(asked)?) })
     }
 
@@ -130,6 +134,12 @@ fn mutation(op: RowOp, is_conditional: bool, shared: &Shared) -> Result<(pb::Mut
         }
     };
     mutation.check()?;
+    if let RowOp::Delete(delete) = &op
+        && delete.timestamp < 0
+    {
+        let row = print_bytes(mutation.row());
+        return Err(Error::invalid(format!("row {row}: timestamp {} is negative; give 0 or more", delete.timestamp)));
+    }
     if mutation.cells().is_empty() && !may_be_empty {
         let row = print_bytes(mutation.row());
         return Err(Error::invalid(format!("row {row}: the operation names no column; add one")));

@@ -9,6 +9,7 @@
 //! behind it stands behind the table's regions and before the next table.
 
 use bytes::Bytes;
+use halite_types::cell::MAX_ROW_BYTES;
 use halite_types::key::print_bytes;
 use halite_types::{Error, RegionInfo, Result, Row, RowRange, Scan, TableName};
 use prost::Message;
@@ -103,6 +104,10 @@ pub fn all_regions() -> Scan {
 
 /// The row of the region that holds `row` comes first, then those before it, backwards.
 pub fn containing(table: &TableName, row: &[u8]) -> Scan {
+    // A row of meta is no longer than any other row. What is cut off here tells no regions apart: a start key as long as what
+    // is left would not fit a row of meta either.
+    let room = MAX_ROW_BYTES.saturating_sub(key(table, b"", LAST_ID).len());
+    let row = row.get(..room).unwrap_or(row);
     of_regions(Bound::Included(key(table, b"", "")), Bound::Included(key(table, row, LAST_ID))).reverse(true)
 }
 
@@ -152,6 +157,16 @@ mod tests {
         let table_name = crate::convert::schema::table_name_to_proto(&name());
         let proto = pb::RegionInfo { region_id: 7, table_name, start_key: Some("b".into()), offline: Some(offline), ..pb::RegionInfo::default() };
         pb::magic::with_magic(&proto).to_vec()
+    }
+
+    #[test]
+    fn the_region_of_the_longest_row_can_be_looked_up() {
+        let end = |row: &[u8]| match containing(&name(), row).range.end {
+            Bound::Included(key) => key,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(end(b"r"), "ns:t,r,:");
+        assert_eq!(end(&[b'r'; MAX_ROW_BYTES]).len(), MAX_ROW_BYTES);
     }
 
     #[test]

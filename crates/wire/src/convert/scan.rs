@@ -139,6 +139,9 @@ pub fn to_proto(query: &ScanQuery) -> halite_types::Result<pb::Scan> {
         batch_size: scan.batch.map(|cells| selection::java_count(u32::try_from(cells).unwrap_or(u32::MAX))),
         max_result_size: (scan.max_result_bytes < usize::MAX).then_some(result_size),
         reversed: scan.reverse.then_some(true),
+        // HBase cannot read backwards what it reads only when a filter on another family has let the row pass, and by default it
+        // tries: it refuses such a scan.
+        load_column_families_on_demand: scan.reverse.then_some(false),
         caching: query.caching,
         allow_partial_results: query.allow_partial_results.then_some(true),
         mvcc_read_point: query.mvcc_read_point,
