@@ -15,7 +15,7 @@ pub(crate) struct PlaceFlags {
     /// Directory of the store; it is created if it does not exist
     #[arg(long, value_name = "DIR", default_value = "halite-data", env = "HALITE_DATA")]
     data: PathBuf,
-    /// HBase cluster or Halite server to work on instead: zk://HOST:PORT[,HOST:PORT...][/ZNODE] or rpc://HOST:PORT[,HOST:PORT...]
+    /// HBase cluster or Halite server to work on instead: zk://HOST:PORT[,HOST:PORT...][/ZNODE], rpc://HOST:PORT[,HOST:PORT...] or site:HBASE-SITE.XML
     #[arg(long, value_name = "URI", env = "HALITE_CONNECT")]
     connect: Option<String>,
 }
@@ -49,6 +49,11 @@ impl PlaceFlags {
             None => format!("--data {}", self.data.display()),
         }
     }
+}
+
+/// Whether a text is the address of a cluster; if not it is a directory.
+fn is_address(text: &str) -> bool {
+    text.contains("://") || text.starts_with("site:")
 }
 
 /// Connects to a cluster.
@@ -89,7 +94,7 @@ impl Place {
     /// # Errors
     /// The store's; nobody there.
     pub(crate) fn named(text: &str) -> anyhow::Result<Self> {
-        if text.contains("://") {
+        if is_address(text) {
             return connect(text);
         }
         Ok(Self::Here(halite::open(text).with_context(|| format!("store {text}"))?))
@@ -100,8 +105,8 @@ impl Place {
     /// # Errors
     /// As [`Place::named`]; a directory that does not exist.
     pub(crate) fn existing(text: &str) -> anyhow::Result<Self> {
-        if !text.contains("://") && !Path::new(text).is_dir() {
-            bail!("there is no store {text}; give the directory of one, or the address of a cluster: zk://HOST:PORT or rpc://HOST:PORT");
+        if !is_address(text) && !Path::new(text).is_dir() {
+            bail!("there is no store {text}; give the directory of one, or the address of a cluster: zk://HOST:PORT, rpc://HOST:PORT or site:FILE");
         }
         Self::named(text)
     }

@@ -42,7 +42,7 @@ pub(crate) struct BenchCommand {
     /// Keep the store in this directory and use the rows that are there; otherwise it is made in the current directory and taken away
     #[arg(long, value_name = "DIR", conflicts_with = "connect")]
     data: Option<PathBuf>,
-    /// HBase cluster or Halite server to measure instead: zk://HOST:PORT[,HOST:PORT...][/ZNODE] or rpc://HOST:PORT[,HOST:PORT...]
+    /// HBase cluster or Halite server to measure instead: zk://HOST:PORT[,HOST:PORT...][/ZNODE], rpc://HOST:PORT[,HOST:PORT...] or site:HBASE-SITE.XML
     #[arg(long, value_name = "URI")]
     connect: Option<String>,
     /// Print one JSON object a line

@@ -19,7 +19,7 @@ use crate::text_table::grouped;
 /// or may not be copied. Times to live of single cells come along only from a store: HBase's protocol does not show them.
 #[derive(clap::Args)]
 pub(crate) struct Copy {
-    /// Where the table is: the directory of a store, zk://HOST:PORT[,HOST:PORT...][/ZNODE] or rpc://HOST:PORT[,HOST:PORT...]
+    /// Where the table is: the directory of a store, zk://HOST:PORT[,HOST:PORT...][/ZNODE], rpc://HOST:PORT[,HOST:PORT...] or site:HBASE-SITE.XML
     #[arg(value_name = "SOURCE")]
     from: String,
     /// The table
