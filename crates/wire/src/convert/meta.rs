@@ -166,7 +166,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(end(b"r"), "ns:t,r,:");
-        assert_eq!(end(&[b'r'; MAX_ROW_BYTES]).len(), MAX_ROW_BYTES);
+        assert_eq!(end(&vec![b'r'; MAX_ROW_BYTES]).len(), MAX_ROW_BYTES);
     }
 
     #[test]
