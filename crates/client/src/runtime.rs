@@ -5,6 +5,7 @@ use std::task::Context;
 
 use halite_types::{Error, Fut, Result};
 use tokio::runtime::{Builder, Handle};
+use tokio::task::JoinHandle;
 
 /// A runtime to poll on.
 pub(crate) struct Runtime {
@@ -38,9 +39,9 @@ impl Runtime {
         })
     }
 
-    /// Starts something that nobody waits for.
-    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        drop(self.handle.spawn(task));
+    /// Starts something that goes on by itself, also when nobody holds what this returns.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.handle.spawn(task)
     }
 }
 

@@ -72,6 +72,11 @@ impl Handle {
         &self.context.cluster_id
     }
 
+    /// Scanners that clients hold open now.
+    pub fn open_scanners(&self) -> usize {
+        self.context.scanners.len()
+    }
+
     /// Waits until a client asks the server to end (`stop_master` and the like), and gives the reason for the log. The
     /// caller then calls [`Handle::shutdown`] and closes the engine.
     pub async fn stop_requested(&self) -> String {

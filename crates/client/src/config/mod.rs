@@ -54,6 +54,10 @@ pub struct Config {
     pub scanner_caching: u32,
     /// Bytes of one answer to a scan that does not say it itself (`hbase.client.scanner.max.result.size`); 2 MiB.
     pub scanner_result_bytes_max: usize,
+    /// Regions that a scan without a limit reads ahead while its consumer has the rows of one; 0 for none. 2.
+    pub scan_regions_ahead: usize,
+    /// Bytes of answers that may wait for the consumer of such a scan, over all those regions, and one answer of each; 16 MiB.
+    pub scan_ahead_bytes: usize,
     /// Calls on one connection that are not answered yet; those behind them wait. 1,000.
     pub outstanding_calls_max: usize,
     /// Actions that travel to a server in one call; 5,000, where HBase begins to warn.
@@ -89,6 +93,8 @@ impl Config {
             retries_max: 15,
             scanner_caching: i32::MAX.cast_unsigned(),
             scanner_result_bytes_max: Scan::RESULT_BYTES_DEFAULT,
+            scan_regions_ahead: 2,
+            scan_ahead_bytes: 16 << 20,
             outstanding_calls_max: 1_000,
             multi_actions_max: 5_000,
             multi_bytes_max: 8 << 20,

@@ -65,7 +65,7 @@ impl Leases {
         let mut state = shared.leases.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.leases.push(Arc::downgrade(&lease));
         if !std::mem::replace(&mut state.is_kept, true) {
-            shared.runtime.spawn(keep(Arc::downgrade(shared)));
+            drop(shared.runtime.spawn(keep(Arc::downgrade(shared))));
         }
         drop(state);
         lease

@@ -3,11 +3,13 @@
 //! ```text
 //! progress.rs   where the scan is, and what of the answers goes to the consumer      lease.rs   scanners that are kept alive
 //! request.rs    the calls that open, ask and close a scanner                check.rs   scans that are refused
+//! ahead.rs      several regions at once
 //! ```
 //! As soon as an answer has come the next one is asked for, so the server works while the consumer does. A scan that loses its
 //! scanner, its region or its server opens another behind the last row it has seen; of a row that came in pieces it reads
 //! the rest. Dropping a scan closes its scanner.
 
+mod ahead;
 mod check;
 mod lease;
 mod progress;
@@ -15,9 +17,10 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Bound;
 use std::sync::Arc;
 
-use halite_types::{Error, Fut, Row, RowSource, Scan};
+use halite_types::{Error, Fut, Row, RowRange, RowSource, RowStream, Scan};
 use halite_wire::convert::result;
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::proto as pb;
@@ -29,12 +32,27 @@ use crate::failure::{Cause, Failure};
 use crate::meta::{At, Location, TableRegions, locate};
 use crate::retry::{self, Work};
 use crate::shared::Shared;
+use ahead::RegionsAhead;
 use lease::Lease;
 pub(crate) use lease::Leases;
 use progress::Progress;
 
+/// The rows of a scan: over several regions at once where it may read them all.
+pub(crate) fn scan(shared: &Arc<Shared>, regions: &Arc<TableRegions>, scan: Scan) -> RowStream {
+    let (shared, regions) = (Arc::clone(shared), Arc::clone(regions));
+    if scan.limit.is_some() || shared.config.scan_regions_ahead == 0 || !has_plain_order(&regions) {
+        return RowStream::new(Scanner::new(shared, regions, scan));
+    }
+    RowStream::new(RegionsAhead::new(shared, regions, scan))
+}
+
+/// Whether the order of rows is that of their bytes; that of `hbase:meta` is not.
+fn has_plain_order(regions: &TableRegions) -> bool {
+    *regions.name() != halite_wire::convert::region::meta().table
+}
+
 /// A scan of a table.
-pub(crate) struct Scanner {
+struct Scanner {
     shared: Arc<Shared>,
     regions: Arc<TableRegions>,
     progress: Progress,
@@ -45,6 +63,8 @@ pub(crate) struct Scanner {
     /// The answer to come, asked for ahead of time.
     pending: Option<Pending>,
     answers: usize,
+    /// A filter wants no more rows, of any region.
+    is_filter_done: bool,
 }
 
 /// A region that is being scanned.
@@ -58,11 +78,10 @@ struct Region {
 }
 
 impl Scanner {
-    pub(crate) fn new(shared: Arc<Shared>, regions: Arc<TableRegions>, scan: Scan) -> Self {
+    fn new(shared: Arc<Shared>, regions: Arc<TableRegions>, scan: Scan) -> Self {
         let refused = check::check(&scan).err();
-        let is_plain = *regions.name() != halite_wire::convert::region::meta().table;
-        let progress = Progress::new(scan, is_plain, &shared.config);
-        Self { refused, shared, regions, progress, at: None, pending: None, answers: 0 }
+        let progress = Progress::new(scan, has_plain_order(&regions), &shared.config);
+        Self { refused, shared, regions, progress, at: None, pending: None, answers: 0, is_filter_done: false }
     }
 
     /// A scan's calls have a time limit each; as long as answers come it may take as long as it likes.
@@ -72,11 +91,16 @@ impl Scanner {
         Deadline::new(config.operation_timeout_ms, rpc).call()
     }
 
+    /// The region to go on in.
+    fn region(&self) -> At<'_> {
+        at(self.progress.range(), self.progress.is_reverse())
+    }
+
     /// Asks for rows: of the scanner that is open, or by opening one where the scan is.
     async fn ask(&mut self, deadline: &Deadline) -> Result<Pending, Failure> {
         let limit = self.limit();
         if self.at.is_none() {
-            let location = locate(&self.shared, &self.regions, self.progress.region(), deadline).await?;
+            let location = locate(&self.shared, &self.regions, self.region(), deadline).await?;
             let connection = location.server.connection(&self.shared.config, limit).await;
             let connection = connection.map_err(|failure| self.lost(failure, &location))?;
             self.at = Some(Region { location, connection, lease: None, sequence: 0 });
@@ -107,6 +131,7 @@ impl Scanner {
         let region_over = scan_over || response.more_results_in_region == Some(false);
         if region_over {
             // The server has closed the scanner.
+            self.is_filter_done = scan_over && self.progress.has_filter();
             region.lease = None;
             let location = Arc::clone(&region.location);
             self.at = None;
@@ -140,7 +165,7 @@ impl Scanner {
     async fn look_ahead(&mut self, deadline: &Deadline) {
         let ready = match &self.at {
             Some(region) => region.connection.is_open(),
-            None => self.regions.find(self.progress.region()).is_some_and(|location| location.server.open().is_some()),
+            None => self.regions.find(self.region()).is_some_and(|location| location.server.open().is_some()),
         };
         if ready && !self.progress.is_over() {
             // What fails now fails again when it is needed, and is dealt with there.
@@ -217,21 +242,17 @@ impl Drop for Scanner {
     }
 }
 
-/// Where a scan has to go on.
-impl Progress {
-    fn region(&self) -> At<'_> {
-        use std::ops::Bound;
-        let range = self.range();
-        if self.is_reverse() {
-            return match &range.end {
-                Bound::Unbounded => At::Last,
-                Bound::Included(row) => At::Containing(row),
-                Bound::Excluded(row) => At::Before(row),
-            };
-        }
-        match &range.start {
-            Bound::Unbounded => At::Containing(b""),
-            Bound::Included(row) | Bound::Excluded(row) => At::Containing(row),
-        }
+/// The region in which a scan of a range begins.
+fn at(range: &RowRange, reverse: bool) -> At<'_> {
+    if reverse {
+        return match &range.end {
+            Bound::Unbounded => At::Last,
+            Bound::Included(row) => At::Containing(row),
+            Bound::Excluded(row) => At::Before(row),
+        };
+    }
+    match &range.start {
+        Bound::Unbounded => At::Containing(b""),
+        Bound::Included(row) | Bound::Excluded(row) => At::Containing(row),
     }
 }

@@ -21,7 +21,7 @@ enum Place {
 
 /// A scan under way. Its range shrinks as rows come.
 pub(super) struct Progress {
-    scan: Scan,
+    pub(super) scan: Scan,
     rows_max: u32,
     /// Rows that may still begin.
     remaining: usize,
@@ -71,6 +71,10 @@ impl Progress {
 
     pub(super) fn is_reverse(&self) -> bool {
         self.scan.reverse
+    }
+
+    pub(super) fn has_filter(&self) -> bool {
+        self.scan.selection.filter.is_some()
     }
 
     fn is_inside(&self) -> bool {

@@ -18,7 +18,7 @@ use halite_wire::convert::region;
 
 use crate::meta::{TableRegions, region_location};
 use crate::retry;
-use crate::scanner::Scanner;
+use crate::scanner;
 use crate::shared::Shared;
 use action::Action;
 use batch::Batch;
@@ -121,6 +121,6 @@ impl Table for RemoteTable {
     }
 
     fn scan(&self, scan: Scan) -> RowStream {
-        RowStream::new(Scanner::new(Arc::clone(&self.shared), Arc::clone(&self.regions), scan))
+        scanner::scan(&self.shared, &self.regions, scan)
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use halite_types::{Filter, Put, Result, Row, RowStream, Scan, Table};
+use halite_types::{Cluster as _, Filter, Put, Result, Row, RowStream, Scan, Table};
 
-use crate::server::{Server, spread};
+use crate::server::{Server, name, spread};
 
 async fn all(mut rows: RowStream) -> Result<Vec<Row>> {
     let mut all = Vec::new();
@@ -133,4 +133,51 @@ fn a_scan_that_finds_little_and_one_that_finds_nothing_end() {
     assert!(read(&server, &table, Scan::all().filter(none)).is_empty());
     let page = filter("PrefixFilter('c')");
     assert_eq!(read(&server, &table, Scan::all().filter(page)).len(), 77);
+}
+
+#[test]
+fn regions_read_ahead_change_nothing_about_the_rows() {
+    let (server, rows) = filled(3000);
+    for key in ["c", "e", "k", "m", "s", "u", "x"] {
+        server.engine.split_region(&server.region(key), Some(key.into())).unwrap();
+    }
+    let read_with = |ahead: usize, bytes: usize, scan: Scan| {
+        let cluster = server.connect_with(|config| (config.scan_regions_ahead, config.scan_ahead_bytes) = (ahead, bytes));
+        read(&server, &cluster.table(&name()), scan)
+    };
+    let scans: [fn() -> Scan; 6] = [
+        Scan::all,
+        || Scan::range("b7", "v3"),
+        || Scan::range("d", "e"),
+        || Scan::prefix("k"),
+        || Scan::all().filter(filter("WHILE RowFilter(<, 'binary:l')")),
+        || Scan::all().filter(filter("PageFilter(50)")),
+    ];
+    for scan in scans {
+        for scan in [scan().max_result_bytes(300), scan().max_result_bytes(300).reverse(true)] {
+            let one_by_one = read_with(0, 0, scan.clone());
+            assert_eq!(read_with(1, 0, scan.clone()), one_by_one, "{scan:?}");
+            assert_eq!(read_with(5, 1 << 20, scan.clone()), one_by_one, "{scan:?}");
+        }
+    }
+    assert_eq!(read_with(3, 1000, Scan::all()), rows);
+}
+
+#[test]
+fn a_scan_that_is_dropped_leaves_no_scanner_open_in_any_region() {
+    let (server, _) = filled(3000);
+    let table = server.connect_with(|config| config.scan_ahead_bytes = 0).table(&name());
+    let mut stream = table.scan(Scan::all().max_result_bytes(300));
+    server.run(async {
+        for _ in 0..100 {
+            stream.next().await.unwrap().unwrap();
+        }
+    });
+    assert!(server.open_scanners() > 1, "nothing is read ahead");
+    drop(stream);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while server.open_scanners() > 0 {
+        assert!(std::time::Instant::now() < until, "{} scanners are still open", server.open_scanners());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }

@@ -59,6 +59,10 @@ impl Server {
         Lookup::Rpc { servers: vec![self.handle.as_ref().unwrap().addresses().region.to_string()] }
     }
 
+    pub(crate) fn open_scanners(&self) -> usize {
+        self.handle.as_ref().unwrap().open_scanners()
+    }
+
     pub(crate) fn cluster_id(&self) -> &str {
         self.handle.as_ref().unwrap().cluster_id()
     }
