@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program reports to the person at the terminal")]
 
 mod bench;
+mod client_bench;
 mod clients;
 mod directory;
 mod hbase;
@@ -23,9 +24,9 @@ const USAGE: &str = "\
 usage: halite-interop store-files|directory|wire JARS WORK
        halite-interop clients JARS WORK HALITE [--record|--control] [CLIENT...]
        halite-interop tools JARS WORK HALITE [--control]
-       halite-interop bench JARS WORK HALITE [--help|OPTIONS]
+       halite-interop bench|client-bench JARS WORK HALITE [--help|OPTIONS]
 
-JARS holds HBase's jars, for `clients`, `tools` and `bench` a folder of them for each file in interop/maven; WORK is a folder to be emptied;
+JARS holds HBase's jars, from `clients` on a folder of them for each file in interop/maven; WORK is a folder to be emptied;
 HALITE is the program that is tested. `cargo xtask interop` fetches the jars and runs this.";
 
 fn main() -> ExitCode {
@@ -57,6 +58,11 @@ fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
             Ok(())
         }
         ("bench", [halite, rest @ ..]) => bench::run(Path::new(halite), jars, work, rest),
+        ("client-bench", [_, help, ..]) if help == "--help" => {
+            print!("{}", client_bench::HELP);
+            Ok(())
+        }
+        ("client-bench", [halite, rest @ ..]) => client_bench::run(Path::new(halite), jars, work, rest),
         ("tools", [halite, rest @ ..]) => {
             let mode = clients::Mode::named(rest.first().map(String::as_str))?;
             clients::check_tools(Path::new(halite), jars, work, mode)

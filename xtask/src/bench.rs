@@ -10,6 +10,7 @@ Benchmarks; arguments after the name are the benchmark's own, --help among them.
 
     cargo xtask bench rivals      Halite beside fjall and RocksDB, the same data in one run
     cargo xtask bench server      HBase's PerformanceEvaluation on `halite serve` and on a real HBase, in turn
+    cargo xtask bench client      the Rust client, gohbase and HBase's Java client, on `halite serve` and on a real HBase
     cargo xtask bench lanes       where the server answers calls: on the connection's task, on other threads, or both
     cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store (`halite bench`)
 ";
@@ -21,7 +22,8 @@ const ROCKSDB_LIB_DIR: &str = "ROCKSDB_LIB_DIR";
 pub(crate) fn run_named(name: &str, arguments: &[String]) -> Result<()> {
     match name {
         "rivals" => rivals(arguments),
-        "server" => interop::bench(arguments),
+        "server" => interop::bench_servers(arguments),
+        "client" => interop::bench_clients(arguments),
         "lanes" => run(cargo(["run", "--release", "--quiet", "--package", "halite-server", "--example", "lanes", "--"]).args(arguments)),
         "embedded" => run(cargo(["run", "--release", "--quiet", "--package", "halite-cli", "--", "bench"]).args(arguments)),
         _ => Err(format!("there is no benchmark {name:?}; `cargo xtask bench` lists them")),

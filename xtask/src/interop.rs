@@ -45,12 +45,22 @@ fn of_a_server(part: &str, arguments: &[String]) -> Result<Outcome> {
 }
 
 /// `cargo xtask bench server`: the program as it is released, beside a real HBase.
-pub(crate) fn bench(arguments: &[String]) -> Result<()> {
-    let outcome = with_tools(&["javac", "mvn"], || {
+pub(crate) fn bench_servers(arguments: &[String]) -> Result<()> {
+    bench("bench", &["javac", "mvn"], arguments)
+}
+
+/// `cargo xtask bench client`: the client as it is released, beside clients that others wrote.
+pub(crate) fn bench_clients(arguments: &[String]) -> Result<()> {
+    run(&mut cargo(["build", "--quiet", "--release", "--package", "halite-client", "--example", "load"]))?;
+    bench("client-bench", &["javac", "mvn", "go"], arguments)
+}
+
+fn bench(part: &str, tools: &[&str], arguments: &[String]) -> Result<()> {
+    let outcome = with_tools(tools, || {
         fetched_all(&["hbase-2.6.4"])?;
         run(&mut cargo(["build", "--quiet", "--release", "--package", "halite-cli"]))?;
         run(&mut cargo(["build", "--quiet", "--package", "halite-interop"]))?;
-        let_loose("bench", &target_dir().join("release/halite"), arguments)
+        let_loose(part, &target_dir().join("release/halite"), arguments)
     })?;
     match outcome {
         Outcome::Done => Ok(()),

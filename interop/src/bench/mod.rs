@@ -17,12 +17,14 @@ use crate::clients::surroundings;
 use arguments::Arguments;
 use evaluation::{COMMANDS, Command, Figures, evaluate};
 use process::resident_mb;
-use table::{Row, Side, median};
+use table::{Row, Side};
 
 pub(crate) use arguments::HELP;
+pub(crate) use process::machine;
+pub(crate) use table::median;
 
 /// HBase's memory, as its own start script and the figures people quote would have it.
-const HBASE_HEAP: &str = "4g";
+pub(crate) const HBASE_HEAP: &str = "4g";
 
 /// One of the two, with what its client needs.
 struct Rival {
@@ -57,7 +59,7 @@ pub(crate) fn run(halite: &Path, jars: &Path, work: &Path, rest: &[String]) -> R
     let ours = Server::lasting(halite, &data, free_ports()?, &work.join("halite.log"), &wal_sync)?;
     let theirs = Server::hbase(&jars.join("hbase-2.6.4"), work, HBASE_HEAP)?;
     let mut rivals = [Rival::new("hbase", theirs, jars, work)?, Rival::new("halite", ours, jars, work)?];
-    println!("{}", process::machine());
+    println!("{}", machine());
     println!("a pass that is not counted: HBase's JVM compiles what is called often");
     each(&mut rivals, &arguments, false)?;
     for run in 1..=arguments.runs {

@@ -22,7 +22,7 @@ pub(super) fn resident_mb(process: u32) -> Result<f64> {
 }
 
 /// A line on the machine, and whether somebody else works on it.
-pub(super) fn machine() -> String {
+pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let load = read("/proc/loadavg").ok().and_then(|text| text.split_whitespace().next().map(str::to_string)).unwrap_or_default();
     format!("{cores} cores, load {load} before the first run; on a busy machine only the processor times are to be trusted")

@@ -1,0 +1,82 @@
+//! What the benchmark of clients is asked to do.
+
+use super::LOADS;
+use crate::Result;
+
+pub(crate) const HELP: &str = "\
+Runs the same work with Halite's client, gohbase and HBase's asynchronous Java client, on Halite and on a real HBase, and prints
+rows per second and the client's processor time per row.
+
+    --runs N          how often each is measured (3)
+    --seconds N       how long (4), after a warm-up
+    --warm N          how long that is (3)
+    --rows N          rows of the table (1000000)
+    --only LIST       kinds of work, with commas between; all of get, put, gets, puts, scan
+    --server NAME     only on halite or on hbase
+";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Arguments {
+    pub(super) runs: usize,
+    pub(super) seconds: u64,
+    pub(super) warm: u64,
+    pub(super) rows: u64,
+    only: Vec<String>,
+    server: Option<String>,
+}
+
+impl Arguments {
+    pub(super) fn read(rest: &[String]) -> Result<Self> {
+        let mut arguments = Self { runs: 3, seconds: 4, warm: 3, rows: 1_000_000, only: Vec::new(), server: None };
+        let mut rest = rest.iter();
+        while let Some(name) = rest.next() {
+            let value = rest.next().ok_or_else(|| format!("{name} wants a value\n{HELP}"))?;
+            let wrong = || format!("{name} {value} cannot be\n{HELP}");
+            let positive = || value.parse().ok().filter(|number| *number > 0).ok_or_else(wrong);
+            match name.as_str() {
+                "--runs" => arguments.runs = usize::try_from(positive()?).map_err(|_| wrong())?,
+                "--seconds" => arguments.seconds = positive()?,
+                "--warm" => arguments.warm = positive()?,
+                "--rows" => arguments.rows = positive()?,
+                "--only" => arguments.only = works(value)?,
+                "--server" if ["halite", "hbase"].contains(&value.as_str()) => arguments.server = Some(value.clone()),
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(arguments)
+    }
+
+    pub(super) fn wants(&self, work: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted == work)
+    }
+
+    pub(super) fn wants_server(&self, name: &str) -> bool {
+        self.server.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(name))
+    }
+}
+
+fn works(list: &str) -> Result<Vec<String>> {
+    match list.split(',').find(|name| !LOADS.iter().any(|load| load.work == *name)) {
+        Some(unknown) => Err(format!("there is no work {unknown:?}\n{HELP}")),
+        None => Ok(list.split(',').map(str::to_string).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Result<Arguments> {
+        Arguments::read(&words.split_whitespace().map(str::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_choice_is_kept_and_unknown_words_are_refused() {
+        let arguments = read("--only scan,get --server hbase --runs 5").unwrap();
+        assert!(arguments.wants("scan") && !arguments.wants("put") && arguments.runs == 5);
+        assert!(arguments.wants_server("HBase") && !arguments.wants_server("Halite"));
+        for wrong in ["--only nothing", "--runs 0", "--rows", "--server other", "--faster yes"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The three clients, each a program with the same arguments that prints the same line.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::Load;
+use super::arguments::Arguments;
+use crate::Result;
+use crate::clients::programs::{Surroundings, source};
+use crate::clients::{child, java};
+
+/// How long one may take: the table is filled in a minute or two, and a warm-up needs seconds.
+const LIMIT: Duration = Duration::from_mins(10);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Program {
+    Halite,
+    Gohbase,
+    Java,
+}
+
+impl Program {
+    pub(super) const ALL: [Self; 3] = [Self::Halite, Self::Gohbase, Self::Java];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Halite => "halite",
+            Self::Gohbase => "gohbase",
+            Self::Java => "java",
+        }
+    }
+}
+
+/// What one run gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Figures {
+    /// Rows in a second, all callers together.
+    pub(super) rate: f64,
+    /// Processor time of the client for one row, in microseconds.
+    pub(super) cpu_us: f64,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:9.0} rows/s  {:7.2} us of the client's CPU per row", self.rate, self.cpu_us)
+    }
+}
+
+/// The programs, built, and the server they go to.
+pub(super) struct Programs {
+    ours: PathBuf,
+    gohbase: PathBuf,
+    class_path: String,
+    around: Surroundings,
+    arguments: Arguments,
+}
+
+impl Programs {
+    pub(super) fn build(ours: &Path, around: Surroundings, arguments: &Arguments) -> Result<Self> {
+        let gohbase = around.work.join("gohbase-load");
+        let mut build = Command::new("go");
+        build.args(["build", "-o"]).arg(&gohbase).arg("./load").current_dir(source("gohbase"));
+        child::run(&mut build, &around.work.join("gohbase-load.log"), LIMIT).map_err(|error| format!("go build {error}"))?;
+        let class_path = java::compile(&[source("java/load")], &around.jars.join("hbase-2.6.4"), &around.work.join("classes-load"))?;
+        Ok(Self { ours: ours.to_path_buf(), gohbase, class_path, around, arguments: arguments.clone() })
+    }
+
+    fn uri(&self) -> String {
+        format!("zk://127.0.0.1:{}/hbase", self.around.zookeeper)
+    }
+
+    /// Makes the table and fills it.
+    pub(super) fn prepare(&self) -> Result<()> {
+        let mut command = Command::new(&self.ours);
+        command.args([&self.uri(), "prepare", &self.arguments.rows.to_string()]);
+        child::run(&mut command, &self.around.work.join("prepare.log"), LIMIT).map_err(|error| format!("filling the table {error}"))
+    }
+
+    pub(super) fn run(&self, program: Program, load: &Load) -> Result<Figures> {
+        let mut command = match program {
+            Program::Halite => Command::new(&self.ours),
+            Program::Gohbase => Command::new(&self.gohbase),
+            Program::Java => java::steady(&self.class_path, "ERROR"),
+        };
+        match program {
+            Program::Halite => command.arg(self.uri()),
+            Program::Gohbase => command.arg(self.around.zookeeper.to_string()),
+            Program::Java => command.args(["Load", &self.around.zookeeper.to_string()]),
+        };
+        let Arguments { warm, seconds, rows, .. } = self.arguments;
+        command.args([load.work.to_string(), load.callers.to_string(), warm.to_string(), seconds.to_string(), rows.to_string()]);
+        let log = self.around.work.join(format!("{}.load.log", program.name()));
+        child::run(&mut command, &log, LIMIT).map_err(|error| format!("{} {error}", program.name()))?;
+        said(&child::text(&log)).ok_or_else(|| format!("{} does not tell its figures\n{}", program.name(), child::tail(&log)))
+    }
+}
+
+/// From `rows N seconds S cpu_us N`, the last line.
+fn said(text: &str) -> Option<Figures> {
+    let words: Vec<&str> = text.lines().rfind(|line| line.starts_with("rows "))?.split(' ').collect();
+    let ["rows", rows, "seconds", seconds, "cpu_us", cpu_us] = words[..] else { return None };
+    let (rows, seconds, cpu_us) = (rows.parse::<f64>().ok()?, seconds.parse::<f64>().ok()?, cpu_us.parse::<f64>().ok()?);
+    (rows > 0.0 && seconds > 0.0).then(|| Figures { rate: rows / seconds, cpu_us: cpu_us / rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_per_second_and_per_row_and_a_client_that_did_nothing_has_none() {
+        let figures = said("a warning\nrows 4000 seconds 2.000 cpu_us 100000\n").unwrap();
+        assert_eq!(figures, Figures { rate: 2000.0, cpu_us: 25.0 });
+        assert_eq!(said("rows 0 seconds 2.000 cpu_us 5"), None);
+        assert_eq!(said("panic: no server"), None);
+    }
+}
