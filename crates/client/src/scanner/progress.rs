@@ -116,6 +116,9 @@ impl Progress {
 
     /// Takes in rows and pieces of rows; gives what the consumer is to have.
     pub(super) fn take(&mut self, rows: Vec<Row>) -> Vec<Row> {
+        if self.are_whole_and_new(&rows) {
+            return self.take_whole(rows);
+        }
         let mut out = Vec::with_capacity(rows.len());
         for row in rows {
             if row.is_empty() || self.is_over {
@@ -135,6 +138,22 @@ impl Progress {
         }
         self.is_over |= self.remaining == 0 && !self.is_inside();
         out
+    }
+
+    /// Whether the consumer is to have just these rows, as is the rule.
+    fn are_whole_and_new(&self, rows: &[Row]) -> bool {
+        let between_rows = !self.is_over && !self.is_inside() && self.skip == 0 && self.pieces.is_empty() && self.scan.batch.is_none();
+        let is_new = rows.first().is_some_and(|row| row.key() != &self.row[..]);
+        between_rows && is_new && rows.len() <= self.remaining && rows.iter().all(|row| !row.is_partial() && !row.is_empty())
+    }
+
+    fn take_whole(&mut self, rows: Vec<Row>) -> Vec<Row> {
+        if let Some(last) = rows.last() {
+            (self.row, self.given, self.place) = (last.cells().bytes().slice_ref(last.key()), 0, Place::Behind);
+        }
+        self.remaining -= rows.len();
+        self.is_over = self.remaining == 0;
+        rows
     }
 
     fn take_piece(&mut self, row: Row) -> Option<Row> {

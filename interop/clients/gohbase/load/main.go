@@ -33,8 +33,13 @@ var (
 
 func main() {
 	log.SetLevel(log.ErrorLevel)
-	client = gohbase.NewClient("127.0.0.1:" + os.Args[1])
 	work, callers, warm, seconds := os.Args[2], number(os.Args[3]), number(os.Args[4]), number(os.Args[5])
+	var options []gohbase.Option
+	if work == "get" || work == "put" {
+		// Otherwise a call waits up to 20 ms for others to travel with.
+		options = append(options, gohbase.RpcQueueSize(1))
+	}
+	client = gohbase.NewClient("127.0.0.1:"+os.Args[1], options...)
 	rows = number(os.Args[6])
 	for caller := 0; caller < callers; caller++ {
 		go worker(work, caller)
