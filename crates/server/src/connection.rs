@@ -129,7 +129,7 @@ impl<'a> Task<'a> {
             stream,
             context,
             peer,
-            limits: rpc::Limits { frame_bytes_max, cell_block_bytes_max: frame_bytes_max },
+            limits: rpc::Limits { frame_bytes_max, cell_block_bytes_max: frame_bytes_max, ..rpc::Limits::default() },
             input,
             output: Output::default(),
             answers,

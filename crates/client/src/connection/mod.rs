@@ -19,7 +19,7 @@ mod server;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::BytesMut;
-use halite_types::Cells;
+use halite_types::{Cells, Scan};
 use halite_wire::cellblock::Format;
 use halite_wire::rpc::{Limits, RequestOptions, encode_request};
 use halite_wire::service::Call;
@@ -33,6 +33,9 @@ use crate::failure::{Cause, Failure};
 use calls::Calls;
 pub(crate) use calls::Pending;
 pub(crate) use server::{Server, Servers};
+
+/// What a server announces gets its memory at once up to twice what scans ask for, so that an answer is read without copies.
+const TRUSTED_BYTES: usize = 2 * Scan::RESULT_BYTES_DEFAULT;
 
 /// A connection and what is under way on it.
 pub(crate) struct Connection {
@@ -65,7 +68,7 @@ impl Connection {
         let state = State { out, calls: Calls::default(), writing: false, ended: None, heard: None };
         Self {
             format: config.format(),
-            limits: Limits { frame_bytes_max: config.frame_bytes_max, cell_block_bytes_max: config.frame_bytes_max },
+            limits: Limits { frame_bytes_max: config.frame_bytes_max, cell_block_bytes_max: config.frame_bytes_max, trusted_bytes: TRUSTED_BYTES },
             socket,
             state: Mutex::new(state),
             write: Notify::new(),

@@ -62,11 +62,12 @@ pub fn rows_of_response(response: &pb::ScanResponse, cells: &mut Cells) -> Resul
         return response.results.iter().map(|result| from_proto(result, cells)).collect();
     }
     let flags = response.partial_flag_per_result.iter().copied().chain(std::iter::repeat(false));
-    let row = |(count, is_partial): (&u32, bool)| {
+    let mut rows = Vec::with_capacity(response.cells_per_result.len());
+    for (count, is_partial) in response.cells_per_result.iter().zip(flags) {
         let run = take(cells, i32::try_from(*count).unwrap_or(i32::MAX))?;
-        Ok(if is_partial { Row::piece(run) } else { Row::new(run) })
-    };
-    response.cells_per_result.iter().zip(flags).map(row).collect()
+        rows.push(if is_partial { Row::piece(run) } else { Row::new(run) });
+    }
+    Ok(rows)
 }
 
 fn take(cells: &mut Cells, count: i32) -> Result<Cells> {

@@ -20,8 +20,8 @@ pub enum Next {
     Frame(Bytes),
     /// A keep-alive, taken from the buffer; it wants no answer.
     Ping,
-    /// Not enough: make room for so many bytes and read. The room asked for grows with what has come, so a peer that only
-    /// announces a large frame does not get the memory for it.
+    /// Not enough: make room for so many bytes and read. Beyond [`Limits::trusted_bytes`] the room asked for grows with what
+    /// has come, so a peer that only announces a large frame does not get the memory for it.
     Need(usize),
     /// The frame is larger than allowed; the buffer stays as it is. A server calls
     /// [`refuse_too_big`](super::refuse_too_big).
@@ -49,7 +49,7 @@ pub fn next_frame(buffer: &mut BytesMut, limits: &Limits) -> Result<Next, Fault>
     }
     let missing = length.saturating_add(LENGTH_BYTES).saturating_sub(buffer.len());
     if missing > 0 {
-        return Ok(Next::Need(missing.min(buffer.len().max(READ_BYTES))));
+        return Ok(Next::Need(missing.min(buffer.len().max(limits.trusted_bytes))));
     }
     buffer.advance(LENGTH_BYTES);
     Ok(Next::Frame(buffer.split_to(length).freeze()))

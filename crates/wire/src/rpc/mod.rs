@@ -39,12 +39,15 @@ pub struct Limits {
     pub frame_bytes_max: usize,
     /// Bytes of a cell block when decompressed.
     pub cell_block_bytes_max: usize,
+    /// Bytes of a frame that get their memory when they are announced; for more of it as much must have come already. Who
+    /// has many peers, or does not trust them, says few.
+    pub trusted_bytes: usize,
 }
 
 impl Default for Limits {
-    /// HBase's own: 256 MiB.
+    /// HBase's own: 256 MiB; 8 KiB on trust.
     fn default() -> Self {
-        Self { frame_bytes_max: 256 << 20, cell_block_bytes_max: 256 << 20 }
+        Self { frame_bytes_max: 256 << 20, cell_block_bytes_max: 256 << 20, trusted_bytes: 8 << 10 }
     }
 }
 

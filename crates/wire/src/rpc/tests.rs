@@ -192,6 +192,8 @@ fn lengths_that_are_no_lengths_are_told_apart() {
 fn the_room_for_a_large_frame_grows_with_what_has_come() {
     let mut buffer = BytesMut::from(&hex("0fffffff")[..]);
     assert_eq!(next_frame(&mut buffer, &Limits::default()), Ok(Next::Need(8192)));
+    let trusted_bytes = 1 << 20;
+    assert_eq!(next_frame(&mut buffer, &Limits { trusted_bytes, ..Limits::default() }), Ok(Next::Need(trusted_bytes)));
     buffer.extend_from_slice(&vec![0; 100_000]);
     assert_eq!(next_frame(&mut buffer, &Limits::default()), Ok(Next::Need(100_004)));
 }
@@ -304,7 +306,7 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let limits = Limits { frame_bytes_max: 1000, cell_block_bytes_max: 1000 };
+        let limits = Limits { frame_bytes_max: 1000, cell_block_bytes_max: 1000, ..Limits::default() };
         let frame = Bytes::from(bytes.clone());
         if let Ok(request) = decode_request(&frame) {
             let _ = (request.method(Service::Master), request.message::<pb::MultiRequest>(), request.cells(Some(Format::default()), &limits));
