@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use halite_conformance::runner::{self, Subject};
+use halite_conformance::runner::{self, Difference};
 use halite_conformance::script::Case;
 
 use embedded::Embedded;
 use remote::Remote;
 
 /// Runs the cases of one file and shows every answer that is not HBase's and every known difference that is none any more.
-fn agrees_with_hbase(file: &str, known: &str, mut subject: impl FnMut() -> Box<dyn Subject>) {
+fn agrees_with_hbase(file: &str, known: &str, mut run: impl FnMut(&Case) -> Vec<Difference>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{file}.txt"));
     let text = std::fs::read_to_string(&path).expect("a case file");
     let cases = Case::parse_file(&text).unwrap_or_else(|malformed| panic!("{}: {malformed}", path.display()));
@@ -22,7 +22,7 @@ fn agrees_with_hbase(file: &str, known: &str, mut subject: impl FnMut() -> Box<d
     let mut report = String::new();
     let mut say = |text: std::fmt::Arguments<'_>| report.write_fmt(text).expect("writing to a string");
     for case in &cases {
-        let differences = runner::run(case, &mut *subject());
+        let differences = run(case);
         let is_known = known.remove(&case.name);
         if is_known && differences.is_empty() {
             say(format_args!("{file}: {} agrees now: take it out of known_differences.txt\n", case.name));
@@ -54,7 +54,7 @@ macro_rules! case_files {
         mod embedded_store {
             $(#[test]
             fn $file() {
-                super::agrees_with_hbase(stringify!($file), super::KNOWN, || Box::new(super::Embedded::new()));
+                super::agrees_with_hbase(stringify!($file), super::KNOWN, |case| super::runner::run(case, &mut super::Embedded::new()));
             })*
         }
 
@@ -62,7 +62,7 @@ macro_rules! case_files {
             $(#[test]
             fn $file() {
                 let mut remote = super::Remote::new();
-                super::agrees_with_hbase(stringify!($file), &super::known_of_clients(), || Box::new(remote.next_case()));
+                super::agrees_with_hbase(stringify!($file), &super::known_of_clients(), |case| super::runner::run(case, &mut remote));
             })*
         }
 

@@ -1,9 +1,8 @@
 //! The block cache: verified, decompressed blocks by file and offset, shared by all regions.
 
-use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use halite_types::{Error, ErrorKind, Result, Tier};
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -12,7 +11,6 @@ use quick_cache::{OptionsBuilder, Weighter};
 use crate::hfile::{Block, BlockKind, BlockPointer, BlockSource, Reader};
 use crate::scan::ReadTrace;
 use crate::store::StoreFile;
-use crate::upkeep::BlockLookups;
 
 /// Memory an entry takes beside its block.
 const ENTRY_BYTES: u64 = 128;
@@ -27,6 +25,21 @@ pub struct Evicted {
     pub blocks: u64,
     /// Their memory in bytes.
     pub bytes: u64,
+}
+
+/// How often blocks of each kind were found in the block cache, and how often not.
+#[derive(Debug, Default)]
+pub struct BlockLookups {
+    /// In the cache.
+    pub hits: AtomicU64,
+    /// Read from the disk.
+    pub misses: AtomicU64,
+}
+
+impl BlockLookups {
+    fn of(all: &[Self], which: fn(&Self) -> &AtomicU64) -> u64 {
+        all.iter().map(|lookups| which(lookups).load(Ordering::Relaxed)).sum()
+    }
 }
 
 /// A cache of blocks with a limit in bytes.
@@ -90,10 +103,10 @@ impl BlockCache {
         self.blocks.weight()
     }
 
-    /// Takes the blocks of these files out.
-    pub(crate) fn forget(&self, files: &HashSet<u64>) -> Evicted {
+    /// Takes the blocks of files out, by their ids.
+    pub(crate) fn forget(&self, goes: impl Fn(u64) -> bool) -> Evicted {
         let (blocks, bytes) = (self.blocks.len(), self.blocks.weight());
-        self.blocks.retain(|(file, _), _| !files.contains(file));
+        self.blocks.retain(|(file, _), _| !goes(*file));
         let less = |before: u64, now: u64| before.saturating_sub(now);
         Evicted { blocks: less(blocks as u64, self.blocks.len() as u64), bytes: less(bytes, self.blocks.weight()) }
     }

@@ -21,12 +21,12 @@ mod store;
 mod upkeep;
 mod wal;
 
-pub use cache::Evicted;
+pub use cache::{BlockLookups, Evicted};
 pub use catalog::meta::ServerIdentity;
 pub use commit::CommitTicket;
 pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};
 pub use histogram::Histogram;
 pub use options::{Options, WalSync};
 pub use region::{Applied, Region, explain_empty};
-pub use upkeep::{BlockLookups, CompactionFigures, UpkeepFigures};
+pub use upkeep::{CompactionFigures, UpkeepFigures};
 pub use wal::LogFigures;

@@ -1,7 +1,5 @@
 //! How long flushes and compactions took, and how much they read and wrote.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use crate::histogram::Histogram;
 
 /// What flushes and compactions have done since the store was opened.
@@ -65,20 +63,5 @@ impl CompactionFigures {
         self.input_bytes.record_value(done.input.1);
         self.output_files.record_value(done.output.0);
         self.output_bytes.record_value(done.output.1);
-    }
-}
-
-/// How often blocks of each kind were found in the block cache, and how often not.
-#[derive(Debug, Default)]
-pub struct BlockLookups {
-    /// In the cache.
-    pub hits: AtomicU64,
-    /// Read from the disk.
-    pub misses: AtomicU64,
-}
-
-impl BlockLookups {
-    pub(crate) fn of(all: &[Self], which: fn(&Self) -> &AtomicU64) -> u64 {
-        all.iter().map(|lookups| which(lookups).load(Relaxed)).sum()
     }
 }

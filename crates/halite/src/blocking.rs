@@ -7,6 +7,8 @@ use halite_types::{
     Row, RowMutations, RowOp, RowStream, Scan, Table, TableDescriptor, TableExt as _, TableName, block_on,
 };
 
+use crate::calls::row_calls;
+
 /// A cluster whose calls wait for their answers. Not for threads that run tasks of a runtime: those would wait with it.
 ///
 /// ```no_run
@@ -125,61 +127,7 @@ impl BlockingTable {
         Ok(block_on(self.table.get_one(get))?.unwrap_or_default())
     }
 
-    /// Whether a row has any cell that the get asks for.
-    ///
-    /// # Errors
-    /// As [`Table::get`].
-    pub fn exists(&self, get: Get) -> Result<bool> {
-        Ok(!self.get(get)?.is_empty())
-    }
-
-    /// Writes values.
-    ///
-    /// # Errors
-    /// As [`Table::apply`].
-    pub fn put(&self, put: Put) -> Result<()> {
-        self.apply_one(put.into()).map(drop)
-    }
-
-    /// Writes delete markers.
-    ///
-    /// # Errors
-    /// As [`Table::apply`].
-    pub fn delete(&self, delete: Delete) -> Result<()> {
-        self.apply_one(delete.into()).map(drop)
-    }
-
-    /// Adds to counters and returns their new values.
-    ///
-    /// # Errors
-    /// As [`Table::apply`]; `InvalidRequest` if a cell is not 8 bytes.
-    pub fn increment(&self, increment: Increment) -> Result<Row> {
-        self.apply_one(increment.into()).map(|result| result.row)
-    }
-
-    /// Appends to values and returns the new ones.
-    ///
-    /// # Errors
-    /// As [`Table::apply`].
-    pub fn append(&self, append: Append) -> Result<Row> {
-        self.apply_one(append.into()).map(|result| result.row)
-    }
-
-    /// Changes a row if a condition holds; whether it did.
-    ///
-    /// # Errors
-    /// As [`Table::apply`].
-    pub fn check_and_mutate(&self, check: CheckAndMutate) -> Result<bool> {
-        self.apply_one(check.into()).map(|result| result.processed)
-    }
-
-    /// Applies several mutations of a row as one.
-    ///
-    /// # Errors
-    /// As [`Table::apply`]; nothing is applied then.
-    pub fn mutate_row(&self, mutations: RowMutations) -> Result<Row> {
-        self.apply_one(mutations.into()).map(|result| result.row)
-    }
+    row_calls!();
 
     /// Applies operations; one result for each, in order. Nothing is promised between rows.
     ///
@@ -192,10 +140,6 @@ impl BlockingTable {
     /// Reads a range of rows, in key order.
     pub fn scan(&self, scan: Scan) -> BlockingRows {
         BlockingRows { stream: self.table.scan(scan) }
-    }
-
-    fn apply_one(&self, op: RowOp) -> Result<OpResult> {
-        self.batch(vec![op])?.pop().unwrap_or_else(|| Err(Error::invalid("nothing was applied")))
     }
 }
 

@@ -26,6 +26,7 @@
 #![warn(missing_docs)]
 
 mod blocking;
+mod calls;
 mod cluster;
 mod pool;
 mod store;

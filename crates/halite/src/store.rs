@@ -10,6 +10,7 @@ use halite_types::{
     Result, Row, RowMutations, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
 };
 
+use crate::calls::row_calls;
 use crate::pool::Pool;
 
 /// How to open a store.
@@ -260,61 +261,7 @@ impl StoreTable {
         self.table.get(&get, Tier::Disk)
     }
 
-    /// Whether a row has any cell that the get asks for.
-    ///
-    /// # Errors
-    /// As [`StoreTable::get`].
-    pub fn exists(&self, get: Get) -> Result<bool> {
-        Ok(!self.get(get)?.is_empty())
-    }
-
-    /// Writes values.
-    ///
-    /// # Errors
-    /// `InvalidRequest`, `NoSuchFamily`, `ReadOnly`, `Busy`, `TableDisabled`, the log's failure.
-    pub fn put(&self, put: Put) -> Result<()> {
-        self.apply_one(put.into()).map(|_| ())
-    }
-
-    /// Writes delete markers.
-    ///
-    /// # Errors
-    /// As [`StoreTable::put`].
-    pub fn delete(&self, delete: Delete) -> Result<()> {
-        self.apply_one(delete.into()).map(|_| ())
-    }
-
-    /// Adds to counters and returns their new values.
-    ///
-    /// # Errors
-    /// As [`StoreTable::put`]; `InvalidRequest` if a cell is not 8 bytes.
-    pub fn increment(&self, increment: Increment) -> Result<Row> {
-        self.apply_one(increment.into()).map(|result| result.row)
-    }
-
-    /// Appends to values and returns the new ones.
-    ///
-    /// # Errors
-    /// As [`StoreTable::put`].
-    pub fn append(&self, append: Append) -> Result<Row> {
-        self.apply_one(append.into()).map(|result| result.row)
-    }
-
-    /// Changes a row if a condition holds; whether it did.
-    ///
-    /// # Errors
-    /// As [`StoreTable::put`].
-    pub fn check_and_mutate(&self, check: CheckAndMutate) -> Result<bool> {
-        self.apply_one(check.into()).map(|result| result.processed)
-    }
-
-    /// Applies several mutations of a row as one.
-    ///
-    /// # Errors
-    /// As [`StoreTable::put`]; nothing is applied then.
-    pub fn mutate_row(&self, mutations: RowMutations) -> Result<Row> {
-        self.apply_one(mutations.into()).map(|result| result.row)
-    }
+    row_calls!();
 
     /// Applies operations; one result for each, in order. Nothing is promised between rows.
     ///
@@ -322,10 +269,6 @@ impl StoreTable {
     /// The log's failure.
     pub fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
         self.table.apply(ops)
-    }
-
-    fn apply_one(&self, op: RowOp) -> Result<OpResult> {
-        self.table.apply(vec![op])?.pop().unwrap_or_else(|| Err(Error::invalid("nothing was applied")))
     }
 
     /// Reads a range of rows, in key order.

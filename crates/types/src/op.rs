@@ -476,6 +476,28 @@ impl RowOp {
             Self::CheckAndMutate(op) => op.row(),
         }
     }
+
+    /// Row, cells and options of a put, delete, increment or append; `None` for what holds other operations.
+    pub fn mutation(&self) -> Option<&Mutation> {
+        match self {
+            Self::Put(op) => Some(op.mutation()),
+            Self::Delete(op) => Some(op.mutation()),
+            Self::Increment(op) => Some(op.mutation()),
+            Self::Append(op) => Some(op.mutation()),
+            Self::Mutate(_) | Self::CheckAndMutate(_) => None,
+        }
+    }
+
+    /// The same, to change.
+    pub fn mutation_mut(&mut self) -> Option<&mut Mutation> {
+        match self {
+            Self::Put(op) => Some(op.mutation_mut()),
+            Self::Delete(op) => Some(op.mutation_mut()),
+            Self::Increment(op) => Some(op.mutation_mut()),
+            Self::Append(op) => Some(op.mutation_mut()),
+            Self::Mutate(_) | Self::CheckAndMutate(_) => None,
+        }
+    }
 }
 
 macro_rules! row_op_from {

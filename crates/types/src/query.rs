@@ -260,6 +260,9 @@ impl Default for Scan {
 }
 
 impl Scan {
+    /// Bytes of one answer where nobody says how many: 2 MiB (`hbase.client.scanner.max.result.size`).
+    pub const RESULT_BYTES_DEFAULT: usize = 2 << 20;
+
     /// Every row.
     pub fn all() -> Self {
         Self {
@@ -269,7 +272,7 @@ impl Scan {
             raw: false,
             limit: None,
             batch: None,
-            max_result_bytes: 2 << 20,
+            max_result_bytes: Self::RESULT_BYTES_DEFAULT,
         }
     }
 

@@ -65,7 +65,7 @@ impl Job<'_> {
         let began = Instant::now();
         let (rows, cells) = work::copy(&from, &to, &state, self.threads)?;
         let seconds = began.elapsed().as_secs_f64();
-        let compared = self.verify.then(|| verify::compare(&from, &to, &state.ranges(), self.threads)).transpose()?;
+        let compared = self.verify.then(|| verify::compare(&from, &to, state.ranges(), self.threads)).transpose()?;
         state.remove()?;
         Ok(Copied { rows, cells, seconds, resumed, compared })
     }

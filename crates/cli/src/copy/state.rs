@@ -54,8 +54,8 @@ impl State {
         Ok(Self { path: path.to_owned(), ranges, file: Mutex::new(file) })
     }
 
-    pub(super) fn ranges(&self) -> Vec<Range> {
-        self.ranges.clone()
+    pub(super) fn ranges(&self) -> &[Range] {
+        &self.ranges
     }
 
     /// Ranges that an earlier run had begun or done.

@@ -77,10 +77,7 @@ fn check(source: Option<Row>, target: Option<&Row>) -> anyhow::Result<Option<Row
 }
 
 fn same(row: &Row, other: &Row) -> bool {
-    let parts = |cell: CellRef<'_>| (cell.timestamp(), cell.type_code());
-    let same_cell = |(one, other): (CellRef<'_>, CellRef<'_>)| {
-        one.family() == other.family() && one.qualifier() == other.qualifier() && parts(one) == parts(other) && one.value() == other.value()
-    };
+    let same_cell = |(one, other): (CellRef<'_>, CellRef<'_>)| one.key() == other.key() && one.value() == other.value();
     row.len() == other.len() && row.iter().zip(other.iter()).all(same_cell)
 }
 

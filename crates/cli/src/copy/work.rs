@@ -23,7 +23,7 @@ pub(super) fn copy(from: &PlaceTable, to: &PlaceTable, state: &State, threads: u
     let ranges = state.ranges();
     let bar = progress("copying");
     let (rows, cells) = (AtomicU64::new(0), AtomicU64::new(0));
-    for_each(&ranges, threads, |number, range, stop| {
+    for_each(ranges, threads, |number, range, stop| {
         if range.is_done {
             return Ok(());
         }

@@ -75,12 +75,8 @@ where
     async fn attempt(&mut self, deadline: &Deadline) -> Result<C::Response, Failure> {
         let master = &self.shared.master;
         let server = master.find(self.shared, deadline).await?;
-        let limit = deadline.call();
-        let answered = async {
-            let connection = server.connection(&self.shared.config, limit).await?;
-            connection.call::<C>(self.request, &[], None, limit).await?.response::<C>().await
-        };
-        let (response, _) = answered.await.map_err(|failure: Failure| {
+        let answered = server.ask::<C>(&self.shared.config, self.request, None, deadline.call()).await;
+        let (response, _) = answered.map_err(|failure| {
             master.note(&failure, &server);
             failure.at(format!("master {server}, {}", C::METHOD.name()))
         })?;

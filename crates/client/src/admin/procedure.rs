@@ -1,4 +1,4 @@
-//! Work of the master's that takes its time: it is begun by a call, and asked about until it is done.
+//! Work that takes its time: it is begun by a call, and asked about until it is done; most of it is a procedure of the master.
 
 use std::time::Duration;
 
@@ -9,11 +9,44 @@ use halite_wire::service::MasterGetProcedureResult;
 use pb::get_procedure_result_response::State;
 
 use super::master;
+use crate::deadline::Deadline;
 use crate::shared::Shared;
 
 /// How long to wait before a procedure is asked about again: this, and then twice as long each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const PAUSE_MAX: Duration = Duration::from_secs(1);
+const PAUSES: Pauses = Pauses { first: Duration::from_millis(5), most: Duration::from_secs(1) };
+
+/// How long to wait before something is asked about again: the first time, and at most.
+#[derive(Clone, Copy)]
+pub(super) struct Pauses {
+    pub(super) first: Duration,
+    pub(super) most: Duration,
+}
+
+/// Waiting for something that is asked about again and again.
+pub(super) struct Waiting {
+    deadline: Deadline,
+    next: Duration,
+    most: Duration,
+}
+
+impl Waiting {
+    pub(super) fn new(deadline: Deadline, pauses: Pauses) -> Self {
+        Self { deadline, next: pauses.first, most: pauses.most }
+    }
+
+    /// Waits until it is to be asked about again, twice as long each time.
+    ///
+    /// # Errors
+    /// `Io` if the time is over by then; `text` tells of it, after so many milliseconds.
+    pub(super) async fn pause(&mut self, text: impl FnOnce(u64) -> String) -> Result<()> {
+        if self.deadline.is_over_after(self.next) {
+            return Err(Error::new(ErrorKind::Io, text(self.deadline.elapsed_ms())));
+        }
+        tokio::time::sleep(self.next).await;
+        self.next = (self.next * 2).min(self.most);
+        Ok(())
+    }
+}
 
 /// The group and number that make a call known when it comes twice.
 pub(super) fn nonces(shared: &Shared) -> (Option<u64>, Option<u64>) {
@@ -26,8 +59,7 @@ pub(super) fn nonces(shared: &Shared) -> (Option<u64>, Option<u64>) {
 /// What it failed with; `Io` if it is not done within the time of an operation.
 pub(super) async fn finish(shared: &Shared, id: Option<u64>, what: &str) -> Result<()> {
     let Some(proc_id) = id else { return Ok(()) };
-    let deadline = shared.deadline();
-    let mut pause = FIRST_PAUSE;
+    let mut waiting = Waiting::new(shared.deadline(), PAUSES);
     loop {
         let answer = master::call::<MasterGetProcedureResult>(shared, &pb::GetProcedureResultRequest { proc_id }).await?;
         match answer.state() {
@@ -36,13 +68,10 @@ pub(super) async fn finish(shared: &Shared, id: Option<u64>, what: &str) -> Resu
                 let failed = answer.exception.as_ref().map(|exception| Error::from(&Exception::from_foreign(exception)).at(what));
                 return failed.map_or(Ok(()), Err);
             }
-            State::Running if deadline.is_over_after(pause) => {
-                let ms = deadline.elapsed_ms();
-                let text = format!("{what}: procedure {proc_id} is not done after {ms} ms; it goes on, look at list_procedures");
-                return Err(Error::new(ErrorKind::Io, text));
+            State::Running => {
+                let text = |ms| format!("{what}: procedure {proc_id} is not done after {ms} ms; it goes on, look at list_procedures");
+                waiting.pause(text).await?;
             }
-            State::Running => tokio::time::sleep(pause).await,
         }
-        pause = (pause * 2).min(PAUSE_MAX);
     }
 }

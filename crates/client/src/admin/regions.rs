@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use halite_types::{Bytes, CompactionKind, Error, ErrorKind, RegionInfo, Result, Table, TableName};
-use halite_wire::convert::{meta, region, schema};
+use halite_wire::convert::meta::{self, RegionRow};
+use halite_wire::convert::{region, schema};
 use halite_wire::proto as pb;
 use halite_wire::service::{self as call, Call, Service};
 use pb::get_region_info_response::CompactionState;
 use pb::region_specifier::RegionSpecifierType;
 
-use super::{master, procedure, tables};
+use super::procedure::{self, Pauses, Waiting};
+use super::{master, tables};
 use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::meta::{At, TableRegions, locate};
@@ -18,9 +20,8 @@ use crate::retry::{self, Work};
 use crate::shared::Shared;
 use crate::table::{RemoteTable, region_rows};
 
-/// How long to wait before a compaction is asked about again: this, and then twice as long each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// How long to wait before a region is asked about again: this, and then twice as long each time.
+const PAUSES: Pauses = Pauses { first: Duration::from_millis(10), most: Duration::from_secs(2) };
 /// How masters before 2.6 call the flush of a table.
 const FLUSH_PROCEDURE: &str = "flush-table-proc";
 
@@ -39,21 +40,11 @@ async fn flush_as_before(shared: &Shared, table: &TableName) -> Result<()> {
     let instance = Some(table.to_string());
     let procedure = pb::ProcedureDescription { signature: FLUSH_PROCEDURE.to_string(), instance, ..pb::ProcedureDescription::default() };
     master::call::<call::MasterExecProcedure>(shared, &pb::ExecProcedureRequest { procedure: procedure.clone() }).await?;
-    let (deadline, mut pause) = (shared.deadline(), FIRST_PAUSE);
+    let mut waiting = Waiting::new(shared.deadline(), PAUSES);
     let request = pb::IsProcedureDoneRequest { procedure: Some(procedure) };
     while !master::call::<call::MasterIsProcedureDone>(shared, &request).await?.done() {
-        wait(&deadline, &mut pause, || format!("flushing table {table}")).await?;
+        waiting.pause(|ms| format!("flushing table {table}: not done after {ms} ms; it goes on, look again later")).await?;
     }
-    Ok(())
-}
-
-async fn wait(deadline: &Deadline, pause: &mut Duration, what: impl Fn() -> String) -> Result<()> {
-    if deadline.is_over_after(*pause) {
-        let text = format!("{}: not done after {} ms; it goes on, look again later", what(), deadline.elapsed_ms());
-        return Err(Error::new(ErrorKind::Io, text));
-    }
-    tokio::time::sleep(*pause).await;
-    *pause = (*pause * 2).min(PAUSE_MAX);
     Ok(())
 }
 
@@ -75,9 +66,10 @@ pub(super) async fn compact(shared: &Arc<Shared>, table: &TableName, family: Opt
     }
     let deadline = shared.deadline();
     for region in &regions {
-        let mut pause = FIRST_PAUSE;
+        let mut waiting = Waiting::new(deadline, PAUSES);
         while is_compacting(shared, &known, region).await? {
-            wait(&deadline, &mut pause, || format!("compacting table {table}, region {}", region.display_name())).await?;
+            let name = region.display_name();
+            waiting.pause(|ms| format!("compacting table {table}, region {name}: not done after {ms} ms; it goes on, look again later")).await?;
         }
     }
     Ok(())
@@ -128,12 +120,8 @@ where
             return Err(Error::new(ErrorKind::NoSuchRegion, format!("region {} is there no longer", self.region.display_name())).into());
         }
         let server = self.shared.servers.get(location.server.name(), Service::Admin);
-        let limit = deadline.call();
-        let answered = async {
-            let connection = server.connection(&self.shared.config, limit).await?;
-            connection.call::<C>(&self.request, &[], None, limit).await?.response::<C>().await
-        };
-        let (response, _) = answered.await.map_err(|failure: Failure| {
+        let answered = server.ask::<C>(&self.shared.config, &self.request, None, deadline.call()).await;
+        let (response, _) = answered.map_err(|failure| {
             self.shared.locations.note(&failure, self.known, &location, &self.shared.servers);
             failure.at(format!("{location}, {}", C::METHOD.name()))
         })?;
@@ -141,16 +129,16 @@ where
     }
 }
 
-/// The region of an encoded name.
-async fn find(shared: &Arc<Shared>, encoded_name: &str) -> Result<RegionInfo> {
-    let rows = region_rows(shared, meta::all_regions()).await?;
-    let found = rows.into_iter().find(|row| row.region.encoded_name == encoded_name && !row.is_offline);
+/// The region of an encoded name among those that `hbase:meta` tells of.
+fn find<'r>(rows: &'r [RegionRow], encoded_name: &str) -> Result<&'r RegionInfo> {
+    let found = rows.iter().find(|row| row.region.encoded_name == encoded_name && !row.is_offline);
     let missing = || Error::new(ErrorKind::NoSuchRegion, format!("there is no region {encoded_name}; look at list_regions for its name now"));
-    found.map(|row| row.region).ok_or_else(missing)
+    found.map(|row| &row.region).ok_or_else(missing)
 }
 
 pub(super) async fn split(shared: &Arc<Shared>, encoded_name: &str, at: Option<Bytes>) -> Result<()> {
-    let region = find(shared, encoded_name).await?;
+    let rows = region_rows(shared, meta::all_regions()).await?;
+    let region = find(&rows, encoded_name)?;
     if let Some(key) = &at
         && (!region.contains(key) || *key == region.start)
     {
@@ -159,14 +147,15 @@ pub(super) async fn split(shared: &Arc<Shared>, encoded_name: &str, at: Option<B
         return Err(Error::invalid(format!("region {name} cannot be split at {key}; give a key inside it, behind its start")));
     }
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::SplitTableRegionRequest { region_info: region::to_proto(&region), split_row: at, nonce_group, nonce };
+    let request = pb::SplitTableRegionRequest { region_info: region::to_proto(region), split_row: at, nonce_group, nonce };
     let response = master::call::<call::MasterSplitRegion>(shared, &request).await?;
     procedure::finish(shared, response.proc_id, &format!("splitting region {}", region.display_name())).await
 }
 
 pub(super) async fn merge(shared: &Arc<Shared>, names: &[String; 2], forcible: bool) -> Result<()> {
+    let rows = region_rows(shared, meta::all_regions()).await?;
     for name in names {
-        find(shared, name).await?;
+        find(&rows, name)?;
     }
     let (nonce_group, nonce) = procedure::nonces(shared);
     let encoded =

@@ -7,12 +7,14 @@ use halite_wire::convert::snapshot;
 use halite_wire::proto as pb;
 use halite_wire::service as call;
 
-use super::{master, procedure, tables};
+use super::procedure::{self, Pauses, Waiting};
+use super::{master, tables};
 use crate::shared::Shared;
 use crate::table::no_such_table;
 
 /// How long to wait before a snapshot is asked about again.
 const PAUSE: Duration = Duration::from_millis(50);
+const PAUSES: Pauses = Pauses { first: PAUSE, most: PAUSE };
 
 pub(super) async fn create(shared: &Shared, wanted: &SnapshotDescriptor) -> Result<()> {
     wanted.check()?;
@@ -33,13 +35,10 @@ pub(super) async fn create(shared: &Shared, wanted: &SnapshotDescriptor) -> Resu
 
 /// For masters older than 2.6, which have no procedure for it.
 async fn wait_until_done(shared: &Shared, snapshot: pb::SnapshotDescription, what: &str) -> Result<()> {
-    let deadline = shared.deadline();
+    let mut waiting = Waiting::new(shared.deadline(), PAUSES);
     let request = pb::IsSnapshotDoneRequest { snapshot: Some(snapshot) };
     while !master::call::<call::MasterIsSnapshotDone>(shared, &request).await?.done() {
-        if deadline.is_over_after(PAUSE) {
-            return Err(Error::new(ErrorKind::Io, format!("{what}: not done after {} ms; look at list_snapshots later", deadline.elapsed_ms())));
-        }
-        tokio::time::sleep(PAUSE).await;
+        waiting.pause(|ms| format!("{what}: not done after {ms} ms; look at list_snapshots later")).await?;
     }
     Ok(())
 }

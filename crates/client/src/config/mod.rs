@@ -6,7 +6,7 @@ mod uri;
 use std::path::Path;
 use std::time::Duration;
 
-use halite_types::{Error, ErrorKind, Result};
+use halite_types::{Error, ErrorKind, Result, Scan};
 use halite_wire::cellblock::{Codec, Compressor, Format};
 
 pub(crate) use uri::Address;
@@ -88,7 +88,7 @@ impl Config {
             pause_overloaded_ms: 100,
             retries_max: 15,
             scanner_caching: i32::MAX.cast_unsigned(),
-            scanner_result_bytes_max: 2 << 20,
+            scanner_result_bytes_max: Scan::RESULT_BYTES_DEFAULT,
             outstanding_calls_max: 1_000,
             multi_actions_max: 5_000,
             multi_bytes_max: 8 << 20,

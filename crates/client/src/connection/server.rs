@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use halite_types::Cells;
 use halite_wire::convert::server::ServerName;
-use halite_wire::service::Service;
+use halite_wire::service::{Call, Service};
 use tokio::time::Instant;
 
 use super::{Connection, handshake};
@@ -66,6 +67,21 @@ impl Server {
                 Err(failure)
             }
         }
+    }
+
+    /// Calls the service: the message of its answer and the cells.
+    ///
+    /// # Errors
+    /// What it says, or why it cannot be asked.
+    pub(crate) async fn ask<C: Call>(
+        &self,
+        config: &Config,
+        request: &C::Request,
+        priority: Option<u32>,
+        deadline: CallDeadline,
+    ) -> Result<(C::Response, Cells), Failure> {
+        let connection = self.connection(config, deadline).await?;
+        connection.call::<C>(request, &[], priority, deadline).await?.response::<C>().await
     }
 
     /// Ends the connection, because the server has said that it stops.

@@ -144,12 +144,8 @@ impl<'a> Meta<'a> {
         request: &C::Request,
         deadline: &Deadline,
     ) -> Result<(C::Response, halite_types::Cells), Failure> {
-        let limit = deadline.call();
-        let answered = async {
-            let connection = self.location.server.connection(&self.shared.config, limit).await?;
-            connection.call::<C>(request, &[], self.table.priority(), limit).await?.response::<C>().await
-        };
-        answered.await.map_err(|failure: Failure| {
+        let answered = self.location.server.ask::<C>(&self.shared.config, request, self.table.priority(), deadline.call()).await;
+        answered.map_err(|failure| {
             self.shared.locations.note(&failure, &self.table, &self.location, &self.shared.servers);
             failure.at(&*self.location)
         })

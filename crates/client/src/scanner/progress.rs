@@ -8,9 +8,6 @@ use halite_wire::convert::scan::ScanQuery;
 
 use crate::config::Config;
 
-/// The default of `Scan`, which the configuration may replace.
-const RESULT_BYTES_DEFAULT: usize = 2 << 20;
-
 /// Where a scan is, seen from the row that came last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -46,7 +43,8 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(mut scan: Scan, is_plain: bool, config: &Config) -> Self {
-        if scan.max_result_bytes == RESULT_BYTES_DEFAULT {
+        // Nobody has said how many, so the configuration does.
+        if scan.max_result_bytes == Scan::RESULT_BYTES_DEFAULT {
             scan.max_result_bytes = config.scanner_result_bytes_max;
         }
         let remaining = scan.limit.unwrap_or(usize::MAX);

@@ -197,20 +197,23 @@ impl Caller {
                 Ok(None) => break,
                 Err(_) => return,
             };
-            let key = Bytes::copy_from_slice(row.key());
-            let mut told = self.told.borrow_mut();
-            let is_next = last.is_empty() || if reverse { key < last } else { key > last };
-            told.expect(is_next || is_batched && key == last, || format!("{what}: {key:?} comes after {last:?}"));
-            told.expect(is_batched || !row.is_partial(), || format!("{what}: row {key:?} is not whole"));
-            told.check_row(&row, !is_batched);
-            *cells.entry(String::from_utf8_lossy(&key).into_owned()).or_default() += row.len();
-            last = key;
-            drop(told);
+            self.check_next(&what, &row, &last, (reverse, is_batched));
+            last = Bytes::copy_from_slice(row.key());
+            *cells.entry(String::from_utf8_lossy(&last).into_owned()).or_default() += row.len();
             if self.rng.u8(..150) == 0 {
                 tokio::time::sleep(Duration::from_millis(self.rng.u64(..5_000))).await;
             }
         }
         self.check_scan(&what, &before, &cells, limit);
+    }
+
+    /// A row comes behind the one before, and has what was put into it.
+    fn check_next(&self, what: &str, row: &Row, last: &[u8], (reverse, is_batched): (bool, bool)) {
+        let (mut told, key) = (self.told.borrow_mut(), row.key());
+        let is_next = last.is_empty() || if reverse { key < last } else { key > last };
+        told.expect(is_next || is_batched && key == last, || format!("{what}: {} comes after {}", key.escape_ascii(), last.escape_ascii()));
+        told.expect(is_batched || !row.is_partial(), || format!("{what}: row {} is not whole", key.escape_ascii()));
+        told.check_row(row, !is_batched);
     }
 
     /// What was there before the scan began is in it, whole.

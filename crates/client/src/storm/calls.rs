@@ -18,7 +18,7 @@ use super::speak::{put, put_rows};
 /// Writes the answer to a call.
 pub(super) fn answer(process: &Process, service: Service, request: &Request, out: &mut BytesMut) -> Result<(), Exception> {
     let call = Call { process, request };
-    match request.method(service).map_err(refused)? {
+    match request.method(service).map_err(|fault| refused(&fault))? {
         Method::ClientMetaGetClusterId => call.put(&pb::GetClusterIdResponse { cluster_id: Some("storm".to_string()) }, &[], out),
         Method::ClientMetaGetMetaRegionLocations => call.put(&call.meta_location(), &[], out),
         Method::ClientGet => call.get(out)?,
@@ -37,11 +37,11 @@ struct Call<'a> {
 
 impl Call<'_> {
     fn message<M: prost::Message + Default>(&self) -> Result<M, Exception> {
-        self.request.message().map_err(refused)
+        self.request.message().map_err(|fault| refused(&fault))
     }
 
     fn cells(&self) -> Result<Cells, Exception> {
-        self.request.cells(Some(Format::default()), &Limits::default()).map_err(refused)
+        self.request.cells(Some(Format::default()), &Limits::default()).map_err(|fault| refused(&fault))
     }
 
     fn put<M: prost::Message>(&self, message: &M, cells: &[Cells], out: &mut BytesMut) {
@@ -169,6 +169,6 @@ fn one(index: Option<u32>, done: Result<Row, Exception>, returned: &mut Vec<Cell
     }
 }
 
-fn refused(fault: Fault) -> Exception {
+fn refused(fault: &Fault) -> Exception {
     Exception::new(ExceptionKind::DoNotRetry, fault.to_string())
 }

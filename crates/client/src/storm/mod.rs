@@ -102,7 +102,8 @@ impl Storm {
         let mut is_healed = false;
         loop {
             let is_done = self.sim.step().unwrap();
-            while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= self.sim.elapsed().as_millis() as u64) {
+            let now_ms = self.now_ms();
+            while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now_ms) {
                 entry.remove()(&mut self);
             }
             if is_done {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::cluster::{Cluster, Incarnation, row_of};
 
 /// How long a scanner is kept that nobody asks for.
-pub(super) const LEASE: Duration = Duration::from_millis(3_000);
+pub(super) const LEASE: Duration = Duration::from_secs(3);
 
 /// The scanners of one process.
 #[derive(Default)]

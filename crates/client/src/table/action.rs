@@ -2,7 +2,7 @@
 
 use halite_types::key::print_bytes;
 use halite_types::op::check_row;
-use halite_types::{Bytes, Cells, CellsBuilder, CheckAndMutate, Error, ErrorKind, Get, OpResult, Result, RowOp};
+use halite_types::{Bytes, Cells, CellsBuilder, CheckAndMutate, Error, Get, OpResult, Result, RowOp};
 use halite_wire::convert::{condition, get, mutate, result};
 use halite_wire::proto as pb;
 use halite_wire::service::{ClientGet, ClientMutate};
@@ -124,15 +124,8 @@ fn body(op: RowOp, condition: Option<pb::Condition>, shared: &Shared) -> Result<
 /// The message of an operation, with a nonce if doing it twice is another thing than doing it once.
 fn mutation(op: RowOp, is_conditional: bool, shared: &Shared) -> Result<(pb::MutationProto, Cells)> {
     let counts = matches!(op, RowOp::Increment(_) | RowOp::Append(_));
-    let (mutation, may_be_empty) = match &op {
-        RowOp::Put(op) => (op.mutation(), false),
-        RowOp::Delete(op) => (op.mutation(), true),
-        RowOp::Increment(op) => (op.mutation(), false),
-        RowOp::Append(op) => (op.mutation(), false),
-        RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
-            return Err(Error::new(ErrorKind::InvalidRequest, "mutations of a row are put, delete, increment and append; name these"));
-        }
-    };
+    let may_be_empty = matches!(op, RowOp::Delete(_));
+    let mutation = op.mutation().ok_or_else(|| Error::invalid("mutations of a row are put, delete, increment and append; name these"))?;
     mutation.check()?;
     if let RowOp::Delete(delete) = &op
         && delete.timestamp < 0

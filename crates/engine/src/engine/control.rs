@@ -57,7 +57,7 @@ impl Engine {
     pub fn forget_blocks(&self, encoded_name: &str) -> Result<Evicted> {
         let snapshot = self.region(encoded_name)?.snapshot();
         let files: HashSet<u64> = snapshot.stores.iter().flat_map(|store| &store.files).map(|file| file.physical.id).collect();
-        Ok(self.shared.cache.forget(&files))
+        Ok(self.shared.cache.forget(|file| files.contains(&file)))
     }
 
     /// Bytes of blocks that are kept in memory at most.

@@ -23,6 +23,7 @@ use arc_swap::ArcSwap;
 use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 
 use crate::background::{Job, closing};
+use crate::cache::BlockLookups;
 use crate::catalog::layout::{self, primary_of};
 use crate::catalog::no_table;
 use crate::env::JoinHandle;
@@ -30,7 +31,7 @@ use crate::hfile::BlockKind;
 use crate::options::Options;
 use crate::region::Region;
 use crate::shared::Shared;
-use crate::upkeep::{BlockLookups, UpkeepFigures};
+use crate::upkeep::UpkeepFigures;
 use crate::wal::LogFigures;
 
 pub use meta::MetaView;

@@ -56,8 +56,7 @@ impl Engine {
         let parts: Vec<Part> = load.files.iter().map(Part::whole).collect();
         let groups = self.by_region(&table, &parts)?;
         groups.iter().try_for_each(|(region, parts)| region.check_load(parts, load.verify))?;
-        let is_cut = |path: &str| groups.iter().flat_map(|(_, parts)| parts).any(|part| part.path == path && part.rows.is_some());
-        let cut: Vec<String> = load.files.iter().map(|(_, path)| path.clone()).filter(|path| is_cut(path)).collect();
+        let cut: Vec<String> = load.files.iter().map(|(_, path)| path.clone()).filter(|path| is_cut(&groups, path)).collect();
         if load.verify {
             cut.iter().try_for_each(|path| verify(&self.shared, path))?;
         }
@@ -80,8 +79,7 @@ impl Engine {
                     region.load_checked(parts, copy)
                 })?;
                 // A whole file may have been cut only now.
-                let is_cut = |path: &str| successors.iter().flat_map(|(_, parts)| parts).any(|part| part.path == path && part.rows.is_some());
-                let cut = parts.iter().filter(|part| !copy && part.rows.is_none() && is_cut(&part.path));
+                let cut = parts.iter().filter(|part| !copy && part.rows.is_none() && is_cut(&successors, &part.path));
                 cut.for_each(|part| drop(self.shared.env.fs.remove_outside(&part.path)));
                 Ok(())
             }
@@ -115,6 +113,11 @@ impl Engine {
         }
         Ok(groups)
     }
+}
+
+/// Whether a file goes to several regions.
+fn is_cut(groups: &[(Arc<Region>, Vec<Part>)], path: &str) -> bool {
+    groups.iter().flat_map(|(_, parts)| parts).any(|part| part.path == path && part.rows.is_some())
 }
 
 /// The rows of a region that lie in a range.

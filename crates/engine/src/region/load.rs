@@ -82,6 +82,14 @@ impl Part {
         }
     }
 
+    fn check_family(&self, cell: CellRef<'_>) -> Result<()> {
+        if cell.family() == self.family {
+            return Ok(());
+        }
+        let (path, wanted, held) = (&self.path, print_bytes(&self.family), print_bytes(cell.family()));
+        Err(Error::invalid(format!("store file {path} is to be loaded into family {wanted} and holds cells of {held}")))
+    }
+
     fn ends_before(&self, row: &[u8]) -> bool {
         self.rows.as_ref().is_some_and(|(_, end)| !end.is_empty() && row >= &end[..])
     }
@@ -164,13 +172,9 @@ impl Region {
 
     /// Whether the first or last cell of a file belongs here.
     fn check_end(&self, part: &Part, cell: Option<CellRef<'_>>) -> Result<()> {
-        let (family, path) = (&part.family, &part.path[..]);
-        let cell = cell.ok_or_else(|| no_cell(path))?;
-        if cell.family() != family {
-            let (wanted, held) = (print_bytes(family), print_bytes(cell.family()));
-            return Err(Error::invalid(format!("store file {path} is to be loaded into family {wanted} and holds cells of {held}")));
-        }
-        if part.rows.is_none() { self.check_fits(cell.row(), path) } else { Ok(()) }
+        let cell = cell.ok_or_else(|| no_cell(&part.path))?;
+        part.check_family(cell)?;
+        if part.rows.is_none() { self.check_fits(cell.row(), &part.path) } else { Ok(()) }
     }
 
     fn check_fits(&self, row: &[u8], path: &str) -> Result<()> {
@@ -223,11 +227,7 @@ impl Region {
         let file = self.shared.env.fs.create(&to).map_err(|error| Error::io(format!("creating store file {shown}"), error))?;
         let mut writer = Writer::create(file, &shown, options)?;
         while let Some(cell) = cursor.peek().filter(|cell| !part.ends_before(cell.row())) {
-            if cell.family() != part.family {
-                let (wanted, held) = (print_bytes(&part.family), print_bytes(cell.family()));
-                let text = format!("store file {} is to be loaded into family {wanted} and holds cells of {held}", part.path);
-                return Err(Error::invalid(text));
-            }
+            part.check_family(cell)?;
             writer.append(cell)?;
             cursor.advance()?;
         }

@@ -1,7 +1,7 @@
 //! A store file: opened once, shared by whoever reads it. It goes from the disk when the manifest names it no more
 //! ([`super::settle`]); whoever reads it then still has it open.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -38,7 +38,7 @@ pub(crate) struct PhysicalFile {
 /// Whoever opens the file again opens another one to the cache, so nobody finds these blocks any more.
 impl Drop for PhysicalFile {
     fn drop(&mut self) {
-        self.cache.forget(&HashSet::from([self.id]));
+        self.cache.forget(|file| file == self.id);
     }
 }
 

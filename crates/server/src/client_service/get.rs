@@ -90,10 +90,10 @@ impl Query {
     }
 }
 
-/// Tells the limits what was read: the blocks, or what is returned if that is more.
+/// Tells the limits what was looked through and what is returned.
 fn note_read(charge: Option<&Charge>, trace: &ReadTrace, returned: usize) {
     if let Some(charge) = charge {
-        charge.read(usize::try_from(trace.data_block_bytes()).unwrap_or(usize::MAX).max(returned));
+        charge.read(trace.data_block_bytes(), returned);
     }
 }
 

@@ -13,7 +13,7 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use super::get::{Query, query_metrics, result_of, row_result};
-use super::mutate::{apply_once, op_bytes, reads_first};
+use super::mutate::{apply_once, note_written, reads_first};
 use super::region::{self, Target};
 use super::row_mutations;
 use crate::call::{Call, Fault, Reply};
@@ -221,7 +221,7 @@ impl Run {
             current.pending = Some(op);
             return Err(MustWait);
         }
-        current.note_written(&op);
+        note_written(current.charge.as_ref(), &op);
         let applied = current.region_to_write(&self.context, &self.call).and_then(|region| {
             let nonce = (self.request.nonce_group(), mutation.nonce());
             apply_once(&self.context, &self.call.peer, &region, op, nonce)
@@ -254,7 +254,7 @@ impl Run {
                 return Ok(());
             }
         };
-        writes.iter().for_each(|op| current.note_written(op));
+        writes.iter().for_each(|op| note_written(current.charge.as_ref(), op));
         let applied = region.apply(writes);
         self.wait_for(applied.ticket);
         let mut returned = vec![false; indexes.len()];
@@ -328,9 +328,7 @@ impl Run {
         }
         for op in &ops {
             self.context.quota.check_space(&region, op)?;
-            if let Some(charge) = &charge {
-                charge.wrote(op_bytes(op));
-            }
+            note_written(charge.as_ref(), op);
         }
         let nonce = (self.request.nonce_group(), nonce);
         let applied = row_mutations::apply(&self.context, &self.call.peer, &region, ops, self.condition(), nonce)?;
@@ -401,12 +399,6 @@ impl Current {
             indexes: Vec::new(),
             result: pb::RegionActionResult::default(),
             charge,
-        }
-    }
-
-    fn note_written(&self, op: &RowOp) {
-        if let Some(charge) = &self.charge {
-            charge.wrote(op_bytes(op));
         }
     }
 

@@ -77,14 +77,18 @@ fn demand(kind: MutationType, is_conditional: bool) -> Demand {
 }
 
 /// Bytes of the cells of an operation.
-pub(super) fn op_bytes(op: &RowOp) -> usize {
+fn op_bytes(op: &RowOp) -> usize {
     match op {
-        RowOp::Put(op) => op.mutation().cells().bytes().len(),
-        RowOp::Delete(op) => op.mutation().cells().bytes().len(),
-        RowOp::Increment(op) => op.mutation().cells().bytes().len(),
-        RowOp::Append(op) => op.mutation().cells().bytes().len(),
         RowOp::Mutate(ops) => ops.ops.iter().map(op_bytes).sum(),
         RowOp::CheckAndMutate(check) => op_bytes(&check.then),
+        op => op.mutation().map_or(0, |mutation| mutation.cells().bytes().len()),
+    }
+}
+
+/// Tells the limits what is written.
+pub(super) fn note_written(charge: Option<&Charge>, op: &RowOp) {
+    if let Some(charge) = charge {
+        charge.wrote(op_bytes(op));
     }
 }
 
@@ -106,7 +110,7 @@ impl Work {
         if let Some(Nonce::First(first)) = context.nonces.try_begin(self.nonce.0, self.nonce.1)
             && let Some(applied) = self.region.apply_from_memory(&self.op)
         {
-            self.note_written();
+            note_written(self.charge.as_ref(), &self.op);
             let applied = outcome(&call.peer, &self.region, region::is_plain(&self.op), first, applied);
             note_read(self.charge.as_ref(), &applied);
             return answer(&call.peer, self.wanted, applied);
@@ -115,26 +119,19 @@ impl Work {
         Step::Later(Box::new(move || self.apply(&context, &call.peer)))
     }
 
-    fn note_written(&self) {
-        if let Some(charge) = &self.charge {
-            charge.wrote(op_bytes(&self.op));
-        }
-    }
-
     fn apply(self, context: &Context, peer: &Peer) -> Step {
-        self.note_written();
         let Self { region, op, wanted, nonce, charge } = self;
+        note_written(charge.as_ref(), &op);
         let applied = apply_once(context, peer, &region, op, nonce);
         note_read(charge.as_ref(), &applied);
         answer(peer, wanted, applied)
     }
 }
 
-/// Tells the limits what a condition looked through, or what is returned if that is more.
+/// Tells the limits what a condition looked through and what is returned.
 fn note_read(charge: Option<&Charge>, applied: &Result<AppliedOne, Fault>) {
     if let (Some(charge), Ok(applied)) = (charge, applied) {
-        let returned = applied.result.row.cells().bytes().len();
-        charge.read(usize::try_from(applied.block_bytes).unwrap_or(usize::MAX).max(returned));
+        charge.read(applied.block_bytes, applied.result.row.cells().bytes().len());
     }
 }
 

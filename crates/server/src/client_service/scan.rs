@@ -349,12 +349,12 @@ impl Run {
         Ok::<_, Fault>(reply_of(reply, &self.call)).into()
     }
 
-    /// Tells the limits what was read: the blocks, or what is returned if that is more.
+    /// Tells the limits what was looked through and what is returned.
     fn note_read(&mut self) {
         let Some(charge) = &self.charge else { return };
         let blocks = self.figures.block_bytes(self.scanner.scanner.trace());
         let returned: usize = self.rows.iter().map(|row| row.cells().bytes().len()).sum();
-        charge.read(usize::try_from(blocks).unwrap_or(usize::MAX).max(returned));
+        charge.read(blocks, returned);
         self.scanner.estimate.add(blocks);
     }
 

@@ -22,26 +22,20 @@ pub(crate) struct NamespaceLimits(Mutex<()>);
 
 /// What is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Wanted<'a> {
     /// A table with so many regions.
     Table { regions: usize },
     /// The table is to have so many regions.
     Regions(usize),
-    /// One more region, by a split.
-    Split,
+    /// One more region, by a split of the one of this encoded name.
+    Split(&'a str),
 }
 
-/// Does something for a table if its namespace has room for it; `region` is the encoded name of one that is split.
+/// Does something for a table if its namespace has room for it.
 ///
 /// # Errors
 /// `QuotaExceededException`; those of the work.
-pub(super) fn with_room<T>(
-    context: &Context,
-    table: &TableName,
-    wanted: Wanted,
-    region: &str,
-    work: impl FnOnce() -> Result<T, Fault>,
-) -> Result<T, Fault> {
+pub(super) fn with_room<T>(context: &Context, table: &TableName, wanted: Wanted<'_>, work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     if !context.config.quotas_enabled || table.namespace() == SYSTEM_NAMESPACE {
         return work();
     }
@@ -52,7 +46,7 @@ pub(super) fn with_room<T>(
         return work();
     }
     let _one = context.master.namespace_limits.0.lock().unwrap_or_else(PoisonError::into_inner);
-    check(&context.engine, table, wanted, region, limits)?;
+    check(&context.engine, table, wanted, limits)?;
     work()
 }
 
@@ -60,7 +54,7 @@ fn limit(settings: &Attributes, name: &str) -> usize {
     settings.get(name).and_then(|text| text.parse().ok()).unwrap_or(NO_LIMIT)
 }
 
-fn check(engine: &Engine, table: &TableName, wanted: Wanted, region: &str, (tables_max, regions_max): (usize, usize)) -> Result<(), Fault> {
+fn check(engine: &Engine, table: &TableName, wanted: Wanted<'_>, (tables_max, regions_max): (usize, usize)) -> Result<(), Fault> {
     let exceeded = |text: String| Err(Fault::new(ExceptionKind::QuotaExceeded, text));
     let all = engine.descriptors();
     let own = all.iter().map(|other| other.name()).filter(|other| other.namespace() == table.namespace());
@@ -79,7 +73,9 @@ fn check(engine: &Engine, table: &TableName, wanted: Wanted, region: &str, (tabl
             "The table {table} region count cannot be updated as it would exceed maximum number of regions allowed in the namespace.  The total number \
              of regions permitted is {regions_max}"
         )),
-        Wanted::Split if regions + 1 > regions_max => exceeded(format!("Region split not possible for :{region} as quota limits are exceeded ")),
-        Wanted::Table { .. } | Wanted::Regions(_) | Wanted::Split => Ok(()),
+        Wanted::Split(region) if regions + 1 > regions_max => {
+            exceeded(format!("Region split not possible for :{region} as quota limits are exceeded "))
+        }
+        Wanted::Table { .. } | Wanted::Regions(_) | Wanted::Split(_) => Ok(()),
     }
 }

@@ -167,18 +167,8 @@ pub(super) fn forget_namespace(context: &Context, name: &str) {
 /// # Errors
 /// What reading the table meets.
 pub(super) fn of_all(context: &Context, prefix: &str) -> Result<Vec<(String, pb::Quotas)>, Fault> {
-    let Ok(table) = table(context) else { return Ok(Vec::new()) };
-    let scan = Scan { range: RowRange::prefix(prefix.to_owned()), ..Scan::all() };
-    let mut found = Vec::new();
-    for rows in table.scan(scan, Tier::Disk) {
-        for row in rows? {
-            let mut cells = row.cells().iter();
-            let Some(cell) = cells.find(|cell| cell.family() == FAMILY.as_bytes() && cell.qualifier() == SETTINGS.as_bytes()) else { continue };
-            let name = String::from_utf8_lossy(&cell.row()[prefix.len()..]).into_owned();
-            found.extend(from_magic(Bytes::copy_from_slice(cell.value())).ok().map(|message| (name, message)));
-        }
-    }
-    Ok(found)
+    let found = stored_in(context, RowRange::prefix(prefix.to_owned()))?.into_iter().filter(|stored| stored.qualifier == SETTINGS);
+    Ok(found.filter_map(|stored| Some((stored.row.strip_prefix(prefix)?.to_owned(), stored.quotas))).collect())
 }
 
 /// Everything that is stored but the switch; nothing where quotas are off.
@@ -186,10 +176,14 @@ pub(super) fn of_all(context: &Context, prefix: &str) -> Result<Vec<(String, pb:
 /// # Errors
 /// What reading the table meets.
 pub(super) fn stored(context: &Context) -> StoreResult<Vec<Stored>> {
+    stored_in(context, RowRange::all())
+}
+
+fn stored_in(context: &Context, range: RowRange) -> StoreResult<Vec<Stored>> {
     let Ok(table) = table(context) else { return Ok(Vec::new()) };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut found = Vec::new();
-    for rows in table.scan(Scan::all(), Tier::Disk) {
+    for rows in table.scan(Scan { range, ..Scan::all() }, Tier::Disk) {
         let rows = rows?;
         for cell in rows.iter().flat_map(|row| row.cells().iter()).filter(|cell| cell.family() == FAMILY.as_bytes()) {
             let message = from_magic::<pb::Quotas>(Bytes::copy_from_slice(cell.value()));

@@ -65,7 +65,7 @@ pub(super) fn split(asked: &Asked<'_>, request: &pb::SplitTableRegionRequest) ->
     let context = Arc::clone(asked.context);
     let id = asked.start("SplitTableRegionProcedure", Some(&table), nonce, Failure::InResult, move |engine| {
         let name = &region.encoded_name;
-        with_room(&context, &region.table, Wanted::Split, name, || Ok(engine.split_region(name, at)?))
+        with_room(&context, &region.table, Wanted::Split(name), || Ok(engine.split_region(name, at)?))
     })?;
     Ok(pb::SplitTableRegionResponse { proc_id: Some(id) })
 }

@@ -135,7 +135,7 @@ fn restore_in_place(asked: &Asked<'_>, snapshot: &SnapshotDescriptor, table: &Ta
             return Err(not_disabled(&restored));
         }
         let wanted = Wanted::Regions(engine.snapshot_regions(&name).unwrap_or_default());
-        with_room(&context, &restored, wanted, "", || Ok(engine.restore_snapshot(&name)?))
+        with_room(&context, &restored, wanted, || Ok(engine.restore_snapshot(&name)?))
     })
 }
 
@@ -150,7 +150,7 @@ fn clone_into(asked: &Asked<'_>, name: String, table: TableName, tracker: &str, 
             return Err(table_exists(&table));
         }
         let wanted = Wanted::Table { regions: engine.snapshot_regions(&name).unwrap_or_default() };
-        with_room(&context, &table, wanted, "", || Ok(engine.clone_snapshot(&name, &table)?))?;
+        with_room(&context, &table, wanted, || Ok(engine.clone_snapshot(&name, &table)?))?;
         tracker.map_or(Ok(()), |tracker| super::families::set_tracker(engine, &table, &tracker))
     })
 }

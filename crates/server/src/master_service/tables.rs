@@ -31,7 +31,7 @@ pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Res
             return Err(table_exists(&name));
         }
         let regions = splits.len() + 1;
-        with_room(&context, &name, Wanted::Table { regions }, "", || Ok(engine.create_table(descriptor, splits)?))
+        with_room(&context, &name, Wanted::Table { regions }, || Ok(engine.create_table(descriptor, splits)?))
     })?;
     Ok(pb::CreateTableResponse { proc_id: Some(id) })
 }

@@ -104,9 +104,10 @@ impl Charge {
         self.written.fetch_add(signed(bytes), Relaxed);
     }
 
-    /// So many bytes were looked through or returned, whichever is more.
-    pub(crate) fn read(&self, bytes: usize) {
-        self.read.fetch_add(signed(bytes), Relaxed);
+    /// So many bytes of blocks were looked through, and so many of cells are returned: whichever is more counts.
+    pub(crate) fn read(&self, looked_through: u64, returned: usize) {
+        let looked_through = i64::try_from(looked_through).unwrap_or(i64::MAX);
+        self.read.fetch_add(looked_through.max(signed(returned)), Relaxed);
     }
 }
 
@@ -175,7 +176,7 @@ mod tests {
         let under_way = charge(&[&limits], None, get).unwrap();
         assert_eq!((limits.read_bytes().0, under_way.bytes_max()), (100_000 - BLOCK, 100_000));
         assert!(charge(&[&limits], None, get).is_err());
-        under_way.read(300);
+        under_way.read(100, 300);
         drop(under_way);
         assert_eq!(limits.read_bytes().0, 99_700);
         // A scan is not thought to need all there is.

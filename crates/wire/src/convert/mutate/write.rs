@@ -40,14 +40,8 @@ pub fn to_counted(op: &RowOp) -> Result<(pb::MutationProto, Cells)> {
 /// As [`to_proto`].
 pub fn into_counted(mut op: RowOp) -> Result<(pb::MutationProto, Cells)> {
     let Some((proto, _)) = counted(&op)? else { return Ok((to_proto(&op)?, Cells::default())) };
-    let mutation = match &mut op {
-        RowOp::Put(put) => put.mutation_mut(),
-        RowOp::Delete(delete) => delete.mutation_mut(),
-        RowOp::Increment(increment) => increment.mutation_mut(),
-        RowOp::Append(append) => append.mutation_mut(),
-        RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => return Ok((proto, Cells::default())),
-    };
-    Ok((proto, std::mem::take(mutation.cells_mut()).finish()))
+    let cells = op.mutation_mut().map(|mutation| std::mem::take(mutation.cells_mut()).finish());
+    Ok((proto, cells.unwrap_or_default()))
 }
 
 /// The message with the number of its cells, if they can stand beside it.

@@ -36,13 +36,7 @@ fn read(proto: &pb::MutationProto) -> RowOp {
 
 /// The cells of an operation: family, qualifier, timestamp, type, value.
 fn shown(op: &RowOp) -> Vec<String> {
-    let mutation = match op {
-        RowOp::Put(op) => op.mutation(),
-        RowOp::Delete(op) => op.mutation(),
-        RowOp::Increment(op) => op.mutation(),
-        RowOp::Append(op) => op.mutation(),
-        other => panic!("{other:?} has no cells"),
-    };
+    let mutation = op.mutation().unwrap_or_else(|| panic!("{op:?} has no cells"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let stamp = |stamp: i64| if stamp == LATEST_TIMESTAMP { "now".to_string() } else { stamp.to_string() };
     let show = |cell: halite_types::CellRef<'_>| {
