@@ -38,7 +38,7 @@ pub async fn connect(uri: &str) -> Result<RemoteCluster> {
 /// As [`connect`], and `InvalidRequest` for numbers that make no sense.
 pub async fn connect_with(config: Config) -> Result<RemoteCluster> {
     let shared = Arc::new(Shared::new(config, Runtime::current_or_own()?)?);
-    let asked = async { shared.registry.cluster_id(&shared.config, &shared.servers).await.map_err(Failure::into_error) };
+    let asked = async { shared.registry.cluster_id(&shared.config, &shared.servers, &shared.deadline()).await.map_err(Failure::into_error) };
     let id = shared.runtime.run(asked).await?.into();
     Ok(RemoteCluster { shared, id })
 }

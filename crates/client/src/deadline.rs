@@ -31,8 +31,19 @@ impl Deadline {
 
     /// For a call that is made now.
     pub(crate) fn call(&self) -> CallDeadline {
+        self.call_within(self.rpc)
+    }
+
+    /// An equal part of the time that is left.
+    pub(crate) fn share(&self, parts: usize) -> Duration {
+        let left = self.end.saturating_duration_since(Instant::now());
+        left / u32::try_from(parts).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// For a call that is made now and may take no longer than `most`.
+    pub(crate) fn call_within(&self, most: Duration) -> CallDeadline {
         let now = Instant::now();
-        let at = self.end.min(now + self.rpc);
+        let at = self.end.min(now + self.rpc.min(most));
         let left = at.saturating_duration_since(now);
         CallDeadline { at, ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1) }
     }

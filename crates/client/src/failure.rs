@@ -45,6 +45,13 @@ impl Failure {
         self
     }
 
+    /// The same failure, which happened while something larger was done.
+    pub(crate) fn under(mut self, larger: impl fmt::Display) -> Self {
+        let place = self.place.map_or_else(|| larger.to_string(), |place| format!("{larger}: {place}"));
+        self.place = Some(place.into());
+        self
+    }
+
     /// What to do about it. Scans treat some exceptions in their own way.
     pub(crate) fn action(&self) -> Action {
         match &self.cause {

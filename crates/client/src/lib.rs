@@ -21,6 +21,7 @@
 //! meta/         where regions are                               registry/     where the master and meta are
 //! connection/   calls and answers on sockets                    failure.rs    what went wrong, and what that means
 //! runtime.rs    whose threads the sockets live on               nonce.rs      numbers that make a repeated call known
+//! net.rs        the door to the network                         storm/        a simulated network and cluster, for tests
 //! ```
 //! What the bytes mean is in `halite-wire`.
 #![forbid(unsafe_code)]
@@ -33,12 +34,15 @@ mod connection;
 mod deadline;
 mod failure;
 mod meta;
+mod net;
 mod nonce;
 mod registry;
 mod retry;
 mod runtime;
 mod scanner;
 mod shared;
+#[cfg(test)]
+mod storm;
 mod table;
 
 pub use cluster::{RemoteCluster, connect, connect_with};

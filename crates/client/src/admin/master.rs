@@ -21,11 +21,11 @@ impl Master {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn find(&self, shared: &Shared) -> Result<Arc<Server>, Failure> {
+    async fn find(&self, shared: &Shared, deadline: &Deadline) -> Result<Arc<Server>, Failure> {
         if let Some(server) = self.known() {
             return Ok(server);
         }
-        let name = shared.registry.master(&shared.config, &shared.servers).await?;
+        let name = shared.registry.master(&shared.config, &shared.servers, deadline).await?;
         let server = shared.servers.get(&name, Service::Master);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&server));
         Ok(server)
@@ -74,7 +74,7 @@ where
 
     async fn attempt(&mut self, deadline: &Deadline) -> Result<C::Response, Failure> {
         let master = &self.shared.master;
-        let server = master.find(self.shared).await?;
+        let server = master.find(self.shared, deadline).await?;
         let answered = server.ask::<C>(&self.shared.config, self.request, None, deadline.call()).await;
         let (response, _) = answered.map_err(|failure| {
             master.note(&failure, &server);

@@ -7,24 +7,25 @@ use halite_types::Result;
 use halite_wire::proto as pb;
 use halite_wire::rpc::{Auth, encode_connection};
 use halite_wire::service::Service;
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::{Connection, io};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::net::TcpStream;
 
 /// The version of HBase whose answers this client understands. From 1.3 on cells of a get come in the cell block.
 const VERSION: (u32, u32) = (2, 6);
 
 /// Makes a connection by `at`. The header goes with the first call, since no answer comes to it.
 pub(super) async fn connect(host: &str, port: u16, service: Service, config: &Config, at: Instant) -> Result<Arc<Connection>, Failure> {
-    let limit = Instant::now() + std::time::Duration::from_millis(config.connect_timeout_ms);
+    let begun = Instant::now();
+    let limit = begun + std::time::Duration::from_millis(config.connect_timeout_ms);
     let connecting = tokio::time::timeout_at(limit.min(at), TcpStream::connect((host, port)));
     let socket = match connecting.await {
         Ok(Ok(socket)) => socket,
         Ok(Err(error)) => return Err(unreachable(&error)),
-        Err(_) => return Err(unreachable(&format!("none in {} ms", config.connect_timeout_ms))),
+        Err(_) => return Err(unreachable(&format!("none in {} ms", begun.elapsed().as_millis()))),
     };
     // Calls are gathered here; the system is not to wait for more.
     let _ = socket.set_nodelay(true);
@@ -37,7 +38,7 @@ pub(super) async fn connect(host: &str, port: u16, service: Service, config: &Co
     Ok(connection)
 }
 
-fn unreachable(why: &dyn std::fmt::Display) -> Failure {
+pub(super) fn unreachable(why: &dyn std::fmt::Display) -> Failure {
     Failure::unreachable(format!("no connection: {why}; look whether the server runs and can be reached from here"))
 }
 

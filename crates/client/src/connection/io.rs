@@ -7,12 +7,12 @@ use halite_types::Error;
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::rpc::{CONNECTION_CALL_ID, Next, decode_response, next_frame};
 use tokio::io::AsyncReadExt;
-use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::Instant;
 
 use super::Connection;
 use crate::config::not_supported_yet;
 use crate::failure::{Cause, Failure};
+use crate::net::OwnedReadHalf;
 
 /// A buffer that has grown beyond this is not kept.
 const KEPT_BYTES_MAX: usize = 1 << 20;

@@ -23,13 +23,13 @@ use halite_types::{Cells, Scan};
 use halite_wire::cellblock::Format;
 use halite_wire::rpc::{Limits, RequestOptions, encode_request};
 use halite_wire::service::Call;
-use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::deadline::CallDeadline;
 use crate::failure::{Cause, Failure};
+use crate::net::OwnedWriteHalf;
 use calls::Calls;
 pub(crate) use calls::Pending;
 pub(crate) use server::{Server, Servers};
@@ -157,6 +157,11 @@ impl Connection {
     /// Whether calls can be sent.
     pub(crate) fn is_open(&self) -> bool {
         self.lock().ended.is_none()
+    }
+
+    /// Whether a call can be sent without waiting for the answers to others.
+    pub(crate) fn has_room(&self) -> bool {
+        self.room.available_permits() > 0 && self.is_open()
     }
 
     /// Ends the connection: everybody who waits is told why, and so is everybody who comes.

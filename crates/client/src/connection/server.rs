@@ -43,7 +43,8 @@ impl Server {
         if let Some(connection) = self.open() {
             return Ok(connection);
         }
-        let mut failed = self.connecting.lock().await;
+        let connecting = tokio::time::timeout_at(deadline.at, self.connecting.lock()).await;
+        let mut failed = connecting.map_err(|_| handshake::unreachable(&format!("none in {} ms", deadline.ms)))?;
         if let Some(connection) = self.open() {
             return Ok(connection);
         }
@@ -59,7 +60,10 @@ impl Server {
                 Ok(connection)
             }
             Err(failure) => {
-                *failed = Some((Instant::now(), failure.clone()));
+                // Whoever had no time left to wait for a connection says nothing about the server.
+                if Instant::now() < deadline.at {
+                    *failed = Some((Instant::now(), failure.clone()));
+                }
                 Err(failure)
             }
         }

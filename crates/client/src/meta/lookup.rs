@@ -1,5 +1,6 @@
 //! Asking `hbase:meta` where a region is.
 
+use std::fmt;
 use std::sync::Arc;
 
 use halite_types::{Error, ErrorKind, Scan};
@@ -27,18 +28,27 @@ pub(crate) async fn locate(shared: &Shared, table: &TableRegions, at: At<'_>, de
     }
     let limit = deadline.call();
     let Ok(_asking) = tokio::time::timeout_at(limit.at, table.asking.lock()).await else {
-        return Err(Failure::from(Cause::Late(limit.ms)).at(format!("table {}, looking a region up in hbase:meta", table.name())));
+        return Err(Failure::from(Cause::Late(limit.ms)).under(LookUp(table)));
     };
     if let Some(location) = table.find(at) {
         return Ok(location);
     }
     if *table.name() == region::meta().table {
-        return meta_location(shared, table).await;
+        return meta_location(shared, table, deadline).await.map_err(|failure| failure.under(LookUp(table)));
     }
     ask(shared, table, at, deadline).await.map_err(|failure| match &failure.cause {
         Cause::Final(_) => failure,
-        _ => failure.at(format!("table {}", table.name())),
+        _ => failure.under(LookUp(table)),
     })
+}
+
+/// What is done when a region is not known, for the text of a failure.
+struct LookUp<'a>(&'a TableRegions);
+
+impl fmt::Display for LookUp<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "table {}, looking a region up", self.0.name())
+    }
 }
 
 /// The location that a row of meta speaks of.
@@ -47,8 +57,8 @@ pub(crate) fn region_location(shared: &Shared, row: RegionRow) -> Option<Arc<Loc
     Some(Arc::new(Location::new(row.region, shared.servers.get(&name, Service::Client), row.open_sequence)))
 }
 
-async fn meta_location(shared: &Shared, table: &TableRegions) -> Result<Arc<Location>, Failure> {
-    let name = shared.registry.meta_server(&shared.config, &shared.servers).await?;
+async fn meta_location(shared: &Shared, table: &TableRegions, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
+    let name = shared.registry.meta_server(&shared.config, &shared.servers, deadline).await?;
     let location = Arc::new(Location::new(region::meta(), shared.servers.get(&name, Service::Client), 0));
     table.learn(Arc::clone(&location));
     Ok(location)
@@ -91,7 +101,7 @@ impl<'a> Meta<'a> {
         let asking = asking.map_err(|_| Failure::from(Cause::Late(limit.ms)).at(&shared.registry))?;
         let location = match table.find(At::Last) {
             Some(location) => location,
-            None => meta_location(shared, &table).await?,
+            None => meta_location(shared, &table, deadline).await?,
         };
         drop(asking);
         Ok(Self { shared, table, location })

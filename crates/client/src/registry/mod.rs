@@ -3,15 +3,15 @@
 mod rpc;
 mod zookeeper;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use halite_types::Result;
 use halite_wire::convert::server::ServerName;
-use tokio::time::Instant;
 
 use crate::config::{Address, Config, Lookup};
 use crate::connection::Servers;
-use crate::deadline::CallDeadline;
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 
 /// The places to ask, in the order in which they are asked.
@@ -19,6 +19,8 @@ pub(crate) struct Registry {
     addresses: Vec<Address>,
     /// The cluster's znode; `None` if servers are asked.
     znode_parent: Option<String>,
+    /// The place of the one that answered last.
+    first: AtomicUsize,
 }
 
 /// What can be asked.
@@ -44,29 +46,29 @@ impl Registry {
             Lookup::ZooKeeper { znode_parent, .. } => Some(znode_parent.clone()),
             Lookup::Rpc { .. } => None,
         };
-        Ok(Self { addresses, znode_parent })
+        Ok(Self { addresses, znode_parent, first: AtomicUsize::new(0) })
     }
 
     /// The id of the cluster.
-    pub(crate) async fn cluster_id(&self, config: &Config, servers: &Servers) -> Result<String, Failure> {
-        match self.ask(Question::ClusterId, config, servers).await? {
+    pub(crate) async fn cluster_id(&self, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<String, Failure> {
+        match self.ask(Question::ClusterId, config, servers, deadline).await? {
             Knowledge::ClusterId(id) => Ok(id),
             Knowledge::Server(_) => Err(self.odd()),
         }
     }
 
     /// The active master.
-    pub(crate) async fn master(&self, config: &Config, servers: &Servers) -> Result<ServerName, Failure> {
-        self.server(Question::Master, config, servers).await
+    pub(crate) async fn master(&self, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<ServerName, Failure> {
+        self.server(Question::Master, config, servers, deadline).await
     }
 
     /// The server of `hbase:meta`.
-    pub(crate) async fn meta_server(&self, config: &Config, servers: &Servers) -> Result<ServerName, Failure> {
-        self.server(Question::MetaServer, config, servers).await
+    pub(crate) async fn meta_server(&self, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<ServerName, Failure> {
+        self.server(Question::MetaServer, config, servers, deadline).await
     }
 
-    async fn server(&self, question: Question, config: &Config, servers: &Servers) -> Result<ServerName, Failure> {
-        match self.ask(question, config, servers).await? {
+    async fn server(&self, question: Question, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<ServerName, Failure> {
+        match self.ask(question, config, servers, deadline).await? {
             Knowledge::Server(server) => Ok(server),
             Knowledge::ClusterId(_) => Err(self.odd()),
         }
@@ -76,22 +78,27 @@ impl Registry {
         Failure::lost("an answer to another question came").at(self)
     }
 
-    /// Asks one after the other until one answers.
-    async fn ask(&self, question: Question, config: &Config, servers: &Servers) -> Result<Knowledge, Failure> {
+    /// Asks one after the other until one answers, first the one that answered last. Each gets its share of the time that is left,
+    /// so that one that is silent does not keep the others from being asked.
+    async fn ask(&self, question: Question, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<Knowledge, Failure> {
         let mut last = Failure::unreachable("nobody was asked");
-        for address in &self.addresses {
-            let limit_ms = config.connect_timeout_ms.min(config.rpc_timeout_ms);
-            let deadline = CallDeadline { at: Instant::now() + Duration::from_millis(limit_ms), ms: limit_ms };
+        let (count, first) = (self.addresses.len(), self.first.load(Ordering::Relaxed));
+        for (tried, (place, address)) in self.addresses.iter().enumerate().cycle().skip(first).take(count).enumerate() {
+            let share = deadline.share(count - tried).min(Duration::from_millis(config.connect_timeout_ms));
+            let limit = deadline.call_within(share);
             let asked = match &self.znode_parent {
-                Some(parent) => zookeeper::ask(address, parent, question, deadline).await,
-                None => rpc::ask(address, question, config, servers, deadline).await,
+                Some(parent) => zookeeper::ask(address, parent, question, limit).await,
+                None => rpc::ask(address, question, config, servers, limit).await,
             };
             match asked {
-                Ok(knowledge) => return Ok(knowledge),
+                Ok(knowledge) => {
+                    self.first.store(place, Ordering::Relaxed);
+                    return Ok(knowledge);
+                }
                 Err(failure) => last = failure,
             }
         }
-        Err(last.at(self))
+        Err(last.under(self))
     }
 }
 

@@ -7,12 +7,12 @@ use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::proto as pb;
 use halite_wire::zk::{Code, ConnectRequest, ConnectResponse, Incoming, Next, Request, decode_reply, encode_request, next_packet, znode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
 use super::{Knowledge, Question};
 use crate::config::Address;
 use crate::deadline::CallDeadline;
 use crate::failure::Failure;
+use crate::net::TcpStream;
 
 /// How long the session may be silent, in milliseconds. It ends long before.
 const SESSION_MS: i32 = 30_000;

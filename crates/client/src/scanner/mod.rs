@@ -84,11 +84,9 @@ impl Scanner {
         Self { refused, shared, regions, progress, at: None, pending: None, answers: 0, is_filter_done: false }
     }
 
-    /// A scan's calls have a time limit each; as long as answers come it may take as long as it likes.
-    fn limit(&self) -> CallDeadline {
-        let config = &self.shared.config;
-        let rpc = config.rpc_timeout().min(std::time::Duration::from_millis(config.scanner_timeout_ms));
-        Deadline::new(config.operation_timeout_ms, rpc).call()
+    /// Until when the next answer must be there.
+    fn limit(&self, deadline: &Deadline) -> CallDeadline {
+        deadline.call_within(std::time::Duration::from_millis(self.shared.config.scanner_timeout_ms))
     }
 
     /// The region to go on in.
@@ -98,7 +96,7 @@ impl Scanner {
 
     /// Asks for rows: of the scanner that is open, or by opening one where the scan is.
     async fn ask(&mut self, deadline: &Deadline) -> Result<Pending, Failure> {
-        let limit = self.limit();
+        let limit = self.limit(deadline);
         if self.at.is_none() {
             let location = locate(&self.shared, &self.regions, self.region(), deadline).await?;
             let connection = location.server.connection(&self.shared.config, limit).await;
@@ -162,14 +160,15 @@ impl Scanner {
     }
 
     /// Asks for what comes next before the consumer does, if that needs no waiting.
-    async fn look_ahead(&mut self, deadline: &Deadline) {
-        let ready = match &self.at {
-            Some(region) => region.connection.is_open(),
-            None => self.regions.find(self.region()).is_some_and(|location| location.server.open().is_some()),
+    async fn look_ahead(&mut self) {
+        let connection = match &self.at {
+            Some(region) => Some(Arc::clone(&region.connection)),
+            None => self.regions.find(self.region()).and_then(|location| location.server.open()),
         };
+        let ready = connection.is_some_and(|connection| connection.has_room());
         if ready && !self.progress.is_over() {
             // What fails now fails again when it is needed, and is dealt with there.
-            self.pending = self.ask(deadline).await.ok();
+            self.pending = self.ask(&self.shared.deadline()).await.ok();
         }
     }
 
@@ -203,21 +202,19 @@ impl Work for Scanner {
         if let Some(refused) = self.refused.clone() {
             return Err(refused.into());
         }
-        while !self.progress.is_over() {
-            let pending = match self.pending.take() {
-                Some(pending) => pending,
-                None => self.ask(deadline).await?,
-            };
-            let Some(location) = self.at.as_ref().map(|region| Arc::clone(&region.location)) else { continue };
-            let (response, mut cells) = pending.response::<ClientScan>().await.map_err(|failure| self.lost(failure, &location))?;
-            let rows = result::rows_of_response(&response, &mut cells)?;
-            let out = self.accept(&response, rows);
-            self.look_ahead(deadline).await;
-            if !out.is_empty() {
-                return Ok(out);
-            }
+        if self.progress.is_over() {
+            return Ok(Vec::new());
         }
-        Ok(Vec::new())
+        let pending = match self.pending.take() {
+            Some(pending) => pending,
+            None => self.ask(deadline).await?,
+        };
+        let Some(location) = self.at.as_ref().map(|region| Arc::clone(&region.location)) else { return Ok(Vec::new()) };
+        let (response, mut cells) = pending.response::<ClientScan>().await.map_err(|failure| self.lost(failure, &location))?;
+        let rows = result::rows_of_response(&response, &mut cells)?;
+        let out = self.accept(&response, rows);
+        self.look_ahead().await;
+        Ok(out)
     }
 
     fn progress(&self) -> usize {
@@ -229,8 +226,15 @@ impl RowSource for Scanner {
     fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let deadline = shared.deadline();
-            let next = async { retry::run(&shared.config, &deadline, self).await.map_err(Failure::into_error) };
+            let next = async {
+                loop {
+                    // Each answer has a time limit of its own; as long as they come a scan may take as long as it likes.
+                    let rows = retry::run(&shared.config, &shared.deadline(), self).await.map_err(Failure::into_error)?;
+                    if !rows.is_empty() || self.progress.is_over() {
+                        return Ok(rows);
+                    }
+                }
+            };
             shared.runtime.run(next).await
         })
     }

@@ -3,22 +3,21 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use halite_client::{Config, Lookup, RemoteCluster, connect_with};
-use halite_types::cell::CellParts;
-use halite_types::{CellType, Cells, CellsBuilder, Cluster, Result, Row, Table};
-use halite_wire::cellblock::Format;
-use halite_wire::convert::result::{counted, rows_to_response};
+use halite_types::{Cluster, Result, Row, Table};
+use halite_wire::convert::result::counted;
 use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
-use halite_wire::rpc::{CONNECTION_CALL_ID, Connection, Limits, Next, Request, decode_request, encode_exception, encode_response, next_frame};
+use halite_wire::rpc::{CONNECTION_CALL_ID, Connection, Request, decode_request, encode_exception};
 use halite_wire::service::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
 use crate::server::name;
+use crate::speak::{self, frame, put};
 
 /// What the server does with a call.
 pub(crate) enum Reply {
@@ -206,18 +205,11 @@ fn reply(reply: Reply, method: Method, id: u32, out: &mut BytesMut) -> bool {
     false
 }
 
-fn put<M: prost::Message>(id: u32, message: &M, cells: &[Cells], out: &mut BytesMut) {
-    let block = Format::default().block(cells).unwrap();
-    encode_response(id, message, Some(&block), out).unwrap();
-}
-
 fn put_rows(id: u32, rows: &[Row], response: pb::ScanResponse, out: &mut BytesMut) {
     let mut response =
         pb::ScanResponse { scanner_id: Some(response.scanner_id.unwrap_or(9)), more_results: response.more_results.or(Some(true)), ..response };
     response.more_results_in_region.get_or_insert(false);
-    rows_to_response(rows, true, &mut response);
-    let cells: Vec<Cells> = rows.iter().map(|row| row.cells().clone()).collect();
-    put(id, &response, &cells, out);
+    speak::put_rows(id, rows, response, out);
 }
 
 fn is_of_meta(method: Method, request: &Request) -> bool {
@@ -236,23 +228,5 @@ fn state_row() -> Row {
 
 /// A row with these columns.
 pub(crate) fn row(key: &str, columns: &[(&str, &str, &[u8])]) -> Row {
-    let mut cells = CellsBuilder::default();
-    for (family, qualifier, value) in columns {
-        let (row, family, qualifier) = (key.as_bytes(), family.as_bytes(), qualifier.as_bytes());
-        cells.push_parts(CellParts { row, family, qualifier, timestamp: 1, cell_type: CellType::Put, value, tags: &[] });
-    }
-    Row::new(cells.finish())
-}
-
-async fn frame(socket: &mut TcpStream, buffer: &mut BytesMut) -> Option<Bytes> {
-    loop {
-        match next_frame(buffer, &Limits::default()).ok()? {
-            Next::Frame(frame) => return Some(frame),
-            Next::Need(bytes) => buffer.reserve(bytes),
-            Next::Ping | Next::TooBig(_) => return None,
-        }
-        if socket.read_buf(buffer).await.ok()? == 0 {
-            return None;
-        }
-    }
+    speak::row(key.as_bytes(), columns)
 }

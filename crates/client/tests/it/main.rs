@@ -7,3 +7,4 @@ mod fake;
 mod faults;
 mod scans;
 mod server;
+mod speak;

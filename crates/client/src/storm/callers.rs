@@ -1,0 +1,273 @@
+//! The programs that use the client under test: they put, count, append, read and scan for as long as the storm lasts.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fastrand::Rng;
+use halite_types::{Append, Bytes, Cluster, Get, Increment, Put, Result, Row, RowOp, Scan, Table, TableExt};
+use tokio::time::Instant;
+
+use super::cluster::{FAMILY, TABLE};
+use super::history::{History, Told, note_each, timed};
+use crate::{Config, RemoteCluster, connect_with};
+
+/// So many answers without a row come in a row at most. Each may take as long as an operation.
+const ANSWERS: u32 = 4;
+
+/// A program: a table, what it was told, and its own chance.
+struct Caller {
+    table: Arc<dyn Table>,
+    told: Told,
+    rng: Rng,
+    limit: Duration,
+    number: u32,
+}
+
+/// All programs of one client; returns when the client is gone and everything was looked at.
+pub(super) async fn run(told: Told, config: Config, seed: u64, lasts: Duration) -> turmoil::Result {
+    let limit = Duration::from_millis(config.operation_timeout_ms);
+    let cluster = connected(&told, &config).await;
+    let until = Instant::now() + lasts;
+    let programs = (0..9).map(|number| {
+        let caller = caller(&cluster, &told, seed, limit, number);
+        tokio::task::spawn_local(caller.live(until))
+    });
+    for program in programs.collect::<Vec<_>>() {
+        program.await?;
+    }
+    told.borrow_mut().is_quiet = true;
+    while !told.borrow().is_healed {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    caller(&cluster, &told, seed, limit, 100).look_back().await;
+    drop(cluster);
+    check_nothing_left(&told).await;
+    told.borrow_mut().is_over = true;
+    Ok(())
+}
+
+fn caller(cluster: &RemoteCluster, told: &Told, seed: u64, limit: Duration, number: u32) -> Caller {
+    let table = cluster.table(&TABLE.parse().unwrap());
+    Caller { table, told: Rc::clone(told), rng: Rng::with_seed(seed ^ u64::from(number) << 32), limit, number }
+}
+
+/// The registry may be out of reach at first.
+async fn connected(told: &Told, config: &Config) -> RemoteCluster {
+    let places = config.addresses().unwrap().len() as u64;
+    loop {
+        let begun = Instant::now();
+        match connect_with(config.clone()).await {
+            Ok(cluster) => return cluster,
+            Err(error) => {
+                let most = Duration::from_millis(config.connect_timeout_ms * places + 25);
+                told.borrow_mut().expect(begun.elapsed() <= most, || format!("connecting took {:?}: {error}", begun.elapsed()));
+                told.borrow_mut()
+                    .expect(error.message().contains("storm") || error.message().contains("rs") || error.message().contains("zk"), || {
+                        format!("connecting: the error does not say where: {error}")
+                    });
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Connections and tasks of a client that is gone are gone.
+async fn check_nothing_left(told: &Told) {
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let (halves, tasks) = (super::net::open_halves(), tokio::runtime::Handle::current().metrics().num_alive_tasks());
+    told.borrow_mut().expect(halves == 0, || format!("{halves} halves of connections are left open"));
+    told.borrow_mut().expect(tasks == 0, || format!("{tasks} tasks are left"));
+}
+
+impl Caller {
+    async fn live(mut self, until: Instant) {
+        let mut round = 0;
+        while Instant::now() < until {
+            round += 1;
+            match self.number {
+                0 | 1 => self.put(round).await,
+                2 | 3 => self.batch(round).await,
+                4 => self.count().await,
+                5 => self.append(round).await,
+                6 => self.read().await,
+                _ => self.scan().await,
+            }
+            tokio::time::sleep(Duration::from_millis(self.rng.u64(..60))).await;
+        }
+    }
+
+    /// A key that nobody else has, anywhere in the table.
+    fn new_key(&mut self, round: u32, index: usize) -> String {
+        let key = format!("{}{:02}-{}-{round}-{index}", char::from(b'a' + self.rng.u8(..26)), self.rng.u8(..100), self.number);
+        self.told.borrow_mut().asked.insert(key.clone());
+        key
+    }
+
+    async fn put(&mut self, round: u32) {
+        let key = self.new_key(round, 0);
+        let done = timed(&self.told, "put", self.limit, self.table.apply_one(put_of(&key))).await;
+        if done.is_ok() {
+            self.told.borrow_mut().put.insert(key);
+        }
+    }
+
+    /// Puts, increments and reads of many rows at once.
+    async fn batch(&mut self, round: u32) {
+        let keys: Vec<String> = (0..self.rng.usize(1..20)).map(|index| self.new_key(round, index)).collect();
+        let counters: Vec<String> = (0..self.rng.usize(..3)).map(|_| self.counter()).collect();
+        let ops = keys.iter().map(|key| put_of(key)).chain(counters.iter().map(|row| increment_of(row)));
+        let done = timed(&self.told, "batch", self.limit, self.table.apply(ops.collect())).await.unwrap_or_default();
+        note_each(&self.told, "batch", &done);
+        let mut told = self.told.borrow_mut();
+        for (index, result) in done.iter().enumerate().filter(|(_, result)| result.is_ok()) {
+            match (keys.get(index), counters.get(index.wrapping_sub(keys.len()))) {
+                (Some(key), _) => drop(told.put.insert(key.clone())),
+                (None, Some(row)) => {
+                    told.counters.get_mut(row).unwrap().done += 1;
+                    let is_there = result.as_ref().is_ok_and(|result| result.row.value(FAMILY, "q").is_some());
+                    told.expect(is_there, || format!("the increment of {row} has no value"));
+                }
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn counter(&mut self) -> String {
+        let row = format!("{}counter", char::from(b'a' + self.rng.u8(..5) * 5));
+        self.told.borrow_mut().counters.entry(row.clone()).or_default().asked += 1;
+        row
+    }
+
+    async fn count(&mut self) {
+        let row = self.counter();
+        if timed(&self.told, "increment", self.limit, self.table.apply_one(increment_of(&row))).await.is_ok() {
+            self.told.borrow_mut().counters.get_mut(&row).unwrap().done += 1;
+        }
+    }
+
+    async fn append(&mut self, round: u32) {
+        let (row, token) = (format!("{}list", char::from(b'b' + self.rng.u8(..5) * 5)), format!("<{round}>"));
+        let op = Append::new(row.clone()).add(FAMILY, "q", &token).into();
+        let done = timed(&self.told, "append", self.limit, self.table.apply_one(op)).await.is_ok();
+        self.told.borrow_mut().appended.entry(row).or_default().push((token, done));
+    }
+
+    async fn read(&mut self) {
+        let keys: Vec<String> = self.told.borrow().put.iter().cloned().collect();
+        let keys: Vec<&String> = (0..self.rng.usize(1..6)).filter_map(|_| keys.get(self.rng.usize(..keys.len().max(1)))).collect();
+        let gets = keys.iter().map(|key| Get::new((*key).clone())).collect();
+        let Ok(rows) = timed(&self.told, "get", self.limit, self.table.get(gets)).await else { return };
+        let mut told = self.told.borrow_mut();
+        for (key, row) in keys.iter().zip(rows) {
+            told.expect(row.key() == key.as_bytes(), || format!("row {key} was put, and a get finds {row:?}"));
+            told.check_row(&row, true);
+        }
+    }
+
+    fn any_scan(&mut self) -> Scan {
+        let mut letter = || char::from(b'a' + self.rng.u8(..27)).to_string();
+        let (first, second) = (letter(), letter());
+        let mut scan = match self.rng.u8(..3) {
+            0 => Scan::range(first.clone().min(second.clone()), first.max(second)),
+            _ => Scan::all(),
+        };
+        scan = scan.reverse(self.rng.bool());
+        if self.rng.u8(..4) == 0 {
+            scan = scan.batch(self.rng.usize(1..4));
+        }
+        if self.rng.u8(..4) == 0 {
+            scan = scan.limit(self.rng.usize(1..60));
+        }
+        scan
+    }
+
+    async fn scan(&mut self) {
+        let scan = self.any_scan();
+        let before: Vec<String> = self.told.borrow().put.iter().filter(|key| scan.range.contains(key.as_bytes())).cloned().collect();
+        let (reverse, limit, is_batched) = (scan.reverse, scan.limit, scan.batch.is_some());
+        let what = format!("scan {:?} reverse {reverse} limit {limit:?} batch {:?}", scan.range, scan.batch);
+        let mut stream = self.table.scan(scan);
+        let mut cells: BTreeMap<String, usize> = BTreeMap::new();
+        let mut last = Bytes::new();
+        loop {
+            let row = match timed(&self.told, &what, self.limit * ANSWERS, stream.next()).await {
+                Ok(Some(row)) => row,
+                Ok(None) => break,
+                Err(_) => return,
+            };
+            self.check_next(&what, &row, &last, (reverse, is_batched));
+            last = Bytes::copy_from_slice(row.key());
+            *cells.entry(String::from_utf8_lossy(&last).into_owned()).or_default() += row.len();
+            if self.rng.u8(..150) == 0 {
+                tokio::time::sleep(Duration::from_millis(self.rng.u64(..5_000))).await;
+            }
+        }
+        self.check_scan(&what, &before, &cells, limit);
+    }
+
+    /// A row comes behind the one before, and has what was put into it.
+    fn check_next(&self, what: &str, row: &Row, last: &[u8], (reverse, is_batched): (bool, bool)) {
+        let (mut told, key) = (self.told.borrow_mut(), row.key());
+        let is_next = last.is_empty() || if reverse { key < last } else { key > last };
+        told.expect(is_next || is_batched && key == last, || format!("{what}: {} comes after {}", key.escape_ascii(), last.escape_ascii()));
+        told.expect(is_batched || !row.is_partial(), || format!("{what}: row {} is not whole", key.escape_ascii()));
+        told.check_row(row, !is_batched);
+    }
+
+    /// What was there before the scan began is in it, whole.
+    fn check_scan(&self, what: &str, before: &[String], cells: &BTreeMap<String, usize>, limit: Option<usize>) {
+        let mut told = self.told.borrow_mut();
+        told.expect(limit.is_none_or(|limit| cells.len() <= limit), || format!("{what}: {} rows", cells.len()));
+        let is_cut = limit.is_some_and(|limit| cells.len() >= limit);
+        for key in before.iter().filter(|_| !is_cut) {
+            told.expect(cells.contains_key(key), || format!("{what}: row {key} is missing"));
+        }
+        for (key, count) in cells.iter().filter(|(key, _)| key.contains('-')) {
+            let columns = History::columns_of(key).len();
+            told.expect(*count == columns, || format!("{what}: row {key} came with {count} cells of {columns}"));
+        }
+    }
+
+    /// When everything is well again every call must succeed, and what was said to be done must be there.
+    async fn look_back(&mut self) {
+        for reverse in [false, true] {
+            let what = format!("last scan, reverse {reverse}");
+            match self.all_rows(reverse, &what).await {
+                Ok(rows) => self.told.borrow_mut().check_end(&rows),
+                Err(error) => self.told.borrow_mut().wrong.push(format!("{what} of a cluster that is well: {error}")),
+            }
+        }
+        let keys: Vec<String> = self.told.borrow().put.iter().cloned().collect();
+        for keys in keys.chunks(4) {
+            let gets = keys.iter().map(|key| Get::new(key.clone())).collect();
+            let rows = timed(&self.told, "last get", self.limit, self.table.get(gets)).await;
+            let mut told = self.told.borrow_mut();
+            match rows {
+                Ok(rows) => rows.iter().for_each(|row| told.check_row(row, true)),
+                Err(error) => told.wrong.push(format!("get of a cluster that is well: {error}")),
+            }
+        }
+    }
+
+    async fn all_rows(&mut self, reverse: bool, what: &str) -> Result<BTreeMap<String, Row>> {
+        let mut stream = self.table.scan(Scan::all().reverse(reverse));
+        let mut rows = BTreeMap::new();
+        while let Some(row) = timed(&self.told, what, self.limit * ANSWERS, stream.next()).await? {
+            let key = String::from_utf8_lossy(row.key()).into_owned();
+            self.told.borrow_mut().check_row(&row, true);
+            let before = rows.insert(key.clone(), row);
+            self.told.borrow_mut().expect(before.is_none(), || format!("{what}: row {key} came twice"));
+        }
+        Ok(rows)
+    }
+}
+
+fn put_of(key: &str) -> RowOp {
+    History::columns_of(key).iter().fold(Put::new(key.to_string()), |put, (column, value)| put.add(FAMILY, column, value)).into()
+}
+
+fn increment_of(row: &str) -> RowOp {
+    Increment::new(row.to_string()).add(FAMILY, "q", 1).into()
+}
