@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(crate) struct Server {
     current: Mutex<Option<Arc<Connection>>>,
     /// Held by who connects; when and how that failed last.
     connecting: tokio::sync::Mutex<Option<(Instant, Failure)>>,
+    /// A later process is at its place.
+    is_over: AtomicBool,
 }
 
 impl Server {
@@ -47,6 +50,9 @@ impl Server {
         let mut failed = connecting.map_err(|_| handshake::unreachable(&format!("none in {} ms", deadline.ms)))?;
         if let Some(connection) = self.open() {
             return Ok(connection);
+        }
+        if self.is_over.load(Ordering::Relaxed) {
+            return Err(handshake::unreachable(&"its process has ended, and a later one is at its place"));
         }
         if let Some((at, failure)) = &*failed
             && at.elapsed() < Duration::from_millis(config.failed_server_ms)
@@ -84,6 +90,17 @@ impl Server {
         connection.call::<C>(request, &[], priority, deadline).await?.response::<C>().await
     }
 
+    /// Whether the server is to be kept now that another one is heard of: as long as it is connected or somebody knows it. Its
+    /// process has ended if a later one is at its place, also if it could not say so.
+    fn is_of_use(self: &Arc<Self>, heard_of: &ServerName, service: Service) -> bool {
+        let is_place = service == self.service && heard_of.host == self.name.host && heard_of.port == self.name.port;
+        if is_place && heard_of.start_code > self.name.start_code {
+            self.is_over.store(true, Ordering::Relaxed);
+            self.disconnect(&Failure::lost(format!("{heard_of} has taken its place")));
+        }
+        self.open().is_some() || Arc::strong_count(self) > 1
+    }
+
     /// Ends the connection, because the server has said that it stops.
     pub(crate) fn disconnect(&self, why: &Failure) {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -99,7 +116,7 @@ impl fmt::Display for Server {
     }
 }
 
-/// All servers that were ever of interest.
+/// The servers that are of interest.
 #[derive(Default)]
 pub(crate) struct Servers(Mutex<HashMap<(ServerName, Service), Arc<Server>>>);
 
@@ -107,11 +124,15 @@ impl Servers {
     /// The one of that name, the same for everybody.
     pub(crate) fn get(&self, name: &ServerName, service: Service) -> Arc<Server> {
         let mut servers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let server = servers.entry((name.clone(), service)).or_insert_with(|| {
-            let (name, current, connecting) = (name.clone(), Mutex::new(None), tokio::sync::Mutex::new(None));
-            Arc::new(Server { name, service, current, connecting })
-        });
-        Arc::clone(server)
+        let key = (name.clone(), service);
+        if let Some(server) = servers.get(&key) {
+            return Arc::clone(server);
+        }
+        servers.retain(|_, server| server.is_of_use(name, service));
+        let (name, current, connecting) = (name.clone(), Mutex::new(None), tokio::sync::Mutex::new(None));
+        let server = Arc::new(Server { name, service, current, connecting, is_over: AtomicBool::new(false) });
+        servers.insert(key, Arc::clone(&server));
+        server
     }
 
     /// Ends all connections.

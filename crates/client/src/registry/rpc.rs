@@ -49,8 +49,7 @@ impl Place<'_> {
     async fn call<C: Call>(&self, request: &C::Request) -> Result<C::Response, Failure> {
         let name = ServerName { host: self.address.host.clone(), port: self.address.port, start_code: 0 };
         let server = self.servers.get(&name, Service::ClientMeta);
-        let connection = server.connection(self.config, self.deadline).await?;
-        let pending = connection.call::<C>(request, &[], None, self.deadline).await?;
-        Ok(pending.response::<C>().await.map_err(|failure| failure.at(format!("server {}", self.address)))?.0)
+        let answered = server.ask::<C>(self.config, request, None, self.deadline).await;
+        Ok(answered.map_err(|failure| failure.at(format!("server {}", self.address)))?.0)
     }
 }

@@ -13,6 +13,8 @@ use super::cluster::{FAMILY, TABLE};
 use super::history::{History, Told, note_each, timed};
 use crate::{Config, RemoteCluster, connect_with};
 
+/// How long callers work, in simulated time.
+const LASTS: Duration = Duration::from_secs(12);
 /// So many answers without a row come in a row at most. Each may take as long as an operation.
 const ANSWERS: u32 = 4;
 
@@ -26,11 +28,11 @@ struct Caller {
 }
 
 /// All programs of one client; returns when the client is gone and everything was looked at.
-pub(super) async fn run(told: Told, config: Config, seed: u64, lasts: Duration) -> turmoil::Result {
+pub(super) async fn run(told: Told, config: Config, seed: u64, servers: usize) -> turmoil::Result {
     let limit = Duration::from_millis(config.operation_timeout_ms);
     let cluster = connected(&told, &config).await;
-    let until = Instant::now() + lasts;
-    let programs = (0..9).map(|number| {
+    let until = Instant::now() + LASTS;
+    let programs = (0..10).map(|number| {
         let caller = caller(&cluster, &told, seed, limit, number);
         tokio::task::spawn_local(caller.live(until))
     });
@@ -42,6 +44,7 @@ pub(super) async fn run(told: Told, config: Config, seed: u64, lasts: Duration) 
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     caller(&cluster, &told, seed, limit, 100).look_back().await;
+    check_connections(&told, servers);
     drop(cluster);
     check_nothing_left(&told).await;
     told.borrow_mut().is_over = true;
@@ -73,6 +76,13 @@ async fn connected(told: &Told, config: &Config) -> RemoteCluster {
     }
 }
 
+/// Of servers that have gone no connections are kept: there is one for each of two services of each that is there.
+fn check_connections(told: &Told, servers: usize) {
+    let most = servers * 2;
+    let connections = super::net::open_halves().div_ceil(2);
+    told.borrow_mut().expect(connections <= most, || format!("{connections} connections are open to {servers} servers"));
+}
+
 /// Connections and tasks of a client that is gone are gone.
 async fn check_nothing_left(told: &Told) {
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -92,6 +102,7 @@ impl Caller {
                 4 => self.count().await,
                 5 => self.append(round).await,
                 6 => self.read().await,
+                7 => self.give_up_early(round).await,
                 _ => self.scan().await,
             }
             tokio::time::sleep(Duration::from_millis(self.rng.u64(..60))).await;
@@ -163,6 +174,23 @@ impl Caller {
         for (key, row) in keys.iter().zip(rows) {
             told.expect(row.key() == key.as_bytes(), || format!("row {key} was put, and a get finds {row:?}"));
             told.check_row(&row, true);
+        }
+    }
+
+    /// Calls that nobody waits for to the end.
+    async fn give_up_early(&mut self, round: u32) {
+        let key = self.new_key(round, 0);
+        let patience = Duration::from_millis(self.rng.u64(..300));
+        let scan = self.any_scan();
+        let mut stream = self.table.scan(scan);
+        let calls = async {
+            let put = self.table.apply_one(put_of(&key)).await;
+            let _ = self.table.get(vec![Get::new(key.clone()); 20]).await;
+            while let Ok(Some(_)) = stream.next().await {}
+            put
+        };
+        if let Ok(Ok(_)) = tokio::time::timeout(patience, calls).await {
+            self.told.borrow_mut().put.insert(key);
         }
     }
 

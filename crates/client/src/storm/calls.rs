@@ -81,7 +81,7 @@ impl Call<'_> {
         let asked = get::from_proto(&request.get)?;
         self.check_busy(ExceptionKind::CallQueueTooBig)?;
         let row = if self.is_of_meta(&request.region)? {
-            Cluster::table_row(asked.row())
+            self.cluster().table_row(asked.row())
         } else {
             let cluster = self.cluster();
             cluster.region_of_row(self.process.who, &request.region, asked.row())?;

@@ -64,8 +64,18 @@ pub(super) struct Region {
     pub(super) sequence: u64,
 }
 
+/// The state of the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum TableState {
+    #[default]
+    Enabled,
+    Disabled,
+    Dropped,
+}
+
 #[derive(Default)]
 pub(super) struct Cluster {
+    pub(super) state: TableState,
     pub(super) nodes: Vec<Node>,
     /// Regions that are not split or merged away, by encoded name.
     pub(super) regions: BTreeMap<String, Region>,
@@ -103,6 +113,16 @@ impl Cluster {
         let name = info.encoded_name.clone();
         self.regions.insert(name.clone(), Region { info, at: None, sequence: 1 });
         name
+    }
+
+    /// The table's regions are closed, as it is disabled or dropped.
+    pub(super) fn close_table(&mut self, state: TableState) {
+        self.state = state;
+        self.regions.values_mut().for_each(|region| region.at = None);
+        if state == TableState::Dropped {
+            self.regions.clear();
+            self.meta.clear();
+        }
     }
 
     /// A server's process starts.

@@ -74,6 +74,15 @@ impl Storm {
         self.after(0..600, move |storm| storm.open(&name, to));
     }
 
+    /// All regions go to one server.
+    pub(super) fn gather(&mut self) {
+        let Some(to) = self.any_server() else { return };
+        let names: Vec<String> = self.cluster.borrow().regions.keys().cloned().collect();
+        for name in names {
+            self.open(&name, to);
+        }
+    }
+
     pub(super) fn split_region(&mut self) {
         let Some(name) = self.any_region() else { return };
         let mut cluster = self.cluster.borrow_mut();
@@ -133,11 +142,18 @@ impl Storm {
         });
     }
 
-    /// A server's process ends at once. What it served goes elsewhere when that is noticed; another process starts there.
+    /// A server's process ends at once, and its connections with it, or without a word as when the power fails. What it served goes elsewhere when that is noticed; another process starts there.
     pub(super) fn crash(&mut self) {
         let Some(who) = self.any_server() else { return };
         let host = self.cluster.borrow().nodes[who.server].name.clone();
+        let is_silent = self.rng.bool();
+        if is_silent {
+            self.sim.partition("client", host.clone());
+        }
         self.sim.crash(host.clone());
+        if is_silent {
+            self.sim.repair("client", host.clone());
+        }
         let mut cluster = self.cluster.borrow_mut();
         cluster.nodes[who.server].is_up = false;
         cluster.moved.retain(|(_, server), _| *server != who.server);

@@ -7,7 +7,7 @@ use halite_wire::convert::region;
 use halite_wire::convert::server::ServerName;
 use halite_wire::proto as pb;
 
-use super::cluster::{Cluster, TABLE};
+use super::cluster::{Cluster, TABLE, TableState};
 use super::speak;
 
 /// The row of a region.
@@ -46,9 +46,14 @@ impl Cluster {
         if scan.reverse { inside.rev().take(most).collect() } else { inside.take(most).collect() }
     }
 
-    /// The row of a table itself: it is enabled, if it is there.
-    pub(super) fn table_row(key: &[u8]) -> Row {
-        if key == TABLE.as_bytes() { speak::row(key, &[("table", "state", &[8, 0])]) } else { Row::default() }
+    /// The row of a table itself, which says whether it is enabled; no cells if there is no such table.
+    pub(super) fn table_row(&self, key: &[u8]) -> Row {
+        match self.state {
+            _ if key != TABLE.as_bytes() => Row::default(),
+            TableState::Enabled => speak::row(key, &[("table", "state", &[8, 0])]),
+            TableState::Disabled => speak::row(key, &[("table", "state", &[8, 1])]),
+            TableState::Dropped => Row::default(),
+        }
     }
 }
 

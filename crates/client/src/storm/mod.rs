@@ -7,6 +7,7 @@
 //! registry.rs   ZooKeeper                                    master.rs     regions move, split, merge; servers crash
 //! trouble.rs    what goes wrong, and for how long            callers.rs    the programs that use the client
 //! history.rs    what they were told, and whether it can be true
+//! scenes.rs     single troubles, told with the text of their errors
 //! ```
 //! All of it is one thread with a clock of its own, so what happens follows from the seed. The servers speak HBase's protocol
 //! through `halite-wire` and keep its promises: what they acknowledged stays, a nonce counts once, scanners die with their process.
@@ -21,6 +22,7 @@ mod meta;
 pub(crate) mod net;
 mod registry;
 mod scans;
+mod scenes;
 mod server;
 #[path = "../../tests/it/speak.rs"]
 mod speak;
@@ -39,8 +41,6 @@ use crate::{Config, Lookup};
 use cluster::{Cluster, Shared};
 use history::{History, Told};
 
-/// How long callers work, in simulated time.
-const LASTS: Duration = Duration::from_secs(12);
 /// How many seeds a run of the tests takes; `HALITE_STORM_SEEDS` says another number.
 const SEEDS: u64 = 12;
 /// The smallest step of simulated time.
@@ -60,6 +60,7 @@ struct Storm {
 type Event = Box<dyn FnOnce(&mut Storm)>;
 
 impl Storm {
+    /// A cluster that is well, and no client yet.
     fn new(seed: u64) -> Self {
         fastrand::seed(seed);
         let mut rng = Rng::with_seed(seed);
@@ -76,10 +77,15 @@ impl Storm {
         }
         let known = Rc::clone(&cluster);
         sim.host("zk", move || registry::run(Rc::clone(&known)));
-        let told = Told::default();
-        let config = config(&mut rng, &names);
-        sim.client("client", callers::run(Rc::clone(&told), config, seed, LASTS));
-        Self { sim, cluster, told, rng, agenda: BTreeMap::new(), planned: 0 }
+        let mut storm = Self { sim, cluster, told: Told::default(), rng, agenda: BTreeMap::new(), planned: 0 };
+        let regions: Vec<String> = storm.cluster.borrow().regions.keys().cloned().collect();
+        regions.into_iter().for_each(|name| storm.after(10..20, move |storm| storm.assign(name)));
+        storm.after(10..20, Self::assign_meta);
+        storm
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.cluster.borrow().nodes.iter().map(|node| node.name.clone()).collect()
     }
 
     /// Plans something for some milliseconds from now.
@@ -93,22 +99,24 @@ impl Storm {
         u64::try_from(self.sim.elapsed().as_millis()).unwrap()
     }
 
-    /// Runs to the end and gives what callers were told.
-    fn run(mut self) -> Told {
-        let regions: Vec<String> = self.cluster.borrow().regions.keys().cloned().collect();
-        regions.into_iter().for_each(|name| self.after(10..20, move |storm| storm.assign(name)));
-        self.after(10..20, Self::assign_meta);
+    /// Lets a little time pass; false when all clients have finished.
+    fn step(&mut self) -> bool {
+        let is_done = self.sim.step().unwrap();
+        let now_ms = self.now_ms();
+        while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now_ms) {
+            entry.remove()(self);
+        }
+        !is_done
+    }
+
+    /// Lets callers work in trouble and gives what they were told.
+    fn run(mut self, seed: u64) -> Told {
+        let names = self.names();
+        let config = config(&mut self.rng, &names);
+        self.sim.client("client", callers::run(Rc::clone(&self.told), config, seed, names.len()));
         self.after(500..2_000, Self::trouble);
         let mut is_healed = false;
-        loop {
-            let is_done = self.sim.step().unwrap();
-            let now_ms = self.now_ms();
-            while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now_ms) {
-                entry.remove()(&mut self);
-            }
-            if is_done {
-                return self.told;
-            }
+        while self.step() {
             if self.told.borrow().is_quiet && self.agenda.is_empty() && !is_healed {
                 self.heal();
                 is_healed = true;
@@ -117,6 +125,7 @@ impl Storm {
                 self.told.borrow_mut().is_healed = true;
             }
         }
+        self.told
     }
 }
 
@@ -144,7 +153,7 @@ fn config(rng: &mut Rng, servers: &[String]) -> Config {
 /// Runs one seed; says how to run it again if something was wrong.
 fn run(seed: u64) -> History {
     println!("storm {seed:#x}");
-    let told = Storm::new(seed).run();
+    let told = Storm::new(seed).run(seed);
     let history = std::mem::take(&mut *told.borrow_mut());
     assert!(history.is_over, "seed {seed:#x}: the callers did not finish");
     if !history.wrong.is_empty() {

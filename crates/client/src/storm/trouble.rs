@@ -11,7 +11,7 @@ impl Storm {
         if self.told.borrow().is_quiet {
             return;
         }
-        match self.rng.u8(..18) {
+        match self.rng.u8(..19) {
             0..=2 => self.move_region(),
             3 | 4 => self.split_region(),
             5 => self.merge_regions(),
@@ -23,6 +23,7 @@ impl Storm {
             12 | 13 => self.mood(|mood| mood.halves = 1, |_| ()),
             14 => self.hold(),
             15 | 16 => self.partition(),
+            17 => self.isolate(),
             _ => self.drop_one_way(),
         }
         self.after(50..1_200, Storm::trouble);
@@ -34,10 +35,14 @@ impl Storm {
         self.after(WHILE, move |storm| end(&mut storm.cluster.borrow_mut().nodes[server].mood));
     }
 
+    fn hosts(&self) -> Vec<String> {
+        self.names().into_iter().chain(["zk".to_string()]).collect()
+    }
+
     /// A host that the client talks to: a server, or now and then ZooKeeper.
     fn any_host(&mut self) -> String {
-        let names: Vec<String> = self.cluster.borrow().nodes.iter().map(|node| node.name.clone()).chain(["zk".to_string()]).collect();
-        self.rng.choice(names).unwrap()
+        let hosts = self.hosts();
+        self.rng.choice(hosts).unwrap()
     }
 
     /// Messages wait on the way, and come later all at once.
@@ -54,6 +59,14 @@ impl Storm {
         self.after(WHILE, move |storm| storm.sim.repair("client", host));
     }
 
+    /// The client reaches nobody.
+    fn isolate(&mut self) {
+        for host in self.hosts() {
+            self.sim.partition("client", host.clone());
+            self.after(WHILE, move |storm| storm.sim.repair("client", host));
+        }
+    }
+
     /// Messages are lost one way.
     fn drop_one_way(&mut self) {
         let (from, to) = (self.any_host(), "client".to_string());
@@ -64,9 +77,8 @@ impl Storm {
 
     /// Everything goes again: messages flow, servers are up and in a good mood.
     pub(super) fn heal(&mut self) {
-        let names: Vec<String> = self.cluster.borrow().nodes.iter().map(|node| node.name.clone()).chain(["zk".to_string()]).collect();
-        for name in names {
-            self.sim.release("client", name);
+        for host in self.hosts() {
+            self.sim.release("client", host);
         }
         self.cluster.borrow_mut().nodes.iter_mut().for_each(|node| node.mood = super::cluster::Mood::default());
     }

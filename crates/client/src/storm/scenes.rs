@@ -1,0 +1,169 @@
+//! Single troubles in a cluster that is well otherwise: each ends in time, and its error says where and what.
+
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+use halite_types::{Cluster as _, Error, ErrorKind, Get, Put, RowOp, Scan, Table, TableExt};
+use tokio::time::Instant;
+
+use super::cluster::{FAMILY, PORT, Shared, TABLE, TableState};
+use super::net::open_halves;
+use super::{Storm, config};
+use crate::{Config, Lookup, connect_with};
+
+/// Plays a scene: a client's program in a cluster of which it may change what it likes.
+fn play<F: Future<Output = ()> + 'static>(seed: u64, program: impl FnOnce(Config, Shared) -> F) {
+    let mut storm = Storm::new(seed);
+    let servers: Vec<String> = storm.names().iter().map(|name| format!("{name}:{PORT}")).collect();
+    let mut config = config(&mut storm.rng, &servers);
+    config.lookup = Lookup::Rpc { servers };
+    (config.operation_timeout_ms, config.rpc_timeout_ms, config.connect_timeout_ms) = (4_000, 800, 1_000);
+    (config.retries_max, config.pause_ms, config.failed_server_ms) = (100, 20, 100);
+    let program = program(config, Rc::clone(&storm.cluster));
+    storm.sim.client("client", async move {
+        // Until all regions are open, and meta says so.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        program.await;
+        Ok(())
+    });
+    while storm.step() {}
+}
+
+async fn table(config: Config) -> std::sync::Arc<dyn Table> {
+    connect_with(config).await.unwrap().table(&TABLE.parse().unwrap())
+}
+
+fn put(row: &str) -> RowOp {
+    Put::new(row.to_string()).add(FAMILY, "q0", row).into()
+}
+
+fn says(error: &Error, parts: &[&str]) {
+    let missing: Vec<_> = parts.iter().filter(|part| !error.message().contains(**part)).collect();
+    assert!(missing.is_empty(), "{missing:?} is not in: {error}");
+}
+
+#[test]
+fn a_server_that_says_nothing_does_not_keep_the_others_from_being_asked_about_the_cluster() {
+    for seed in 0..6 {
+        play(seed, |mut config, cluster| async move {
+            config.connect_timeout_ms = 60_000;
+            let (meta, servers) = (cluster.borrow().meta_told.unwrap().server, cluster.borrow().nodes.len());
+            let silent = (0..servers).find(|server| *server != meta).unwrap();
+            turmoil::hold("client", format!("rs{silent}"));
+            let begun = Instant::now();
+            connect_with(config.clone()).await.unwrap();
+            assert!(begun.elapsed() < Duration::from_millis(config.operation_timeout_ms), "{:?}", begun.elapsed());
+        });
+    }
+}
+
+#[test]
+fn a_registry_of_which_nobody_answers_costs_the_time_of_an_operation_and_no_more() {
+    play(1, |mut config, cluster| async move {
+        (config.connect_timeout_ms, config.rpc_timeout_ms) = (60_000, 60_000);
+        let table = table(config).await;
+        let names: Vec<String> = cluster.borrow().nodes.iter().map(|node| node.name.clone()).collect();
+        names.into_iter().for_each(|name| turmoil::hold("client", name));
+        let begun = Instant::now();
+        let error = table.apply_one(put("a")).await.unwrap_err();
+        assert!(begun.elapsed() <= Duration::from_millis(4_025), "{:?}", begun.elapsed());
+        says(&error, &["table t, looking a region up: the cluster at rpc://rs", "server rs", "none in 1000 ms"]);
+    });
+}
+
+#[test]
+fn meta_whose_server_is_out_of_reach_is_told_with_the_table_it_was_asked_for() {
+    play(2, |config, cluster| async move {
+        let table = table(config).await;
+        let meta = cluster.borrow().meta_told.unwrap();
+        table.apply_one(put("a")).await.unwrap();
+        cluster.borrow_mut().nodes[meta.server].mood.is_mute = true;
+        // What is known of the table is forgotten when its regions are gone from where they were.
+        cluster.borrow_mut().regions.values_mut().for_each(|region| region.at = None);
+        let begun = Instant::now();
+        let error = table.apply_one(put("a")).await.unwrap_err();
+        assert!(begun.elapsed() <= Duration::from_millis(4_025), "{:?}", begun.elapsed());
+        says(&error, &["table t", &format!("server rs{}", meta.server), "given up after"]);
+    });
+}
+
+#[test]
+fn meta_that_names_a_server_nobody_knows_is_told_with_that_name() {
+    play(3, |config, cluster| async move {
+        let table = table(config).await;
+        for row in cluster.borrow_mut().meta.values_mut() {
+            row.server.as_mut().unwrap().host = "nowhere".to_string();
+        }
+        let error = table.apply_one(put("a")).await.unwrap_err();
+        says(&error, &["table t, region t,,", "server nowhere,16020,", "no connection", "given up after"]);
+    });
+}
+
+#[test]
+fn a_hole_in_meta_is_told_as_such_when_time_has_run_out() {
+    play(4, |config, cluster| async move {
+        let table = table(config).await;
+        cluster.borrow_mut().meta.clear();
+        let error = table.get_one(Get::new("r")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NoSuchRegion);
+        says(&error, &["table t, looking a region up", "hbase:meta has a hole there", "given up after"]);
+    });
+}
+
+#[test]
+fn a_table_that_is_dropped_or_disabled_under_a_scan_and_a_batch_is_told_as_such_at_once() {
+    let ends = [(TableState::Dropped, ErrorKind::NoSuchTable, "does not exist"), (TableState::Disabled, ErrorKind::TableDisabled, "is disabled")];
+    for (state, kind, text) in ends {
+        play(5, move |config, cluster| async move {
+            let table = table(config).await;
+            let rows: Vec<String> = (0..100).map(|number| format!("{}{number:02}", char::from(b'a' + number % 26))).collect();
+            for rows in rows.chunks(10) {
+                table.apply(rows.iter().map(|row| put(row)).collect()).await.unwrap();
+            }
+            let mut stream = table.scan(Scan::all());
+            assert!(stream.next().await.unwrap().is_some());
+            cluster.borrow_mut().close_table(state);
+            let begun = Instant::now();
+            let error = loop {
+                match stream.next().await {
+                    Ok(row) => assert!(row.is_some(), "the scan ended as if nothing had happened"),
+                    Err(error) => break error,
+                }
+            };
+            assert!(error.kind() == kind && begun.elapsed() < Duration::from_secs(2), "{error:?} after {:?}", begun.elapsed());
+            says(&error, &["table t", text]);
+            for result in table.apply(rows.iter().map(|row| put(row)).collect()).await.unwrap_or_else(|error| vec![Err(error)]) {
+                says(&result.unwrap_err(), &["table t", text]);
+            }
+        });
+    }
+}
+
+#[test]
+fn connections_to_processes_that_are_gone_are_let_go_of() {
+    let mut storm = Storm::new(6);
+    let names = storm.names();
+    let mut config = config(&mut storm.rng, &names);
+    config.operation_timeout_ms = 60_000;
+    (config.rpc_timeout_ms, config.connect_timeout_ms, config.retries_max) = (500, 500, 1_000);
+    let servers = names.len();
+    storm.sim.client("client", async move {
+        let table = table(config).await;
+        for round in 0..100 {
+            for row in ["a", "e", "k", "q", "v"] {
+                table.apply_one(put(&format!("{row}{round}"))).await?;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            // One to the registry's service and one to the rows of each server.
+            assert!(open_halves() <= servers * 2 * 2, "{} halves of connections to {servers} servers", open_halves());
+        }
+        Ok(())
+    });
+    for at in (2_000..60_000).step_by(4_000) {
+        // Those that have nothing to serve any more are called by nobody, and die all the same.
+        storm.after(at..at + 1, Storm::gather);
+        storm.after(at + 2_000..at + 2_001, Storm::crash);
+    }
+    while storm.step() {}
+}
