@@ -8,6 +8,7 @@ mod clients;
 mod directory;
 mod hbase;
 mod printed;
+mod remote;
 mod samples;
 mod wire;
 
@@ -24,6 +25,7 @@ const USAGE: &str = "\
 usage: halite-interop store-files|directory|wire JARS WORK
        halite-interop clients JARS WORK HALITE [--record|--control] [CLIENT...]
        halite-interop tools JARS WORK HALITE [--control]
+       halite-interop remote JARS WORK HALITE
        halite-interop bench|client-bench JARS WORK HALITE [--help|OPTIONS]
 
 JARS holds HBase's jars, from `clients` on a folder of them for each file in interop/maven; WORK is a folder to be emptied;
@@ -63,6 +65,7 @@ fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
             Ok(())
         }
         ("client-bench", [halite, rest @ ..]) => client_bench::run(Path::new(halite), jars, work, rest),
+        ("remote", [halite]) => remote::check(Path::new(halite), jars, work),
         ("tools", [halite, rest @ ..]) => {
             let mode = clients::Mode::named(rest.first().map(String::as_str))?;
             clients::check_tools(Path::new(halite), jars, work, mode)

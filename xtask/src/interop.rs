@@ -13,12 +13,13 @@ use crate::steps::{Outcome, Steps};
 type Part = (&'static str, fn() -> Result<Outcome>);
 
 /// Each part with its heading.
-pub(crate) const PARTS: [Part; 6] = [
+pub(crate) const PARTS: [Part; 7] = [
     ("interop: HBase reads store files that Halite wrote", || written_by_halite("store-files")),
     ("interop: HBase's region engine opens a directory that Halite closed", || written_by_halite("directory")),
     ("interop: HBase reads and writes exceptions and cell blocks as Halite does", || written_by_halite("wire")),
     ("interop: HBase still answers the conformance battery as recorded", conformance),
     ("interop: clients that others wrote say of Halite what they say of HBase", || of_a_server("clients", &[])),
+    ("interop: the Rust client on a real HBase, alone and as a cluster that loses a server", remote),
     ("interop: RowCounter, and LoadTestTool through a crash", || of_a_server("tools", &[])),
 ];
 
@@ -41,6 +42,16 @@ fn of_a_server(part: &str, arguments: &[String]) -> Result<Outcome> {
         fetched_all(&["hbase-2.6.4", "hbase-2.4.17", "hbase-3.0.0-beta-1", "asynchbase-1.8.2"])?;
         run(&mut cargo(["build", "--quiet", "--package", "halite-cli", "--package", "halite-interop"]))?;
         let_loose(part, &target_dir().join("debug/halite"), arguments)
+    })
+}
+
+/// The Rust client: its examples are the programs, and the conformance battery is one of them.
+fn remote() -> Result<Outcome> {
+    with_tools(&["javac", "mvn"], || {
+        fetched_all(&["hbase-2.6.4"])?;
+        run(&mut cargo(["build", "--quiet", "--package", "halite-client", "--package", "halite-conformance", "--examples"]))?;
+        run(&mut cargo(["build", "--quiet", "--package", "halite-interop"]))?;
+        let_loose("remote", &target_dir().join("debug/halite"), &[])
     })
 }
 

@@ -4,6 +4,7 @@
 //! compares that HBase with what is kept.
 
 pub(crate) mod child;
+pub(crate) mod cluster;
 pub(crate) mod java;
 mod masks;
 pub(crate) mod programs;

@@ -60,7 +60,9 @@ impl Server {
         let configuration = folder.join("conf");
         fs::create_dir_all(&configuration).map_err(|error| format!("{}: {error}", configuration.display()))?;
         let ports = free_ports()?;
-        write(&configuration.join("hbase-site.xml"), &hbase_site(&folder, ports))?;
+        let mut properties = hbase_site(&folder, ports);
+        properties.push(("hbase.cluster.distributed", "false".to_string()));
+        write(&configuration.join("hbase-site.xml"), &site(&properties))?;
         write(&configuration.join("log4j2.properties"), LOG_SETTINGS)?;
         let log = folder.join("hbase.log");
         let mut command = Command::new("java");
@@ -115,10 +117,11 @@ pub(crate) fn free_ports() -> Result<[u16; 3]> {
     Ok(ports)
 }
 
-fn hbase_site(folder: &Path, [master, region, zookeeper]: [u16; 3]) -> String {
+/// What every HBase that is started here is told; the ports are those of the master, a region server and ZooKeeper.
+pub(crate) fn hbase_site(folder: &Path, [master, region, zookeeper]: [u16; 3]) -> Vec<(&'static str, String)> {
     let folder = folder.display();
     let endpoints = "org.apache.hadoop.hbase.coprocessor.AggregateImplementation,org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint";
-    let properties = [
+    vec![
         ("hbase.rootdir", format!("file://{folder}/data")),
         ("hbase.tmp.dir", format!("{folder}/tmp")),
         ("hbase.zookeeper.property.dataDir", format!("{folder}/zookeeper")),
@@ -129,14 +132,12 @@ fn hbase_site(folder: &Path, [master, region, zookeeper]: [u16; 3]) -> String {
         ("hbase.regionserver.info.port", "-1".to_string()),
         ("hbase.master.hostname", "localhost".to_string()),
         ("hbase.regionserver.hostname", "localhost".to_string()),
-        ("hbase.cluster.distributed", "false".to_string()),
         ("hbase.unsafe.stream.capability.enforce", "false".to_string()),
         ("hbase.wal.provider", "filesystem".to_string()),
         // Nothing shall happen that no client asked for.
         ("hbase.balancer.period", "86400000".to_string()),
         ("hbase.coprocessor.user.region.classes", endpoints.to_string()),
-    ];
-    site(&properties)
+    ]
 }
 
 /// A configuration file as HBase reads it.
@@ -153,7 +154,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-const LOG_SETTINGS: &str = "rootLogger.level=INFO
+pub(crate) const LOG_SETTINGS: &str = "rootLogger.level=INFO
 rootLogger.appenderRef.console.ref=console
 appender.console.type=Console
 appender.console.name=console
