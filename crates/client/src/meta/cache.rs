@@ -12,6 +12,7 @@ use halite_wire::convert::server::ServerName;
 use halite_wire::exception::{Action, Exception, ExceptionKind};
 use halite_wire::proto as pb;
 use halite_wire::service::Service;
+use tokio::time::Instant;
 
 use crate::connection::{Server, Servers};
 use crate::failure::{Cause, Failure};
@@ -53,8 +54,8 @@ pub(crate) enum At<'a> {
 pub(crate) struct TableRegions {
     name: TableName,
     known: RwLock<BTreeMap<Bytes, Arc<Location>>>,
-    /// Held by who asks `hbase:meta`.
-    pub(super) asking: tokio::sync::Mutex<()>,
+    /// Held by who asks where a region is; when and how that failed last, if it says nothing of one region.
+    pub(super) asking: tokio::sync::Mutex<Option<(Instant, Failure)>>,
     /// A server did not serve a region it should: the table may be disabled.
     doubted: AtomicBool,
 }

@@ -11,6 +11,7 @@ use halite_wire::proto as pb;
 use halite_wire::service::{ClientGet, ClientScan, Service};
 use pb::scan::ReadType;
 use pb::table_state::State;
+use tokio::time::Instant;
 
 use super::{At, Location, TableRegions};
 use crate::deadline::Deadline;
@@ -26,20 +27,49 @@ pub(crate) async fn locate(shared: &Shared, table: &TableRegions, at: At<'_>, de
     if let Some(location) = table.find(at) {
         return Ok(location);
     }
-    let limit = deadline.call();
-    let Ok(_asking) = tokio::time::timeout_at(limit.at, table.asking.lock()).await else {
-        return Err(Failure::from(Cause::Late(limit.ms)).under(LookUp(table)));
-    };
+    if *table.name() == region::meta().table {
+        return locate_meta(shared, table, deadline).await.map_err(|failure| failure.under(LookUp(table)));
+    }
+    let located = by_one(table, at, deadline, || ask(shared, table, at, deadline)).await;
+    located.map_err(|failure| match &failure.cause {
+        Cause::Final(_) => failure,
+        _ => of_meta(shared, failure).under(LookUp(table)),
+    })
+}
+
+/// Says where `hbase:meta` is asked, or whoever knows where it is: one who has only waited for another's question was not told.
+fn of_meta(shared: &Shared, failure: Failure) -> Failure {
+    match shared.locations.table(&region::meta().table).find(At::Last) {
+        Some(meta) => failure.at(&*meta),
+        None => failure.at(&shared.registry),
+    }
+}
+
+/// Asks, while others who miss the same wait. What went wrong with a question is the answer to all who waited for it: they do not ask
+/// the same again, one after the other.
+async fn by_one<F>(table: &TableRegions, at: At<'_>, deadline: &Deadline, ask: impl FnOnce() -> F) -> Result<Arc<Location>, Failure>
+where
+    F: Future<Output = Result<Arc<Location>, Failure>>,
+{
+    let (limit, since) = (deadline.call(), Instant::now());
+    let asking = tokio::time::timeout_at(limit.at, table.asking.lock()).await;
+    let mut asking = asking.map_err(|_| Cause::Late(limit.ms))?;
     if let Some(location) = table.find(at) {
         return Ok(location);
     }
-    if *table.name() == region::meta().table {
-        return meta_location(shared, table, deadline).await.map_err(|failure| failure.under(LookUp(table)));
+    if let Some((failed, failure)) = &*asking
+        && *failed > since
+    {
+        return Err(failure.clone());
     }
-    ask(shared, table, at, deadline).await.map_err(|failure| match &failure.cause {
-        Cause::Final(_) => failure,
-        _ => failure.under(LookUp(table)),
-    })
+    let answer = ask().await;
+    // That one region is nowhere says nothing of the others.
+    *asking = answer.as_ref().err().filter(|failure| !is_of_one_region(failure)).map(|failure| (Instant::now(), failure.clone()));
+    answer
+}
+
+fn is_of_one_region(failure: &Failure) -> bool {
+    matches!(&failure.cause, Cause::Exception(exception) if exception.kind() == Some(ExceptionKind::NotServingRegion))
 }
 
 /// What is done when a region is not known, for the text of a failure.
@@ -57,7 +87,15 @@ pub(crate) fn region_location(shared: &Shared, row: RegionRow) -> Option<Arc<Loc
     Some(Arc::new(Location::new(row.region, shared.servers.get(&name, Service::Client), row.open_sequence)))
 }
 
-async fn meta_location(shared: &Shared, table: &TableRegions, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
+/// Where `hbase:meta` is; `table` is what is known of it.
+async fn locate_meta(shared: &Shared, table: &TableRegions, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
+    if let Some(location) = table.find(At::Last) {
+        return Ok(location);
+    }
+    by_one(table, At::Last, deadline, || ask_registry(shared, table, deadline)).await.map_err(|failure| failure.at(&shared.registry))
+}
+
+async fn ask_registry(shared: &Shared, table: &TableRegions, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
     let name = shared.registry.meta_server(&shared.config, &shared.servers, deadline).await?;
     let location = Arc::new(Location::new(region::meta(), shared.servers.get(&name, Service::Client), 0));
     table.learn(Arc::clone(&location));
@@ -93,17 +131,7 @@ struct Meta<'a> {
 impl<'a> Meta<'a> {
     async fn locate(shared: &'a Shared, deadline: &Deadline) -> Result<Self, Failure> {
         let table = shared.locations.table(&region::meta().table);
-        if let Some(location) = table.find(At::Last) {
-            return Ok(Self { shared, table, location });
-        }
-        let limit = deadline.call();
-        let asking = tokio::time::timeout_at(limit.at, table.asking.lock()).await;
-        let asking = asking.map_err(|_| Failure::from(Cause::Late(limit.ms)).at(&shared.registry))?;
-        let location = match table.find(At::Last) {
-            Some(location) => location,
-            None => meta_location(shared, &table, deadline).await?,
-        };
-        drop(asking);
+        let location = locate_meta(shared, &table, deadline).await?;
         Ok(Self { shared, table, location })
     }
 

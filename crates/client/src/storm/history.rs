@@ -94,7 +94,7 @@ impl History {
     fn check_text(&mut self, what: &str, error: &Error) {
         let text = error.message();
         let of_registry = text.contains("table t, looking a region up: the cluster at ");
-        let of_region = text.contains("table t") && text.contains("region ") && text.contains("server ");
+        let of_region = (text.contains("region t,") || text.contains("region hbase:meta,,1")) && text.contains("server rs");
         self.expect(of_registry || of_region, || format!("{what}: the error does not say where: {error}"));
         self.expect(text.contains("table t"), || format!("{what}: the error does not name the table: {error}"));
     }

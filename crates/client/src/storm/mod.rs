@@ -42,7 +42,7 @@ use cluster::{Cluster, Shared};
 use history::{History, Told};
 
 /// How many seeds a run of the tests takes; `HALITE_STORM_SEEDS` says another number.
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 8;
 /// The smallest step of simulated time.
 const TICK: Duration = Duration::from_millis(5);
 

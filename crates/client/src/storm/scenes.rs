@@ -89,6 +89,27 @@ fn meta_whose_server_is_out_of_reach_is_told_with_the_table_it_was_asked_for() {
 }
 
 #[test]
+fn all_who_wait_for_one_question_to_meta_are_told_what_became_of_it() {
+    play(7, |config, cluster| async move {
+        let table = table(config).await;
+        let meta = cluster.borrow().meta_told.unwrap();
+        table.regions().await.unwrap();
+        cluster.borrow_mut().nodes[meta.server].mood.is_mute = true;
+        cluster.borrow_mut().regions.values_mut().for_each(|region| region.at = None);
+        let puts = (0..20).map(|number| {
+            let table = std::sync::Arc::clone(&table);
+            tokio::spawn(async move { table.apply_one(put(&format!("{number}"))).await.unwrap_err() })
+        });
+        let begun = Instant::now();
+        for put in puts.collect::<Vec<_>>() {
+            let error = put.await.unwrap();
+            says(&error, &["table t", "region ", &format!("server rs{}", meta.server), "given up after"]);
+        }
+        assert!(begun.elapsed() <= Duration::from_millis(4_025), "{:?}", begun.elapsed());
+    });
+}
+
+#[test]
 fn meta_that_names_a_server_nobody_knows_is_told_with_that_name() {
     play(3, |config, cluster| async move {
         let table = table(config).await;
