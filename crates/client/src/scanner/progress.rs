@@ -35,7 +35,7 @@ pub(super) struct Progress {
     given: usize,
     /// Cells of that row that will come again and are not wanted.
     skip: usize,
-    /// Pieces of that row that the consumer gets as one.
+    /// Pieces of that row that the consumer gets as one; with a batch limit, those that do not fill it yet.
     pieces: Vec<Cells>,
     /// What was visible in which region when its scanner was opened.
     read_point: Option<(String, u64)>,
@@ -134,7 +134,10 @@ impl Progress {
                 (self.row, self.given, self.skip) = (row.cells().bytes().slice_ref(row.key()), 0, 0);
             }
             self.place = if row.is_partial() { Place::Inside } else { Place::Behind };
-            out.extend(self.take_piece(row));
+            match self.scan.batch {
+                Some(batch) => self.take_for_batch(row, batch, &mut out),
+                None => out.extend(self.take_piece(row)),
+            }
         }
         self.is_over |= self.remaining == 0 && !self.is_inside();
         out
@@ -159,15 +162,35 @@ impl Progress {
     fn take_piece(&mut self, row: Row) -> Option<Row> {
         let is_partial = row.is_partial();
         let row = self.without_known(row)?;
-        if self.scan.batch.is_some() {
-            self.given += row.len();
-            return Some(row);
-        }
         if is_partial || !self.pieces.is_empty() {
             self.pieces.push(row.cells().clone());
             return if is_partial { None } else { self.finish_row() };
         }
         Some(row)
+    }
+
+    /// A server cuts rows where an answer is full too; the consumer gets pieces of as many cells as the limit says, as from HBase's
+    /// client (`BatchScanResultCache`).
+    fn take_for_batch(&mut self, row: Row, batch: usize, out: &mut Vec<Row>) {
+        let is_partial = row.is_partial();
+        let Some(row) = self.without_known(row) else { return };
+        if self.pieces.is_empty() && (row.len() == batch || !is_partial && row.len() < batch) {
+            self.given += row.len();
+            out.push(row);
+            return;
+        }
+        self.pieces.push(row.into_cells());
+        let mut rest = joined(&std::mem::take(&mut self.pieces));
+        while let Some(full) = rest.split_to(batch.max(1)) {
+            self.given += full.len();
+            out.push(if is_partial || !rest.is_empty() { Row::piece(full) } else { Row::new(full) });
+        }
+        if is_partial && !rest.is_empty() {
+            self.pieces.push(rest);
+        } else if !rest.is_empty() {
+            self.given += rest.len();
+            out.push(Row::new(rest));
+        }
     }
 
     /// A piece without the cells that came before the scan was resumed.
@@ -194,9 +217,7 @@ impl Progress {
         if pieces.is_empty() {
             return None;
         }
-        let mut cells = CellsBuilder::with_capacity(pieces.iter().map(|piece| piece.bytes().len()).sum());
-        pieces.iter().for_each(|piece| cells.push_run(piece));
-        Some(Row::new(cells.finish()))
+        Some(Row::new(joined(&pieces)))
     }
 
     /// The region has no more rows, or the scan has none; gives the row that ends with it.
@@ -251,4 +272,11 @@ impl Progress {
         }
         self.is_over |= self.is_plain && self.scan.range.is_empty();
     }
+}
+
+/// Pieces of one row, one behind the other.
+fn joined(pieces: &[Cells]) -> Cells {
+    let mut cells = CellsBuilder::with_capacity(pieces.iter().map(|piece| piece.bytes().len()).sum());
+    pieces.iter().for_each(|piece| cells.push_run(piece));
+    cells.finish()
 }

@@ -61,6 +61,19 @@ fn with_a_batch_limit_pieces_go_on_as_they_are_and_a_resumed_row_goes_on_behind_
 }
 
 #[test]
+fn with_a_batch_limit_rows_that_a_full_answer_cut_are_cut_anew() {
+    let mut progress = of(Scan::all().batch(4));
+    assert!(progress.take(vec![piece("a", "uv")]).is_empty());
+    assert_eq!(shown(&progress.take(vec![piece("a", "wxy"), whole("a", "z"), piece("b", "x")])), ["a:uvwx", "a:yz"]);
+    // What was not given comes again after a loss, and is not passed over.
+    progress.resume();
+    assert!(progress.take(vec![piece("b", "x")]).is_empty());
+    assert_eq!(shown(&progress.take(vec![whole("c", "z")])), ["b:x", "c:z"]);
+    assert!(progress.take(vec![piece("d", "xyz")]).is_empty());
+    assert_eq!(shown(&progress.leave(&region("", ""), true).into_iter().collect::<Vec<_>>()), ["d:xyz"]);
+}
+
+#[test]
 fn without_one_a_row_that_was_cut_is_read_again() {
     let mut progress = of(Scan::all());
     progress.take(vec![whole("a", "x"), piece("b", "x")]);
