@@ -11,15 +11,16 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use halite::cell::{CellType, make_key};
 use halite::{
-    Blocking, BlockingTable, CellRef, CellsBuilder, Delete, FamilyDescriptor, Get, LATEST_TIMESTAMP, OpResult, Put, Result, Row, RowMutations, RowOp,
-    Scan, TableDescriptor, block_on,
+    Blocking, Bytes, CellRef, CellsBuilder, Delete, FamilyDescriptor, Get, LATEST_TIMESTAMP, OpResult, Put, Result, Row, RowMutations, RowOp, Scan,
 };
+use halite_conformance::cluster::OnCluster;
 use halite_conformance::runner::{self, CLOCK_START_MS, Merge, Subject};
-use halite_conformance::script::{Case, Command};
+use halite_conformance::script::{Case, Change, Command};
 
 /// Cases at a time: a cluster takes its time to make a table, and waits more than it works.
 const THREADS: usize = 8;
@@ -62,7 +63,8 @@ fn run(uri: &str, wanted: &[String]) -> std::result::Result<bool, Box<dyn std::e
     let next = AtomicUsize::new(0);
     let differ = std::thread::scope(|scope| {
         let work = |thread: usize| {
-            let subject = OnCluster { cluster: cluster.clone(), name: format!("halite_conformance_{thread}"), table: None, clock: CLOCK_START_MS };
+            let name = format!("halite_conformance_{thread}").parse().expect("a good name");
+            let subject = Stamped { inside: OnCluster::new(Arc::clone(cluster.cluster()), name), clock: CLOCK_START_MS };
             scope.spawn(|| run_cases(subject, &cases, &next))
         };
         let threads: Vec<_> = (0..THREADS).map(work).collect();
@@ -73,7 +75,7 @@ fn run(uri: &str, wanted: &[String]) -> std::result::Result<bool, Box<dyn std::e
 }
 
 /// Runs cases until none is left; how many differ.
-fn run_cases(mut subject: OnCluster, cases: &[(String, Case)], next: &AtomicUsize) -> Result<usize> {
+fn run_cases(mut subject: Stamped, cases: &[(String, Case)], next: &AtomicUsize) -> Result<usize> {
     let mut differ = 0;
     while let Some((file, case)) = cases.get(next.fetch_add(1, Relaxed)) {
         let differences = runner::run(case, &mut subject);
@@ -83,7 +85,7 @@ fn run_cases(mut subject: OnCluster, cases: &[(String, Case)], next: &AtomicUsiz
             print!("{file} {}\n{texts}", case.name);
         }
     }
-    subject.drop_table()?;
+    subject.inside.drop_table()?;
     Ok(differ)
 }
 
@@ -96,27 +98,13 @@ fn can_run(case: &Case) -> bool {
     })
 }
 
-struct OnCluster {
-    cluster: Blocking,
-    name: String,
-    table: Option<BlockingTable>,
+/// The cluster with the script's clock: what the clock would stamp is sent with its time.
+struct Stamped {
+    inside: OnCluster,
     clock: i64,
 }
 
-impl OnCluster {
-    fn table(&self) -> Result<&BlockingTable> {
-        self.table.as_ref().ok_or_else(|| halite::Error::new(halite::ErrorKind::NoSuchTable, "the case creates no table"))
-    }
-
-    fn drop_table(&mut self) -> Result<()> {
-        if self.table.take().is_none() {
-            return Ok(());
-        }
-        let (admin, name) = (self.cluster.cluster().admin(), self.name.parse()?);
-        block_on(admin.disable_table(&name))?;
-        block_on(admin.drop_table(&name))
-    }
-
+impl Stamped {
     /// What the script's clock would stamp.
     fn stamp(&self, op: RowOp) -> RowOp {
         match op {
@@ -153,40 +141,40 @@ impl OnCluster {
     }
 }
 
-impl Subject for OnCluster {
+impl Subject for Stamped {
     fn set_clock(&mut self, now_ms: i64) {
         self.clock = now_ms;
     }
 
-    fn create(&mut self, families: Vec<FamilyDescriptor>) -> Result<()> {
-        self.drop_table()?;
-        let descriptor = families.into_iter().fold(TableDescriptor::new(self.name.parse()?), TableDescriptor::family);
-        self.cluster.create_table(descriptor, &[])?;
-        self.table = Some(self.cluster.table(&self.name)?);
-        Ok(())
+    fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()> {
+        self.inside.create(families, splits)
+    }
+
+    fn change(&mut self, change: &Change) -> Result<()> {
+        self.inside.change(change)
     }
 
     fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
-        self.table()?.batch(ops.into_iter().map(|op| self.stamp(op)).collect())
+        self.inside.apply(ops.into_iter().map(|op| self.stamp(op)).collect())
     }
 
     fn get(&mut self, get: Get) -> Result<Row> {
-        self.table()?.get(get)
+        self.inside.get(get)
     }
 
     fn scan(&mut self, scan: Scan) -> Result<Vec<Row>> {
-        self.table()?.scan(scan).collect()
+        self.inside.scan(scan)
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.cluster.flush(&self.name.parse()?)
+        self.inside.flush()
     }
 
-    fn merge(&mut self, _: Merge) -> Result<()> {
-        Err(halite::Error::new(halite::ErrorKind::Unsupported, "nobody tells a cluster how to merge"))
+    fn merge(&mut self, how: Merge) -> Result<()> {
+        self.inside.merge(how)
     }
 
     fn files(&mut self) -> Result<Vec<(String, usize)>> {
-        Err(halite::Error::new(halite::ErrorKind::Unsupported, "a cluster does not name its files"))
+        self.inside.files()
     }
 }

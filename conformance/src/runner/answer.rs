@@ -68,7 +68,7 @@ pub(super) fn batch_line(result: &Result<OpResult>) -> String {
     result.as_ref().map_or_else(error_line, |_| "ok".to_string())
 }
 
-pub(super) fn error_line(error: &Error) -> String {
+pub(crate) fn error_line(error: &Error) -> String {
     format!("error: {error:?}")
 }
 
@@ -92,7 +92,7 @@ fn exception(line: &str) -> Option<&str> {
 }
 
 /// The kind of error that tells a caller the same as HBase's exception. HBase has many names for a request that is wrong.
-fn kind_of(exception: &str) -> Option<ErrorKind> {
+pub(crate) fn kind_of(exception: &str) -> Option<ErrorKind> {
     Some(match exception {
         "NoSuchColumnFamilyException" => ErrorKind::NoSuchFamily,
         "IncompatibleFilterException" => ErrorKind::IncompatibleFilter,

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Get, OpResult, Result, Row, RowOp, Scan};
 
-use crate::script::{Case, Command, Step};
+use crate::script::{Case, Change, Command, Step};
 
-mod answer;
+pub(crate) mod answer;
 
 /// Where the clock stands when a case begins, milliseconds.
 pub const CLOCK_START_MS: i64 = 1_000_000;
@@ -26,11 +27,16 @@ pub enum Merge {
 pub trait Subject {
     /// Sets the clock, milliseconds since 1970; it may go back.
     fn set_clock(&mut self, now_ms: i64);
-    /// Puts a fresh table of one region in the place of the one before.
+    /// Puts a fresh table in the place of the one before; its regions begin at the empty key and at each of `splits`.
     ///
     /// # Errors
     /// As the implementation's; a descriptor it refuses is `InvalidRequest`.
-    fn create(&mut self, families: Vec<FamilyDescriptor>) -> Result<()>;
+    fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()>;
+    /// Changes the table.
+    ///
+    /// # Errors
+    /// As the implementation's; `Unsupported` if it cannot be told to.
+    fn change(&mut self, change: &Change) -> Result<()>;
     /// Applies operations, each with its own result.
     ///
     /// # Errors
@@ -113,11 +119,12 @@ pub fn run(case: &Case, subject: &mut dyn Subject) -> Vec<Difference> {
     differences
 }
 
-/// The lines of the answer.
-fn execute(step: &Step, subject: &mut dyn Subject, clock: &mut i64) -> Result<Vec<String>> {
+/// The lines of the answer; `clock` is what the script's clock shows.
+pub(crate) fn execute(step: &Step, subject: &mut dyn Subject, clock: &mut i64) -> Result<Vec<String>> {
     let silent = Ok(Vec::new());
     match step.command.clone()? {
-        Command::Create(families) => subject.create(families).and(silent),
+        Command::Create(families, splits) => subject.create(families, splits).and(silent),
+        Command::Change(change) => subject.change(&change).and(silent),
         Command::Clock(now_ms) => {
             *clock = now_ms;
             subject.set_clock(now_ms);

@@ -17,8 +17,12 @@ impl Subject for Memory {
         self.now_ms = now_ms;
     }
 
-    fn create(&mut self, families: Vec<FamilyDescriptor>) -> Result<()> {
+    fn create(&mut self, families: Vec<FamilyDescriptor>, _splits: Vec<Bytes>) -> Result<()> {
         if families.is_empty() { Err(Error::invalid("no families")) } else { Ok(()) }
+    }
+
+    fn change(&mut self, _change: &Change) -> Result<()> {
+        Err(Error::new(ErrorKind::Unsupported, "no schema"))
     }
 
     fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {

@@ -82,6 +82,8 @@ fn leaf(name: &str, a: &[&str]) -> Result<Filter, Fault> {
             Filter::ColumnRange { min, min_inclusive, max, max_inclusive }
         }
         ("FirstKeyOnly", []) => Filter::FirstKeyOnly,
+        ("FirstKeyMatching", qualifiers) => Filter::FirstKeyValueMatchingQualifiers(each(qualifiers)?),
+        ("FilterAll", []) => Filter::FilterAll,
         ("KeyOnly", []) => Filter::KeyOnly(false),
         ("KeyOnly", ["length"]) => Filter::KeyOnly(true),
         ("Page", [rows]) => Filter::Page(number(rows)?),
@@ -144,9 +146,25 @@ fn comparator(word: &str) -> Result<Comparator, Fault> {
         "and" => Comparator::Bit(BitOp::And, text::bytes(rest)?),
         "or" => Comparator::Bit(BitOp::Or, text::bytes(rest)?),
         "xor" => Comparator::Bit(BitOp::Xor, text::bytes(rest)?),
+        "component" => {
+            let (offset, value) = rest.split_once(':').ok_or_else(|| Fault::malformed(format!("{word:?} is not component:OFFSET:BYTES")))?;
+            Comparator::BinaryComponent { value: text::bytes(value)?, offset: number(offset)? }
+        }
+        "decimal" => Comparator::BigDecimal(decimal(rest)?),
         "null" => Comparator::Null,
         _ => return Err(Fault::malformed(format!("{word:?} is no comparator"))),
     })
+}
+
+/// A decimal number as `Bytes.toBytes(BigDecimal)` writes it: the scale as 4 bytes, then the digits in as few bytes as hold them.
+fn decimal(number_text: &str) -> Result<Bytes, Fault> {
+    let (whole, fraction) = number_text.split_once('.').unwrap_or((number_text, ""));
+    let digits: i64 = number(&[whole, fraction].concat())?;
+    let scale = i32::try_from(fraction.len()).map_err(|_| Fault::malformed(format!("{number_text:?} has too many digits")))?;
+    let bytes = digits.to_be_bytes();
+    let is_sign = |at: usize| bytes[at] == if digits < 0 { 0xff } else { 0 } && (bytes[at + 1] ^ bytes[at]) & 0x80 == 0;
+    let first = (0..7).find(|&at| !is_sign(at)).unwrap_or(7);
+    Ok([&scale.to_be_bytes()[..], &bytes[first..]].concat().into())
 }
 
 fn column_bound(word: &str) -> Result<(Option<Bytes>, bool), Fault> {
@@ -199,6 +217,14 @@ mod tests {
         assert_eq!(parse("ColumnRange([b,*)").unwrap(), range);
         let rows = RowRange { start: Bound::Excluded("a".into()), end: Bound::Included("b".into()) };
         assert_eq!(parse("MultiRowRange(!a,[b)").unwrap(), Filter::MultiRowRange(vec![rows]));
+    }
+
+    #[test]
+    fn decimals_are_written_as_java_writes_them() {
+        for (text, bytes) in [("0", &[0, 0, 0, 0, 0][..]), ("1.50", &[0, 0, 0, 2, 0, 150]), ("-1", &[0, 0, 0, 0, 255]), ("-128", &[0, 0, 0, 0, 128])]
+        {
+            assert_eq!(decimal(text).unwrap(), bytes, "{text}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use halite_types::{Error, FamilyDescriptor, Get, RowOp, Scan};
 
 mod filter;
@@ -40,8 +41,10 @@ pub struct Step {
 /// What a line asks for.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// A fresh table of one region with these families.
-    Create(Vec<FamilyDescriptor>),
+    /// A fresh table with these families; its regions begin at the empty key and at these.
+    Create(Vec<FamilyDescriptor>, Vec<Bytes>),
+    /// The table is changed.
+    Change(Change),
     /// The clock is set, milliseconds.
     Clock(i64),
     /// The clock goes on, or back, by so many milliseconds.
@@ -66,6 +69,19 @@ pub enum Command {
     Major,
     /// The files of each family are counted.
     Files,
+}
+
+/// What is done to a table beside its rows.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// These families are added or replaced.
+    Alter(Vec<FamilyDescriptor>),
+    /// All rows go, the regions stay.
+    Truncate,
+    /// The region that holds this row is split at it.
+    Split(Bytes),
+    /// The region that holds this row is merged with the next one.
+    Merge(Bytes),
 }
 
 /// A line that is neither a command nor an answer.
@@ -149,12 +165,25 @@ fn command(line: &str) -> Result<Command, Fault> {
     } else {
         match words.next()? {
             "create" => {
+                let (mut families, mut splits) = (Vec::new(), Vec::new());
+                while !words.at_end() {
+                    match words.option("split") {
+                        Some(row) => splits.push(text::bytes(row)?),
+                        None => families.push(request::family(words.next()?)?),
+                    }
+                }
+                Command::Create(families, splits)
+            }
+            "alter" => {
                 let mut families = Vec::new();
                 while !words.at_end() {
                     families.push(request::family(words.next()?)?);
                 }
-                Command::Create(families)
+                Command::Change(Change::Alter(families))
             }
+            "truncate" => Command::Change(Change::Truncate),
+            "split" => Command::Change(Change::Split(words.bytes()?)),
+            "merge" => Command::Change(Change::Merge(words.bytes()?)),
             "clock" => Command::Clock(words.number()?),
             "advance" => Command::Advance(words.number()?),
             "batch" => Command::Batch(request::block(&mut words)?),

@@ -19,7 +19,7 @@ pub(super) fn family(word: &str) -> Result<FamilyDescriptor, Fault> {
         let (name, value) = attribute.split_once('=').ok_or_else(|| Fault::malformed(format!("attribute {attribute:?} has no value")))?;
         family = match (name, value) {
             ("VERSIONS", "all") => family.set("VERSIONS", i32::MAX),
-            ("VERSIONS" | "MIN_VERSIONS" | "TTL", _) => family.set(name, value),
+            ("VERSIONS" | "MIN_VERSIONS" | "TTL" | "NEW_VERSION_BEHAVIOR" | "BLOOMFILTER" | "BLOCKSIZE", _) => family.set(name, value),
             ("KEEP_DELETED", _) => family.set("KEEP_DELETED_CELLS", value),
             _ => return Err(Fault::malformed(format!("{name:?} is no attribute"))),
         };
@@ -192,6 +192,8 @@ pub(super) fn scan(words: &mut Words<'_>) -> Result<Scan, Fault> {
         } else if let Some(cells) = words.option("batch") {
             // HBase takes 0 and below for no limit.
             scan.batch = usize::try_from(number::<i64>(cells)?).ok().filter(|&cells| cells > 0);
+        } else if let Some(bytes) = words.option("resultbytes") {
+            scan.max_result_bytes = number(bytes)?;
         } else if let Some(rows) = words.option("limit") {
             scan.limit = Some(number(rows)?);
         } else if !select(words, &mut scan.selection)? {

@@ -77,7 +77,7 @@ fn what_the_types_refuse_is_an_error_in_the_command() {
 
 #[test]
 fn families_have_attributes() {
-    let Command::Create(families) = one("create f:VERSIONS=3,TTL=20 g:VERSIONS=all,KEEP_DELETED=TTL,MIN_VERSIONS=1 h") else { panic!() };
+    let Command::Create(families, _) = one("create f:VERSIONS=3,TTL=20 g:VERSIONS=all,KEEP_DELETED=TTL,MIN_VERSIONS=1 h") else { panic!() };
     assert_eq!(families.iter().map(FamilyDescriptor::max_versions).collect::<Vec<_>>(), [3, i32::MAX as u32, 1]);
     assert_eq!(families[0].ttl_ms(), Some(20_000));
     assert_eq!(families[1].min_versions(), 1);
@@ -155,7 +155,7 @@ fn a_scan_has_bounds_in_ascending_order() {
         Command::Scan(scan) => (scan.range.start, scan.range.end),
         other => panic!("{other:?}"),
     };
-    let (a, b) = (bytes::Bytes::from("a"), bytes::Bytes::from("b"));
+    let (a, b) = (Bytes::from("a"), Bytes::from("b"));
     assert_eq!(range("scan start=a stop=b"), (Bound::Included(a.clone()), Bound::Excluded(b.clone())));
     assert_eq!(range("scan startexclusive start=a stop=b stopinclusive"), (Bound::Excluded(a.clone()), Bound::Included(b.clone())));
     assert_eq!(range("scan reverse start=b stop=a"), (Bound::Excluded(a.clone()), Bound::Included(b.clone())));

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use halite::{
-    CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, OpResult, Options, RegionLoad, Result, Row, RowOp, Scan, Store, StoreTable,
+    Bytes, CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, OpResult, Options, RegionLoad, Result, Row, RowOp, Scan, Store, StoreTable,
     TableDescriptor,
 };
+use halite_conformance::cluster::change_table;
 use halite_conformance::runner::{Merge, Subject};
+use halite_conformance::script::Change;
 use halite_engine::Engine;
 use halite_engine::env::Clock;
 use halite_engine::env::sim::SimEnv;
@@ -64,14 +66,20 @@ impl Subject for Embedded {
         self.outside.clock.jump_ms(now_ms - self.outside.clock.now_ms());
     }
 
-    fn create(&mut self, families: Vec<FamilyDescriptor>) -> Result<()> {
+    fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()> {
         if self.table.take().is_some() {
             let name = TABLE.parse()?;
             self.store.disable_table(&name)?;
             self.store.drop_table(&name)?;
         }
         let descriptor = families.into_iter().fold(TableDescriptor::new(TABLE.parse()?), TableDescriptor::family);
-        self.store.create_table(descriptor, &[])?;
+        let splits: Vec<&[u8]> = splits.iter().map(AsRef::as_ref).collect();
+        self.store.create_table(descriptor, &splits)?;
+        self.adopt()
+    }
+
+    fn change(&mut self, change: &Change) -> Result<()> {
+        change_table(&self.store, &TABLE.parse()?, change)?;
         self.adopt()
     }
 

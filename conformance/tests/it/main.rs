@@ -1,5 +1,6 @@
 //! Every case on the embedded store and through client and server, on a simulated disk and clock.
 
+mod differ;
 mod embedded;
 mod remote;
 

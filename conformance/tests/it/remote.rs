@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use halite::{Blocking, BlockingTable, FamilyDescriptor, Get, OpResult, Result, Row, RowOp, Scan, TableDescriptor, block_on};
+use halite::{Blocking, BlockingTable, Bytes, FamilyDescriptor, Get, OpResult, Result, Row, RowOp, Scan, TableDescriptor, block_on};
+use halite_conformance::cluster::change_table;
 use halite_conformance::runner::{Merge, Subject};
+use halite_conformance::script::Change;
 use halite_server::{Config, Handle, Server};
 use tokio::runtime::Runtime;
 
@@ -49,15 +51,21 @@ impl Subject for Remote {
         self.inside.set_clock(now_ms);
     }
 
-    fn create(&mut self, families: Vec<FamilyDescriptor>) -> Result<()> {
+    fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()> {
         let (admin, name) = (self.cluster.cluster().admin(), TABLE.parse()?);
         if std::mem::take(&mut self.has_table) {
             block_on(admin.disable_table(&name))?;
             block_on(admin.drop_table(&name))?;
         }
         let descriptor = families.into_iter().fold(TableDescriptor::new(name), TableDescriptor::family);
-        self.cluster.create_table(descriptor, &[])?;
+        let splits: Vec<&[u8]> = splits.iter().map(AsRef::as_ref).collect();
+        self.cluster.create_table(descriptor, &splits)?;
         self.has_table = true;
+        self.inside.adopt()
+    }
+
+    fn change(&mut self, change: &Change) -> Result<()> {
+        change_table(&**self.cluster.cluster(), &TABLE.parse()?, change)?;
         self.inside.adopt()
     }
 

@@ -8,6 +8,7 @@ import org.apache.hadoop.hbase.KeepDeletedCells;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.*;
 import org.apache.hadoop.hbase.io.TimeRange;
+import org.apache.hadoop.hbase.regionserver.BloomType;
 
 /** Turns the words of a command into HBase's own request objects. */
 final class Commands {
@@ -48,6 +49,9 @@ final class Commands {
       case "VERSIONS": family.setMaxVersions(value.equals("all") ? Integer.MAX_VALUE : Integer.parseInt(value)); break;
       case "MIN_VERSIONS": family.setMinVersions(Integer.parseInt(value)); break;
       case "TTL": family.setTimeToLive(Integer.parseInt(value)); break;
+      case "NEW_VERSION_BEHAVIOR": family.setNewVersionBehavior(Boolean.parseBoolean(value)); break;
+      case "BLOOMFILTER": family.setBloomFilterType(BloomType.valueOf(value)); break;
+      case "BLOCKSIZE": family.setBlocksize(Integer.parseInt(value)); break;
       case "KEEP_DELETED": family.setKeepDeletedCells(KeepDeletedCells.valueOf(value)); break;
       default: throw new IllegalStateException("unknown attribute " + name);
     }
@@ -279,6 +283,8 @@ final class Commands {
         familyRange(scan, value);
       } else if ((value = words.option("batch")) != null) {
         scan.setBatch(Integer.parseInt(value));
+      } else if ((value = words.option("resultbytes")) != null) {
+        scan.setMaxResultSize(Long.parseLong(value));
       } else if ((value = words.option("limit")) != null) {
         scan.setLimit(Integer.parseInt(value));
       } else if ((value = words.option("storelimit")) != null) {

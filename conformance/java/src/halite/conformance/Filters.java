@@ -1,5 +1,6 @@
 package halite.conformance;
 
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -50,6 +51,12 @@ final class Filters {
       case "substring": return new SubstringComparator(Bytes.toString(Text.bytes(rest)));
       case "regex": return new RegexStringComparator(Bytes.toString(Text.bytes(rest)));
       case "null": return new NullComparator();
+      case "decimal": return new BigDecimalComparator(new BigDecimal(rest));
+      case "component": {
+        int separator = rest.indexOf(':');
+        int offset = Integer.parseInt(rest.substring(0, separator));
+        return new BinaryComponentComparator(Text.bytes(rest.substring(separator + 1)), offset);
+      }
       case "long": return new LongComparator(Long.parseLong(rest));
       case "and": return new BitComparator(Text.bytes(rest), BitComparator.BitwiseOp.AND);
       case "or": return new BitComparator(Text.bytes(rest), BitComparator.BitwiseOp.OR);
@@ -137,6 +144,8 @@ final class Filters {
         return new MultipleColumnPrefixFilter(prefixes);
       }
       case "ColumnRange": return columnRange(a.get(0), a.get(1));
+      case "FilterAll": return new FilterAllFilter();
+      case "FirstKeyMatching": return firstKeyMatching(a);
       case "FirstKeyOnly": return new FirstKeyOnlyFilter();
       case "KeyOnly": return new KeyOnlyFilter(a.contains("length"));
       case "Page": return new PageFilter(Long.parseLong(a.get(0)));
@@ -175,6 +184,15 @@ final class Filters {
       }
       default: throw new IllegalStateException("unknown filter " + name);
     }
+  }
+
+  @SuppressWarnings("deprecation")
+  private static Filter firstKeyMatching(List<String> qualifiers) {
+    TreeSet<byte[]> set = new TreeSet<>(Bytes.BYTES_COMPARATOR);
+    for (String qualifier : qualifiers) {
+      set.add(Text.bytes(qualifier));
+    }
+    return new FirstKeyValueMatchingQualifiersFilter(set);
   }
 
   private static Filter flags(SingleColumnValueFilter filter, List<String> arguments) {

@@ -1,0 +1,227 @@
+//! Compares two clusters by random programs, and shrinks the first on which they differ; `--help` says how.
+#![expect(clippy::print_stdout, reason = "it talks to the person at the terminal")]
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use halite::{ClientConfig, Cluster, Store, block_on};
+use halite_conformance::cluster::OnCluster;
+use halite_conformance::differ::{Apart, Difference, Profile, Side, SubjectSide, difference, program, shrink};
+use halite_conformance::script::Step;
+
+const HELP: &str = "\
+Runs random programs on two clusters and compares the answers; a program on which they differ is shrunk and printed
+as a case of conformance/cases, with the answers of RIGHT.
+
+usage: differ LEFT RIGHT [--seed N] [--seconds S] [--threads T] [--apart] [--go-on]
+       differ --print [--seed N]
+
+LEFT and RIGHT are zk://HOST:PORT[/ZNODE], rpc://HOST:PORT, or embedded (a store of its own in a temporary folder).
+
+  --seed N      the first seed (1); the programs after it are those of N+1, N+2, ...
+  --seconds S   for how long new programs are begun (60); 0 for the one of the first seed
+  --threads T   programs at a time (4); each has a table of its own, halite_differ_..., gone at the end
+  --apart       nothing is flushed or compacted on LEFT: where cells lie must not change what is read
+  --simple      tables of one region that are not altered
+  --go-on       go on after a difference, up to eight
+  --print       print the program of the seed instead of running it";
+
+fn main() -> ExitCode {
+    match Settings::parse(std::env::args().skip(1)).and_then(|settings| settings.run()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Differences after which a run that goes on ends.
+const FOUND_MAX: usize = 8;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+struct Settings {
+    uris: Vec<String>,
+    seed: u64,
+    seconds: u64,
+    threads: usize,
+    apart: bool,
+    simple: bool,
+    go_on: bool,
+    print: bool,
+}
+
+impl Settings {
+    fn parse(mut words: impl Iterator<Item = String>) -> Outcome<Self> {
+        let mut settings = Self { uris: Vec::new(), seed: 1, seconds: 60, threads: 4, apart: false, simple: false, go_on: false, print: false };
+        while let Some(word) = words.next() {
+            let mut number = || Ok::<u64, Box<dyn std::error::Error>>(words.next().ok_or(format!("{word} needs a number"))?.parse()?);
+            match &*word {
+                "--seed" => settings.seed = number()?,
+                "--seconds" => settings.seconds = number()?,
+                "--threads" => settings.threads = usize::try_from(number()?)?.max(1),
+                "--apart" => settings.apart = true,
+                "--simple" => settings.simple = true,
+                "--go-on" => settings.go_on = true,
+                "--print" => settings.print = true,
+                uri if !uri.starts_with('-') => settings.uris.push(word),
+                _ => return Err(HELP.into()),
+            }
+        }
+        if settings.uris.len() == if settings.print { 0 } else { 2 } { Ok(settings) } else { Err(HELP.into()) }
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { minor: false, schema: !self.simple, placed_apart: self.apart }
+    }
+
+    /// Whether the two agreed.
+    fn run(&self) -> Outcome<bool> {
+        if self.print {
+            println!("case seed_{}\n{}", self.seed, program(self.seed, self.profile()).join("\n"));
+            return Ok(true);
+        }
+        let clusters = [Place::open(&self.uris[0])?, Place::open(&self.uris[1])?];
+        let tables = Tables::new(&clusters, self.apart);
+        let found = self.seeds(&tables)?;
+        for (seed, difference) in &found {
+            println!("seed {seed} differs after {} steps; shrinking", difference.program.len());
+            let smallest = shrink(difference.clone(), self.apart, self.threads.max(8), &|program| tables.run(program));
+            println!("\n# seed {seed}\n{smallest}");
+        }
+        tables.drop_all();
+        Ok(found.is_empty())
+    }
+
+    /// Runs programs until the time is over or one differs.
+    fn seeds(&self, tables: &Tables<'_>) -> Outcome<Vec<(u64, Difference)>> {
+        let (begin, next, steps) = (Instant::now(), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (found, told) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));
+        let is_over = |at: usize| {
+            let enough = if self.go_on { FOUND_MAX } else { 1 };
+            found.lock().expect("no thread panics").len() >= enough || at > 0 && begin.elapsed() >= Duration::from_secs(self.seconds)
+        };
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Relaxed);
+                if is_over(at) {
+                    break;
+                }
+                let seed = self.seed + at as u64;
+                let program = program(seed, self.profile());
+                let difference = tables.run(&program);
+                steps.fetch_add(difference.as_ref().map_or(program.len(), |difference| difference.program.len()), Relaxed);
+                found.lock().expect("no thread panics").extend(difference.map(|difference| (seed, difference)));
+                let mut told = told.lock().expect("no thread panics");
+                if told.elapsed() >= Duration::from_secs(5) {
+                    *told = Instant::now();
+                    println!("{:4} s: {} programs begun, {} steps", begin.elapsed().as_secs(), at + 1, steps.load(Relaxed));
+                }
+            }
+        };
+        std::thread::scope(|scope| (0..self.threads).for_each(|_| drop(scope.spawn(work))));
+        let programs = next.load(Relaxed) - self.threads.min(next.load(Relaxed));
+        println!("{programs} programs, {} steps in {:.1} s", steps.load(Relaxed), begin.elapsed().as_secs_f64());
+        Ok(found.into_inner()?)
+    }
+}
+
+/// A cluster, and the folder of a store of its own.
+struct Place {
+    cluster: Arc<dyn Cluster>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Place {
+    fn open(uri: &str) -> Outcome<Self> {
+        if uri == "embedded" {
+            let folder = tempfile::tempdir()?;
+            let store: Store = halite::open(folder.path())?;
+            return Ok(Self { cluster: Arc::new(store), _folder: Some(folder) });
+        }
+        let mut config = ClientConfig::from_uri(uri)?;
+        // What fails inside of a server fails again.
+        config.retries_max = 5;
+        config.pause_ms = 20;
+        Ok(Self { cluster: Arc::new(block_on(halite::connect_with(config))?), _folder: None })
+    }
+}
+
+/// Pairs of tables of the same name on both clusters, for as many programs as run at a time.
+struct Tables<'a> {
+    clusters: &'a [Place; 2],
+    apart: bool,
+    made: AtomicUsize,
+    /// Part of the names, so that what a run that was stopped has left is in nobody's way.
+    run: u32,
+    idle: Mutex<Vec<[SubjectSide<OnCluster>; 2]>>,
+}
+
+impl<'a> Tables<'a> {
+    fn new(clusters: &'a [Place; 2], apart: bool) -> Self {
+        Self { clusters, apart, made: AtomicUsize::new(0), run: std::process::id(), idle: Mutex::new(Vec::new()) }
+    }
+
+    fn make(&self) -> [SubjectSide<OnCluster>; 2] {
+        let number = self.made.fetch_add(1, Relaxed);
+        // Two names, for both sides may be one cluster.
+        [0, 1].map(|side| {
+            let name = format!("halite_differ_{}_{number}_{}", self.run, ["left", "right"][side]).parse().expect("a good name");
+            SubjectSide::new(OnCluster::new(Arc::clone(&self.clusters[side].cluster), name))
+        })
+    }
+
+    fn run(&self, program: &[String]) -> Option<Difference> {
+        let idle = self.idle.lock().expect("no thread panics").pop();
+        let [mut left, right] = idle.unwrap_or_else(|| self.make());
+        let mut right = right;
+        let found = if self.apart {
+            let mut apart = Apart(left);
+            let found = run(program, &mut apart, &mut right);
+            left = apart.0;
+            found
+        } else {
+            run(program, &mut left, &mut right)
+        };
+        self.idle.lock().expect("no thread panics").push([left, right]);
+        found
+    }
+
+    fn drop_all(self) {
+        for side in self.idle.into_inner().unwrap_or_default().into_iter().flatten() {
+            if let Err(error) = side.into_inner().drop_table() {
+                println!("a table stays: {error}");
+            }
+        }
+    }
+}
+
+/// A side that tells of steps which take long or fail inside: something was tried again and again.
+struct Watched<'a>(&'a mut dyn Side, &'static str);
+
+impl Side for Watched<'_> {
+    fn begin(&mut self) {
+        self.0.begin();
+    }
+
+    fn answer(&mut self, step: &Step) -> Vec<String> {
+        let begin = Instant::now();
+        let answer = self.0.answer(step);
+        let text: String = answer.join(" | ").chars().take(300).collect();
+        if begin.elapsed() > Duration::from_secs(10) || text.starts_with("error: Io") {
+            println!("{} took {:.1} s: {} -> {text}", self.1, begin.elapsed().as_secs_f64(), step.text);
+        }
+        answer
+    }
+}
+
+fn run(program: &[String], left: &mut dyn Side, right: &mut dyn Side) -> Option<Difference> {
+    let (mut left, mut right) = (Watched(left, "LEFT"), Watched(right, "RIGHT"));
+    let (left, right): (&mut dyn Side, &mut dyn Side) = (&mut left, &mut right);
+    difference(program, left, right).expect("programs and what they shrink to are in the language")
+}
