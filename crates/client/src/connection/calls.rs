@@ -50,11 +50,11 @@ impl Calls {
         self.slots.len()
     }
 
-    /// Puts an answer into its slot and gives whom to wake. There is no slot if nobody waits any more.
-    pub(super) fn complete(&mut self, id: u32, answer: Result<Answer, Failure>) -> Option<Waker> {
-        match std::mem::replace(self.slots.get_mut(&id)?, Slot::Done(answer)) {
-            Slot::Waiting(waker) => waker,
-            Slot::Done(_) => None,
+    /// Puts an answer into its slot; gives whether it was waited for, and whom to wake. There is no slot if nobody waits any more.
+    pub(super) fn complete(&mut self, id: u32, answer: Result<Answer, Failure>) -> (bool, Option<Waker>) {
+        match self.slots.get_mut(&id).map(|slot| std::mem::replace(slot, Slot::Done(answer))) {
+            Some(Slot::Waiting(waker)) => (true, waker),
+            Some(Slot::Done(_)) | None => (false, None),
         }
     }
 
@@ -137,27 +137,26 @@ impl Future for Pending {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.connection.lock();
-        match state.calls.slots.get_mut(&self.id) {
-            Some(Slot::Waiting(waker)) => {
-                if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
-                    *waker = Some(context.waker().clone());
-                }
-                Poll::Pending
+        if let Some(Slot::Waiting(waker)) = state.calls.slots.get_mut(&self.id) {
+            if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+                *waker = Some(context.waker().clone());
             }
-            Some(slot @ Slot::Done(_)) => match std::mem::replace(slot, Slot::Waiting(None)) {
-                Slot::Done(answer) => Poll::Ready(answer),
-                Slot::Waiting(_) => Poll::Pending,
-            },
-            None => Poll::Ready(Err(Failure::lost("the answer was fetched already"))),
+            return Poll::Pending;
+        }
+        match state.calls.slots.remove(&self.id) {
+            Some(Slot::Done(answer)) => Poll::Ready(answer),
+            _ => Poll::Ready(Err(Failure::lost("the answer was fetched already"))),
         }
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // A late answer finds no slot.
-        self.connection.lock().calls.slots.remove(&self.id);
-        self.connection.room.add_permits(1);
+        // A late answer finds no slot. One that has come made room when it came: whoever has it to fetch may do so at leisure.
+        let slot = self.connection.lock().calls.slots.remove(&self.id);
+        if let Some(Slot::Waiting(_)) = slot {
+            self.connection.room.add_permits(1);
+        }
     }
 }
 
@@ -175,7 +174,7 @@ mod tests {
     #[test]
     fn an_answer_nobody_waits_for_is_skipped() {
         let mut calls = Calls::default();
-        assert!(calls.complete(3, Err(Failure::lost("x"))).is_none());
+        assert!(!calls.complete(3, Err(Failure::lost("x"))).0);
         assert_eq!(calls.len(), 0);
     }
 }

@@ -135,7 +135,10 @@ fn complete(connection: &Connection, frame: &Bytes) -> Result<(), Failure> {
         Err(exception) if exception.kind() == Some(ExceptionKind::FatalConnection) => return Err(of_connection(&exception)),
         answer => answer.map_err(Failure::from),
     };
-    let waker = connection.lock().calls.complete(response.call_id, answer);
+    let (is_waited_for, waker) = connection.lock().calls.complete(response.call_id, answer);
+    if is_waited_for {
+        connection.room.add_permits(1);
+    }
     if let Some(waker) = waker {
         waker.wake();
     }

@@ -94,7 +94,7 @@ impl Connection {
             let room = tokio::time::timeout_at(deadline.at, self.room.acquire()).await;
             room.map_err(|_| Cause::Late(deadline.ms))?.map_err(|_| self.why_ended())?
         };
-        // The slot gives it back.
+        // The answer gives it back, or whoever stops waiting for it.
         room.forget();
         self.send::<C>(request, cells, priority, deadline).inspect_err(|_| self.room.add_permits(1))
     }

@@ -110,6 +110,29 @@ fn all_who_wait_for_one_question_to_meta_are_told_what_became_of_it() {
 }
 
 #[test]
+fn scans_that_nobody_reads_on_take_no_room_from_other_calls() {
+    play(8, |mut config, _| async move {
+        config.outstanding_calls_max = 1;
+        let table = table(config).await;
+        for number in 0..200 {
+            table.apply_one(put(&format!("{}{number}", char::from(b'a' + number % 26)))).await.unwrap();
+        }
+        let mut scans = Vec::new();
+        for _ in 0..5 {
+            // The next answer is asked for as soon as the first one is here.
+            let mut stream = table.scan(Scan::all());
+            assert!(stream.next().await.unwrap().is_some());
+            scans.push(stream);
+        }
+        let begun = Instant::now();
+        for row in ["a", "e", "k", "q", "v"] {
+            table.apply_one(put(row)).await.unwrap();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    });
+}
+
+#[test]
 fn meta_that_names_a_server_nobody_knows_is_told_with_that_name() {
     play(3, |config, cluster| async move {
         let table = table(config).await;

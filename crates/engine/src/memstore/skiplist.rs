@@ -26,6 +26,10 @@ const FINGER_LEVELS: usize = 3;
 const GALLOP_STEPS: usize = 8;
 /// How many searches take turns when a batch is inserted: enough to hide a fetch from memory behind the others' work.
 const GROUP_SEARCHES: usize = 16;
+/// On which level, and in how many steps, the last cell of a sorted group must be reached from the first for the whole group
+/// to be inserted in one walk: some fifty cells apart.
+const CLOSE_LEVEL: usize = 4;
+const CLOSE_STEPS: usize = 4;
 /// How many levels of each node a walk fetches ahead along.
 const PREFETCH_LEVELS: usize = 4;
 /// Bytes of one link of a tower.
@@ -151,6 +155,14 @@ impl<'a> Target<'a> {
 
     fn at(key: &'a [u8], sequence: u64) -> Self {
         Self { prefix: row_prefix(key), key, sequence }
+    }
+
+    /// Whether a cell at this place sorts before one at the other.
+    fn precedes(&self, other: &Target<'_>) -> bool {
+        if self.prefix != other.prefix {
+            return self.prefix < other.prefix;
+        }
+        compare_keys(self.key, other.key).then_with(|| other.sequence.cmp(&self.sequence)).is_lt()
     }
 }
 
@@ -334,13 +346,14 @@ impl<'a> Writer<'a> {
     pub(super) fn insert(&mut self, cell: CellRef<'_>) {
         self.find_path(&Target::at(cell.key(), cell.sequence()));
         let height = self.random_height();
-        let node = write_node(&mut self.state.arena, cell, height);
-        self.list.publish(node, &mut self.state.path[..height]);
+        self.add(cell, height);
     }
 
     /// Inserts copies of `cells` in their order, as [`Writer::insert`] would one by one, and calls `inserted` with each and
-    /// the bytes of the arena in use. Their places are sought together: one search's comparison runs while the others'
-    /// nodes are on their way from memory.
+    /// the bytes of the arena in use.
+    ///
+    /// Cells that are sorted and end up close to each other, as rows in the order of their keys, take one walk. The places
+    /// of others are sought together: one search's comparison runs while the others' nodes are on their way from memory.
     pub(super) fn insert_all<'c>(&mut self, mut cells: impl Iterator<Item = CellRef<'c>>, mut inserted: impl FnMut(CellRef<'c>, usize)) {
         let list = self.list;
         let mut searches: Vec<Search<'a, 'c>> = Vec::with_capacity(GROUP_SEARCHES);
@@ -358,25 +371,61 @@ impl<'a> Writer<'a> {
                 ended: false,
             }));
             if searches.is_empty() {
-                break;
+                return;
             }
-            let mut live = searches.len();
-            while live > 0 {
-                live -= searches.iter_mut().filter(|search| !search.ended).map(|search| usize::from(search.step())).sum::<usize>();
-            }
-            let state = &mut *self.state;
-            for search in &searches {
-                let node = write_node(&mut state.arena, search.cell, search.height);
-                // Others of the group may have come in behind the node that was found.
-                for (level, found) in search.path[..search.height].iter().enumerate() {
-                    state.path[level] = last_before(*found, level, &search.target).node;
+            if self.are_close(&searches) {
+                for search in &searches {
+                    self.find_path(&search.target);
+                    self.add(search.cell, search.height);
+                    inserted(search.cell, self.state.arena.used_bytes());
                 }
-                list.publish(node, &mut state.path[..search.height]);
-                inserted(search.cell, state.arena.used_bytes());
+            } else {
+                self.insert_searched(&mut searches, &mut inserted);
             }
         }
+    }
+
+    /// Adds a cell behind the path.
+    fn add(&mut self, cell: CellRef<'_>, height: usize) {
+        let node = write_node(&mut self.state.arena, cell, height);
+        self.list.publish(node, &mut self.state.path[..height]);
+    }
+
+    /// Whether the cells are in order, with few others between the first and the last. Moves the path to the first if they are
+    /// in order.
+    fn are_close(&mut self, searches: &[Search<'_, '_>]) -> bool {
+        let [first, .., last] = searches else { return false };
+        if searches.windows(2).any(|pair| !pair[0].target.precedes(&pair[1].target)) {
+            return false;
+        }
+        self.find_path(&first.target);
+        // SAFETY: the path leads over finished nodes of this list.
+        let mut node = unsafe { NodeRef::<'a>::new(self.state.path[CLOSE_LEVEL]) };
+        for _ in 0..CLOSE_STEPS {
+            match node.next(CLOSE_LEVEL) {
+                Some(next) if next.precedes(&last.target) => node = next,
+                _ => return true,
+            }
+        }
+        false
+    }
+
+    /// Seeks the places of all in turn and adds the cells.
+    fn insert_searched<'c>(&mut self, searches: &mut [Search<'a, 'c>], inserted: &mut impl FnMut(CellRef<'c>, usize)) {
+        let mut live = searches.len();
+        while live > 0 {
+            live -= searches.iter_mut().filter(|search| !search.ended).map(|search| usize::from(search.step())).sum::<usize>();
+        }
+        for search in searches {
+            // Others of the group may have come in behind the node that was found.
+            for (level, found) in search.path[..search.height].iter().enumerate() {
+                self.state.path[level] = last_before(*found, level, &search.target).node;
+            }
+            self.add(search.cell, search.height);
+            inserted(search.cell, self.state.arena.used_bytes());
+        }
         // Its nodes are no longer in order, and new ones may stand behind them.
-        self.state.path = [list.head; HEIGHT_MAX];
+        self.state.path = [self.list.head; HEIGHT_MAX];
     }
 
     /// Bytes of the arena in use.

@@ -101,7 +101,11 @@ fn cell() -> impl Strategy<Value = OwnedCell> {
 
 /// Cells as they are given to a memstore: one by one, or some together.
 fn groups() -> impl Strategy<Value = Vec<Vec<OwnedCell>>> {
-    prop::collection::vec(prop_oneof![prop::collection::vec(cell(), 1..2), prop::collection::vec(cell(), 2..60)], 0..20)
+    let sorted = prop::collection::vec(cell(), 2..60).prop_map(|mut cells| {
+        cells.sort_by(|one, other| compare_cells(&one.view(), &other.view()));
+        cells
+    });
+    prop::collection::vec(prop_oneof![prop::collection::vec(cell(), 1..2), prop::collection::vec(cell(), 2..60), sorted], 0..20)
 }
 
 fn fill(groups: &[Vec<OwnedCell>]) -> (MemTable, Model) {
