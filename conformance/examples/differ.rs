@@ -148,6 +148,8 @@ impl Place {
         // What fails inside of a server fails again.
         config.retries_max = 5;
         config.pause_ms = 20;
+        // Some scans never end in HBase.
+        (config.rpc_timeout_ms, config.scanner_timeout_ms, config.operation_timeout_ms) = (10_000, 10_000, 20_000);
         Ok(Self { cluster: Arc::new(block_on(halite::connect_with(config))?), _folder: None })
     }
 }
