@@ -94,9 +94,11 @@ impl Matcher {
     /// For a get or scan.
     pub(crate) fn for_read(query: UserQuery, retention: Retention) -> Self {
         let result_versions = if query.raw { query.max_versions } else { query.max_versions.min(retention.max_versions) };
-        // A filter may drop versions, so older ones must reach it; they are counted again behind it.
+        // A filter may drop versions, so older ones must reach it; they are counted again behind it. HBase's tracker of the new
+        // behavior counts before the filter only (`NewVersionBehaviorTracker.checkVersions`).
         let max = match (query.has_filter, query.raw) {
             (false, _) => result_versions,
+            (true, false) if retention.new_version_behavior => result_versions,
             (true, true) => u32::MAX,
             (true, false) => retention.max_versions,
         };
