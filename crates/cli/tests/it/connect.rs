@@ -24,7 +24,7 @@ fn run(uri: &str, command: &str, arguments: &[&str], input: &str) -> String {
 fn the_shell_speaks_to_a_cluster_by_either_address() {
     let served = Served::start(&["--ephemeral"]);
     let (zk, rpc) = (format!("zk://{}", served.address("zookeeper")), format!("rpc://{}", served.address("master")));
-    let lines = "create 't', {NAME => 'f', VERSIONS => 2}, SPLITS => ['m']\nput 't', 'a', 'f:q', 'old'\nput 't', 'a', 'f:q', 'new'\nincr 't', 'z', 'f:n', 5\n";
+    let lines = "create 't', {NAME => 'f', VERSIONS => 2}, SPLITS => ['m']\nput 't', 'a', 'f:q', 'old', 1\nput 't', 'a', 'f:q', 'new'\nincr 't', 'z', 'f:n', 5\n";
     let said = run(&zk, "shell", &["-n"], lines);
     assert!(said.contains("COUNTER VALUE = 5"), "{said}");
     let said = run(&rpc, "shell", &["-n"], "scan 't', {VERSIONS => 2}\ncount 't'\ndisable 't'\ndrop 't'\nlist\n");
