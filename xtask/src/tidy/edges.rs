@@ -10,6 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-engine", &["halite-types"]),
     ("halite-wire", &["halite-types"]),
     ("halite-wire-codegen", &[]),
+    ("halite-rowkey", &["halite-types"]),
     ("halite-server", &["halite-types", "halite-engine", "halite-wire"]),
     ("halite-client", &["halite-types", "halite-wire", "halite-engine", "halite-server"]),
     ("halite", &["halite-types", "halite-engine", "halite-client"]),

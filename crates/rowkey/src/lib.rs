@@ -1,0 +1,16 @@
+//! The row key, declared once: from a [`KeySchema`] come the encoding, the scan ranges, the merge across salts and the
+//! split points.
+//!
+//! A schema is a list of [`Segment`]s in the order of the bytes. Queries name logical [`Field`]s only; salts, hashes and
+//! buckets are computed from them and never written in a condition. This crate knows tables only through the traits of
+//! `halite-types`, so everything in it works on a store in this process and on a cluster elsewhere.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod error;
+pub mod schema;
+pub mod value;
+
+pub use error::{Cause, KeyError};
+pub use schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind};
+pub use value::{Decimal, FieldType, TimeUnit, Value};

@@ -1,0 +1,476 @@
+//! The declared row key: logical fields, and the segments that carry them in the order of the bytes.
+//!
+//! A field is what a person asks for. A segment is a piece of the key: it *carries* a field (plain, reversed, as the id of a
+//! dictionary), or it is *derived* from fields (salt, hash), or both in part: a bucket or a truncation carries what it
+//! can of a field that no other segment carries.
+//!
+//! ```text
+//!   fields      device_id STRING                ts TIMESTAMP
+//!                  |      \                       |
+//!   segments  SALT(16)   device_id STRING      ts DESC
+//!   bytes       01       73..31 00 01        7f ff fe 71 ..
+//! ```
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::value::FieldType;
+
+/// Most fields, and most segments, of one key.
+pub const SEGMENTS_MAX: usize = 64;
+/// Most buckets of a salt.
+pub const SALTS_MAX: u32 = 65_536;
+
+/// How the bytes of a key are made from its segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Profile {
+    /// Halite's own: no type tags, every field but the last ends by itself.
+    #[default]
+    Bin,
+    /// HBase's `OrderedBytes` and `Struct`, bit for bit. `compat` allows the two shapes that HBase writes and orders or
+    /// reads back wrongly.
+    Ordered {
+        /// Whether those shapes are allowed.
+        compat: bool,
+    },
+    /// Phoenix's row keys, to read and write its tables.
+    Phoenix,
+    /// Text from a template: literals between values, numbers as decimal digits.
+    Text,
+}
+
+/// A logical field's place in [`KeySchema::fields`].
+pub type FieldId = usize;
+
+/// What a person asks for: a name and a type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Its name, as in conditions; unique in the key.
+    pub name: String,
+    /// Its type.
+    pub ty: FieldType,
+    /// A regular expression that its text matches as a whole; only in text keys.
+    pub pattern: Option<String>,
+}
+
+/// The order of a segment's bytes by the values of its field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Order {
+    /// Smallest first.
+    #[default]
+    Asc,
+    /// Greatest first; of times, newest first.
+    Desc,
+}
+
+/// What turns fields into a number or a digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum HashFunction {
+    /// Murmur3, 32 bits, seed 0, sign bit cleared: Iceberg's bucket transform.
+    #[default]
+    Murmur3,
+    /// MD5, 16 bytes.
+    Md5,
+    /// SHA-1, 20 bytes.
+    Sha1,
+    /// SHA-256, 32 bytes.
+    Sha256,
+    /// SHA-512, 64 bytes.
+    Sha512,
+    /// Java's `String.hashCode` of the text, by its UTF-16 units.
+    Java,
+    /// Phoenix's salt: 31-polynomial of the encoded bytes.
+    Phoenix,
+    /// CRC-32 as of zlib.
+    Crc32,
+    /// The integer itself: what `id % n` does in the tutorials.
+    Modulo,
+    /// A salt that is drawn anew for each key; it cannot be computed again.
+    Random,
+    /// Salts one after the other; it cannot be computed again.
+    RoundRobin,
+}
+
+impl HashFunction {
+    /// All of them, by the names of the language.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("murmur3", Self::Murmur3),
+        ("md5", Self::Md5),
+        ("sha1", Self::Sha1),
+        ("sha256", Self::Sha256),
+        ("sha512", Self::Sha512),
+        ("java", Self::Java),
+        ("phoenix", Self::Phoenix),
+        ("crc32", Self::Crc32),
+        ("modulo", Self::Modulo),
+        ("random", Self::Random),
+        ("round_robin", Self::RoundRobin),
+    ];
+
+    /// Its name in the language.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, function)| *function == self).map_or("", |(name, _)| name)
+    }
+
+    /// Bytes of its result; `None` for those that give a number for salts only.
+    pub fn digest_bytes(self) -> Option<usize> {
+        match self {
+            Self::Murmur3 | Self::Java | Self::Crc32 => Some(4),
+            Self::Md5 => Some(16),
+            Self::Sha1 => Some(20),
+            Self::Sha256 => Some(32),
+            Self::Sha512 => Some(64),
+            Self::Phoenix | Self::Modulo | Self::Random | Self::RoundRobin => None,
+        }
+    }
+
+    /// Whether the same fields always give the same result.
+    pub fn is_deterministic(self) -> bool {
+        !matches!(self, Self::Random | Self::RoundRobin)
+    }
+}
+
+/// One piece of the key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Segment {
+    /// What it holds.
+    pub kind: SegmentKind,
+    /// In which order; always ascending for constants, salts and hashes.
+    pub order: Order,
+    /// Whether the field may be null.
+    pub nullable: bool,
+    /// Decimal or hexadecimal digits in a text key, zeros in front.
+    pub digits: Option<u8>,
+}
+
+impl Segment {
+    /// A segment in ascending order that is not nullable.
+    pub fn new(kind: SegmentKind) -> Self {
+        Self { kind, order: Order::Asc, nullable: false, digits: None }
+    }
+
+    /// The same in descending order.
+    #[must_use]
+    pub fn desc(mut self) -> Self {
+        self.order = Order::Desc;
+        self
+    }
+}
+
+/// What a piece of the key holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SegmentKind {
+    /// The same bytes in every key.
+    Const(Bytes),
+    /// A number below `count`, computed from the fields of `by`.
+    Salt {
+        /// How many salts there are, 1 to 65,536.
+        count: u32,
+        /// The fields it is computed from; all of the key where the list is empty.
+        by: Vec<FieldId>,
+        /// How.
+        function: HashFunction,
+    },
+    /// The first bytes of a digest of fields.
+    Hash {
+        /// The fields, at least one.
+        by: Vec<FieldId>,
+        /// How many bytes of the digest.
+        bytes: u8,
+        /// Which digest.
+        function: HashFunction,
+        /// Whether as lower-case hexadecimal digits, two for each byte.
+        hex: bool,
+    },
+    /// An integer or a time divided by a width, rounded down.
+    Bucket {
+        /// The field.
+        field: FieldId,
+        /// The width, in the unit of the field.
+        width: u64,
+    },
+    /// The first bytes of text or bytes, filled up with zeros.
+    Trunc {
+        /// The field.
+        field: FieldId,
+        /// How many bytes.
+        bytes: u16,
+    },
+    /// A field with its bytes, or the digits of its text, back to front.
+    Reverse(FieldId),
+    /// An integer with its bits back to front.
+    BitReverse(FieldId),
+    /// The number that a dictionary has for a field.
+    Dict {
+        /// The field.
+        field: FieldId,
+        /// Bytes of the number, 1 to 8.
+        bytes: u8,
+    },
+    /// Text of the form `10.0.0.1` as its four bytes.
+    Ipv4(FieldId),
+    /// A field as it is.
+    Plain(FieldId),
+}
+
+impl SegmentKind {
+    /// The field it carries, wholly or in part.
+    pub fn field(&self) -> Option<FieldId> {
+        match *self {
+            Self::Bucket { field, .. } | Self::Trunc { field, .. } => Some(field),
+            _ => self.carries(),
+        }
+    }
+
+    /// The field that can be read back from it.
+    pub fn carries(&self) -> Option<FieldId> {
+        match *self {
+            Self::Dict { field, .. } | Self::Reverse(field) | Self::BitReverse(field) | Self::Ipv4(field) | Self::Plain(field) => Some(field),
+            _ => None,
+        }
+    }
+}
+
+/// A row key as it was declared, checked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeySchema {
+    profile: Profile,
+    fields: Vec<Field>,
+    segments: Vec<Segment>,
+}
+
+/// Why a list of segments is no schema: which one, why, and the mend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaError {
+    /// The segment, counted from 0; `None` if it is the key as a whole.
+    pub segment: Option<usize>,
+    /// What is wrong, and the mend.
+    pub message: String,
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.segment {
+            Some(segment) => write!(out, "segment {} of the row key: {}", segment + 1, self.message),
+            None => write!(out, "row key: {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+impl From<SchemaError> for halite_types::Error {
+    fn from(error: SchemaError) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl KeySchema {
+    /// A schema of these segments, if they make sense together.
+    ///
+    /// # Errors
+    /// What does not, with the mend: nothing in the key, a field that no segment holds or that two carry, a type that a
+    /// transform does not take, counts and widths out of their range.
+    pub fn new(profile: Profile, fields: Vec<Field>, segments: Vec<Segment>) -> Result<Self, SchemaError> {
+        let schema = Self { profile, fields, segments };
+        schema.check_whole()?;
+        for at in 0..schema.segments.len() {
+            schema.check_segment(at).map_err(|message| SchemaError { segment: Some(at), message })?;
+        }
+        Ok(schema)
+    }
+
+    /// How its bytes are made.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// The logical fields, in the order in which segments carry them.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The segments, in the order of the bytes.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// A field by its name, upper and lower case told apart.
+    pub fn field_id(&self, name: &str) -> Option<FieldId> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+
+    /// The segment that carries a field whole; `None` if only a bucket, a truncation or a hash of it is in the key.
+    pub fn carrier(&self, field: FieldId) -> Option<usize> {
+        self.segments.iter().position(|segment| segment.kind.carries() == Some(field))
+    }
+
+    /// The fields a salt or a hash is computed from, the default resolved.
+    pub fn hashed_fields(&self, segment: usize) -> Vec<FieldId> {
+        match &self.segments[segment].kind {
+            SegmentKind::Salt { by, .. } if by.is_empty() => (0..self.fields.len()).collect(),
+            SegmentKind::Salt { by, .. } | SegmentKind::Hash { by, .. } => by.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn check_whole(&self) -> Result<(), SchemaError> {
+        let whole = |message: String| Err(SchemaError { segment: None, message });
+        if self.segments.is_empty() || self.fields.is_empty() {
+            return whole("it has no fields; name at least one".into());
+        }
+        if self.segments.len() > SEGMENTS_MAX || self.fields.len() > SEGMENTS_MAX {
+            return whole(format!("it has {} segments, and at most {SEGMENTS_MAX} are possible", self.segments.len()));
+        }
+        for (id, field) in self.fields.iter().enumerate() {
+            if self.fields[..id].iter().any(|other| other.name == field.name) {
+                return whole(format!("field {} is declared twice", field.name));
+            }
+            let carriers = self.segments.iter().filter(|segment| segment.kind.carries() == Some(id)).count();
+            if carriers > 1 {
+                return whole(format!("field {} is in the key {carriers} times; once is enough to read it back", field.name));
+            }
+            if !self.segments.iter().any(|segment| segment.kind.field() == Some(id)) {
+                return whole(format!(
+                    "field {} is in no segment but a salt or a hash, from which it cannot be read back; add it behind them",
+                    field.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_segment(&self, at: usize) -> Result<(), String> {
+        let segment = &self.segments[at];
+        let mentioned = self.hashed_fields(at).into_iter().chain(segment.kind.field());
+        if let Some(unknown) = mentioned.into_iter().find(|&field| field >= self.fields.len()) {
+            return Err(format!("it names field {unknown}, and the key has {}", self.fields.len()));
+        }
+        if segment.kind.field().is_none() && (segment.order == Order::Desc || segment.nullable) {
+            return Err("only fields are DESC or NULLABLE, constants, salts and hashes are not".into());
+        }
+        let ty = segment.kind.field().map(|field| self.fields[field].ty);
+        match &segment.kind {
+            SegmentKind::Const(bytes) if bytes.is_empty() => Err("the constant is empty; leave it out".into()),
+            SegmentKind::Const(_) | SegmentKind::Plain(_) => Ok(()),
+            SegmentKind::Salt { count, function, .. } => check_salt(*count, *function, self.profile),
+            SegmentKind::Hash { by, bytes, function, .. } => check_hash(by, *bytes, *function),
+            SegmentKind::Bucket { width, .. } => check_bucket(ty, *width),
+            SegmentKind::Trunc { bytes, .. } => match ty {
+                Some(FieldType::String | FieldType::Bytes) if *bytes > 0 => Ok(()),
+                _ => Err("TRUNC takes a STRING or BYTES field and at least one byte".into()),
+            },
+            SegmentKind::Reverse(_) => match ty {
+                Some(FieldType::F32 | FieldType::F64 | FieldType::Decimal | FieldType::Bool) => Err("REVERSE takes text, bytes and integers".into()),
+                _ => Ok(()),
+            },
+            SegmentKind::BitReverse(_) => match ty.and_then(FieldType::integer_range) {
+                Some(_) => Ok(()),
+                None => Err("BITREV takes an integer field".into()),
+            },
+            SegmentKind::Dict { bytes, .. } => match (ty, bytes) {
+                (Some(FieldType::String | FieldType::Bytes), 1..=8) => Ok(()),
+                (_, 1..=8) => Err("DICT takes a STRING or BYTES field".into()),
+                _ => Err(format!("the number of a DICT has 1 to 8 bytes, not {bytes}")),
+            },
+            SegmentKind::Ipv4(_) => match ty {
+                Some(FieldType::String) => Ok(()),
+                _ => Err("IPV4 takes a STRING field; for addresses as values declare the type IPV4".into()),
+            },
+        }
+    }
+}
+
+fn check_salt(count: u32, function: HashFunction, profile: Profile) -> Result<(), String> {
+    if count == 0 || count > SALTS_MAX {
+        return Err(format!("SALT({count}): a key has 1 to {SALTS_MAX} salts; 16 to 64 are usual"));
+    }
+    match profile {
+        Profile::Phoenix if function != HashFunction::Phoenix || count > 256 => {
+            Err("Phoenix has one byte of salt, computed by its own function: SALT(n USING phoenix) with n up to 256".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_hash(by: &[FieldId], bytes: u8, function: HashFunction) -> Result<(), String> {
+    let Some(most) = function.digest_bytes() else {
+        return Err(format!("{} gives a salt, not a digest; use SALT, or one of md5, sha1, sha256, sha512, murmur3, java, crc32", function.name()));
+    };
+    if by.is_empty() {
+        return Err("HASH names the fields it is computed from".into());
+    }
+    if bytes == 0 || usize::from(bytes) > most {
+        return Err(format!("{} gives {most} bytes, and {bytes} are asked for", function.name()));
+    }
+    Ok(())
+}
+
+fn check_bucket(ty: Option<FieldType>, width: u64) -> Result<(), String> {
+    let Some((_, max)) = ty.and_then(FieldType::integer_range) else {
+        return Err("BUCKET takes a TIMESTAMP, DATE or integer field".into());
+    };
+    if width == 0 || i128::from(width) > max {
+        return Err(format!("a bucket of width {width} holds nothing, or everything; give one like '1h' or 3600"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::TimeUnit;
+
+    fn field(name: &str, ty: FieldType) -> Field {
+        Field { name: name.into(), ty, pattern: None }
+    }
+
+    fn salt(count: u32) -> Segment {
+        Segment::new(SegmentKind::Salt { count, by: vec![0], function: HashFunction::Murmur3 })
+    }
+
+    fn plain(field: FieldId) -> Segment {
+        Segment::new(SegmentKind::Plain(field))
+    }
+
+    fn sensor_fields() -> Vec<Field> {
+        vec![field("device_id", FieldType::String), field("ts", FieldType::Timestamp(TimeUnit::Millis))]
+    }
+
+    #[test]
+    fn a_schema_knows_what_carries_a_field_and_what_a_salt_is_made_of() {
+        let all = Segment::new(SegmentKind::Salt { count: 16, by: Vec::new(), function: HashFunction::Murmur3 });
+        let schema = KeySchema::new(Profile::Bin, sensor_fields(), vec![all, plain(0), plain(1).desc()]).unwrap();
+        assert_eq!((schema.carrier(0), schema.carrier(1)), (Some(1), Some(2)));
+        assert_eq!(schema.hashed_fields(0), [0, 1]);
+        let hourly = Segment::new(SegmentKind::Bucket { field: 1, width: 3_600_000 });
+        let schema = KeySchema::new(Profile::Bin, sensor_fields(), vec![plain(0), hourly]).unwrap();
+        assert_eq!(schema.carrier(1), None);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_the_mend() {
+        let hash = |bytes, function| Segment::new(SegmentKind::Hash { by: vec![0], bytes, function, hex: true });
+        let refused = [
+            (vec![], "name at least one"),
+            (vec![salt(0), plain(0), plain(1)], "1 to 65536 salts"),
+            (vec![salt(65_537), plain(0), plain(1)], "1 to 65536 salts"),
+            (vec![salt(16), plain(1)], "field device_id is in no segment but a salt"),
+            (vec![plain(0), plain(0), plain(1)], "2 times"),
+            (vec![plain(0), plain(2), plain(1)], "names field 2"),
+            (vec![salt(16).desc(), plain(0), plain(1)], "only fields are DESC"),
+            (vec![hash(17, HashFunction::Md5), plain(0), plain(1)], "md5 gives 16 bytes"),
+            (vec![hash(1, HashFunction::Random), plain(0), plain(1)], "use SALT"),
+            (vec![Segment::new(SegmentKind::Bucket { field: 0, width: 5 }), plain(0), plain(1)], "BUCKET takes"),
+            (vec![Segment::new(SegmentKind::Bucket { field: 1, width: 0 }), plain(0), plain(1)], "holds nothing"),
+            (vec![Segment::new(SegmentKind::Dict { field: 0, bytes: 9 }), plain(1)], "1 to 8 bytes"),
+            (vec![Segment::new(SegmentKind::BitReverse(0)), plain(1)], "BITREV takes"),
+            (vec![Segment::new(SegmentKind::Const(Bytes::new())), plain(0), plain(1)], "leave it out"),
+        ];
+        for (segments, wanted) in refused {
+            let said = KeySchema::new(Profile::Bin, sensor_fields(), segments).unwrap_err().to_string();
+            assert!(said.contains(wanted), "wanted {wanted:?}: {said}");
+        }
+    }
+}
