@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod schema;
+pub mod series;
 pub mod value;
 
 pub use error::{Cause, KeyError};
