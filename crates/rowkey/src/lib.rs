@@ -11,6 +11,7 @@ pub mod codec;
 pub mod error;
 mod hash;
 pub mod schema;
+pub mod series;
 pub mod value;
 
 pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};

@@ -2,7 +2,8 @@
 //!
 //! A field is what a person asks for. A segment is a piece of the key: it *carries* a field (plain, reversed, as the id of a
 //! dictionary), or it is *derived* from fields (salt, hash), or both in part: a bucket or a truncation carries what it
-//! can of a field that no other segment carries.
+//! can of a field that no other segment carries. A field that only a hash holds can be asked for by equality, and is not
+//! read back.
 //!
 //! ```text
 //!   fields      device_id STRING                ts TIMESTAMP
@@ -331,11 +332,10 @@ impl KeySchema {
             if carriers > 1 {
                 return whole(format!("field {} is in the key {carriers} times; once is enough to read it back", field.name));
             }
-            if !self.segments.iter().any(|segment| segment.kind.field() == Some(id)) {
-                return whole(format!(
-                    "field {} is in no segment but a salt or a hash, from which it cannot be read back; add it behind them",
-                    field.name
-                ));
+            let held =
+                |segment: &Segment| segment.kind.field() == Some(id) || matches!(&segment.kind, SegmentKind::Hash { by, .. } if by.contains(&id));
+            if !self.segments.iter().any(held) {
+                return whole(format!("field {} is only in a salt, which many values share; add it behind the salt", field.name));
             }
         }
         Ok(())
@@ -456,6 +456,9 @@ mod tests {
         let hourly = Segment::new(SegmentKind::Bucket { field: 1, width: 3_600_000 });
         let schema = KeySchema::new(Profile::Bin, sensor_fields(), vec![plain(0), hourly]).unwrap();
         assert_eq!(schema.carrier(1), None);
+        let replaced = Segment::new(SegmentKind::Hash { by: vec![0], bytes: 8, function: HashFunction::Md5, hex: false });
+        let schema = KeySchema::new(Profile::Bin, sensor_fields(), vec![replaced, plain(1)]).unwrap();
+        assert_eq!(schema.carrier(0), None);
     }
 
     #[test]
@@ -467,7 +470,7 @@ mod tests {
             (vec![salt(0), plain(0), plain(1)], "1 to 65536 salts"),
             (vec![salt(65_537), plain(0), plain(1)], "1 to 65536 salts"),
             (vec![remainder, plain(0), plain(1)], "one integer field"),
-            (vec![salt(16), plain(1)], "field device_id is in no segment but a salt"),
+            (vec![salt(16), plain(1)], "field device_id is only in a salt"),
             (vec![plain(0), plain(0), plain(1)], "2 times"),
             (vec![plain(0), plain(2), plain(1)], "names field 2"),
             (vec![salt(16).desc(), plain(0), plain(1)], "only fields are DESC"),

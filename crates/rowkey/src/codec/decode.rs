@@ -25,7 +25,7 @@ pub struct Decoded<'k> {
 
 impl<'k> Decoded<'k> {
     /// One value for each field. Of a field that only a bucket holds it is the bucket's start, of one that only a
-    /// truncation holds the bytes that are left of it.
+    /// truncation holds the bytes that are left of it, of one that only a hash holds null.
     pub fn values(&self) -> &[Value<'k>] {
         &self.values
     }
@@ -35,7 +35,7 @@ impl<'k> Decoded<'k> {
         self.values.get(field)
     }
 
-    /// Whether the key holds only a part of the field: its bucket, or its first bytes.
+    /// Whether the key holds only a part of the field: its bucket, its first bytes, or its hash.
     pub fn is_partial(&self, field: FieldId) -> bool {
         self.partial.checked_shr(u32::try_from(field).unwrap_or(u32::MAX)).is_some_and(|bits| bits & 1 == 1)
     }
@@ -114,7 +114,7 @@ impl KeySchema {
     fn read<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, ends: &mut Ends) -> Result<Decoded<'k>, KeyError> {
         let mut values: SmallVec<[Value<'k>; INLINE_FIELDS]> = SmallVec::new();
         values.resize(self.fields().len(), Value::Null);
-        let mut partial = 0;
+        let mut partial = u64::MAX >> (SEGMENTS_MAX - self.fields().len());
         self.walk(key, |at, range| {
             ends[at] = u16::try_from(range.end).unwrap_or(u16::MAX);
             let Some(slot) = self.slot(at) else { return Ok(()) };
@@ -124,7 +124,10 @@ impl KeySchema {
             }
             let stored = self.read_stored(&slot, &key[range])?;
             values[slot.field] = if slot.is_plain() { stored } else { slot.backward(stored, helper)? };
-            partial |= u64::from(!whole) << slot.field;
+            // A bucket of null is all there is to know.
+            if whole || values[slot.field].is_null() {
+                partial &= !(1 << slot.field);
+            }
             Ok(())
         })?;
         Ok(Decoded { values, partial })

@@ -176,6 +176,17 @@ fn a_partly_known_field_is_said_to_be_partial() {
 }
 
 #[test]
+fn a_field_that_only_a_hash_holds_is_not_read_back() {
+    let replaced = Segment::new(SegmentKind::Hash { by: vec![0], bytes: 8, function: HashFunction::Md5, hex: false });
+    let schema = bin(&[FieldType::String, FieldType::U8], vec![replaced, plain(1)]);
+    let key = schema.encode(&["user_001".into(), Value::Unsigned(7)]).unwrap();
+    assert_eq!(hex(&key)[..8], *"669f08bf");
+    let decoded = schema.decode(&key).unwrap();
+    assert!(decoded.is_partial(0) && !decoded.is_partial(1));
+    assert_eq!(decoded.values(), [Value::Null, Value::Unsigned(7)]);
+}
+
+#[test]
 fn derived_bytes_that_belong_to_other_values_are_found() {
     let bucket = Segment::new(SegmentKind::Bucket { field: 1, width: 1000 });
     let hash = Segment::new(SegmentKind::Hash { by: vec![0], bytes: 2, function: HashFunction::Sha256, hex: false });
