@@ -354,6 +354,9 @@ impl KeySchema {
         match &segment.kind {
             SegmentKind::Const(bytes) if bytes.is_empty() => Err("the constant is empty; leave it out".into()),
             SegmentKind::Const(_) | SegmentKind::Plain(_) => Ok(()),
+            SegmentKind::Salt { function: HashFunction::Modulo, .. } if !self.is_one_integer(&self.hashed_fields(at)) => {
+                Err("modulo is the remainder of one integer field; name it in BY, or use another function".into())
+            }
             SegmentKind::Salt { count, function, .. } => check_salt(*count, *function, self.profile),
             SegmentKind::Hash { by, bytes, function, .. } => check_hash(by, *bytes, *function),
             SegmentKind::Bucket { width, .. } => check_bucket(ty, *width),
@@ -379,6 +382,12 @@ impl KeySchema {
                 _ => Err("IPV4 takes a STRING field; for addresses as values declare the type IPV4".into()),
             },
         }
+    }
+}
+
+impl KeySchema {
+    fn is_one_integer(&self, fields: &[FieldId]) -> bool {
+        matches!(fields, [field] if self.fields[*field].ty.integer_range().is_some())
     }
 }
 
@@ -455,10 +464,12 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_with_the_mend() {
         let hash = |bytes, function| Segment::new(SegmentKind::Hash { by: vec![0], bytes, function, hex: true });
+        let remainder = Segment::new(SegmentKind::Salt { count: 5, by: vec![0], function: HashFunction::Modulo });
         let refused = [
             (vec![], "name at least one"),
             (vec![salt(0), plain(0), plain(1)], "1 to 65536 salts"),
             (vec![salt(65_537), plain(0), plain(1)], "1 to 65536 salts"),
+            (vec![remainder, plain(0), plain(1)], "one integer field"),
             (vec![salt(16), plain(1)], "field device_id is only in a salt"),
             (vec![plain(0), plain(0), plain(1)], "2 times"),
             (vec![plain(0), plain(2), plain(1)], "names field 2"),
