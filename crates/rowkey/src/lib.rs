@@ -8,9 +8,11 @@
 #![warn(missing_docs)]
 
 pub mod error;
+pub mod language;
 pub mod schema;
 pub mod value;
 
 pub use error::{Cause, KeyError};
+pub use language::LanguageError;
 pub use schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind};
 pub use value::{Decimal, FieldType, TimeUnit, Value};

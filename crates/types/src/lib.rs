@@ -10,6 +10,7 @@ pub mod cell;
 pub mod error;
 pub mod filter;
 pub mod key;
+pub mod nearest;
 pub mod op;
 pub mod query;
 pub mod row;
