@@ -2,7 +2,8 @@
 //!
 //! A field is what a person asks for. A segment is a piece of the key: it *carries* a field (plain, reversed, as the id of a
 //! dictionary), or it is *derived* from fields (salt, hash), or both in part: a bucket or a truncation carries what it
-//! can of a field that no other segment carries.
+//! can of a field that no other segment carries. A field that only a hash holds can be asked for by equality, and is not
+//! read back.
 //!
 //! ```text
 //!   fields      device_id STRING                ts TIMESTAMP
@@ -291,7 +292,7 @@ impl KeySchema {
         self.profile
     }
 
-    /// The logical fields, in the order in which segments carry them.
+    /// The logical fields, in the order in which segments carry them; one that none carries whole stands where its first part is.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
@@ -342,11 +343,10 @@ impl KeySchema {
             if carriers > 1 {
                 return whole(format!("field {} is in the key {carriers} times; once is enough to read it back", field.name));
             }
-            if !self.segments.iter().any(|segment| segment.kind.field() == Some(id)) {
-                return whole(format!(
-                    "field {} is in no segment but a salt or a hash, from which it cannot be read back; add it behind them",
-                    field.name
-                ));
+            let held =
+                |segment: &Segment| segment.kind.field() == Some(id) || matches!(&segment.kind, SegmentKind::Hash { by, .. } if by.contains(&id));
+            if !self.segments.iter().any(held) {
+                return whole(format!("field {} is only in a salt, which many values share; add it behind the salt", field.name));
             }
         }
         Ok(())
@@ -355,19 +355,30 @@ impl KeySchema {
     /// A schema is kept as text, where fields stand in the order of the segments: their numbers must survive that.
     fn check_order(&self) -> Result<(), SchemaError> {
         let mut held: Vec<FieldId> = Vec::new();
-        for (at, segment) in self.segments.iter().enumerate() {
-            match segment.kind.field() {
-                Some(field) if held.contains(&field) => {}
-                Some(field) if field != held.len() => {
+        for at in 0..self.segments.len() {
+            for field in self.holds(at) {
+                if held.contains(&field) {
+                    continue;
+                }
+                if field != held.len() {
                     let message =
                         format!("field {} is out of order; list fields in the order of the segments that hold them", self.fields[field].name);
                     return Err(SchemaError { segment: Some(at), message });
                 }
-                Some(field) => held.push(field),
-                None => {}
+                held.push(field);
             }
         }
         Ok(())
+    }
+
+    /// The fields whose place among the fields a segment decides: the one it carries, one that nothing carries whole, and
+    /// those of a hash that nothing else in the key holds.
+    pub(crate) fn holds(&self, segment: usize) -> Vec<FieldId> {
+        let held = |id: FieldId| self.segments.iter().any(|segment| segment.kind.field() == Some(id));
+        match &self.segments[segment].kind {
+            SegmentKind::Hash { by, .. } => by.iter().copied().filter(|&id| !held(id)).collect(),
+            kind => kind.field().into_iter().filter(|&field| self.carrier(field).is_none_or(|carrier| carrier == segment)).collect(),
+        }
     }
 
     fn check_digits(&self, at: usize) -> Result<(), String> {
@@ -401,6 +412,9 @@ impl KeySchema {
         match &segment.kind {
             SegmentKind::Const(bytes) if bytes.is_empty() => Err("the constant is empty; leave it out".into()),
             SegmentKind::Const(_) | SegmentKind::Plain(_) => Ok(()),
+            SegmentKind::Salt { function: HashFunction::Modulo, .. } if !self.is_one_integer(&self.hashed_fields(at)) => {
+                Err("modulo is the remainder of one integer field; name it in BY, or use another function".into())
+            }
             SegmentKind::Salt { count, function, .. } => check_salt(*count, *function, self.profile),
             SegmentKind::Hash { by, bytes, function, .. } => check_hash(by, *bytes, *function),
             SegmentKind::Bucket { width, .. } => check_bucket(ty, *width),
@@ -426,6 +440,12 @@ impl KeySchema {
                 _ => Err("IPV4 takes a STRING field; for addresses as values declare the type IPV4".into()),
             },
         }
+    }
+}
+
+impl KeySchema {
+    fn is_one_integer(&self, fields: &[FieldId]) -> bool {
+        matches!(fields, [field] if self.fields[*field].ty.integer_range().is_some())
     }
 }
 
@@ -502,16 +522,21 @@ mod tests {
         let hourly = Segment::new(SegmentKind::Bucket { field: 1, width: 3_600_000 });
         let schema = KeySchema::new(Profile::Bin, sensor_fields(), vec![plain(0), hourly]).unwrap();
         assert_eq!(schema.carrier(1), None);
+        let replaced = Segment::new(SegmentKind::Hash { by: vec![0], bytes: 8, function: HashFunction::Md5, hex: false });
+        let schema = KeySchema::new(Profile::Bin, sensor_fields(), vec![replaced, plain(1)]).unwrap();
+        assert_eq!(schema.carrier(0), None);
     }
 
     #[test]
     fn what_makes_no_sense_is_refused_with_the_mend() {
         let hash = |bytes, function| Segment::new(SegmentKind::Hash { by: vec![0], bytes, function, hex: true });
+        let remainder = Segment::new(SegmentKind::Salt { count: 5, by: vec![0], function: HashFunction::Modulo });
         let refused = [
             (vec![], "name at least one"),
             (vec![salt(0), plain(0), plain(1)], "1 to 65536 salts"),
             (vec![salt(65_537), plain(0), plain(1)], "1 to 65536 salts"),
-            (vec![salt(16), plain(1)], "field device_id is in no segment but a salt"),
+            (vec![remainder, plain(0), plain(1)], "one integer field"),
+            (vec![salt(16), plain(1)], "field device_id is only in a salt"),
             (vec![plain(0), plain(0), plain(1)], "2 times"),
             (vec![plain(0), plain(2), plain(1)], "names field 2"),
             (vec![salt(16).desc(), plain(0), plain(1)], "only fields are DESC"),

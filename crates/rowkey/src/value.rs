@@ -293,6 +293,25 @@ impl Value<'_> {
         }
     }
 
+    /// The same value, borrowing from this one.
+    #[inline]
+    pub fn borrowed(&self) -> Value<'_> {
+        match self {
+            Self::Text(text) => Value::Text(Cow::Borrowed(text)),
+            Self::Bytes(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Unsigned(value) => Value::Unsigned(*value),
+            Self::Signed(value) => Value::Signed(*value),
+            Self::F32(value) => Value::F32(*value),
+            Self::F64(value) => Value::F64(*value),
+            Self::Decimal(value) => Value::Decimal(*value),
+            Self::Uuid(value) => Value::Uuid(*value),
+            Self::Ipv4(value) => Value::Ipv4(*value),
+            Self::Ipv6(value) => Value::Ipv6(*value),
+        }
+    }
+
     /// Whether it is null.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)

@@ -9,6 +9,7 @@ pub mod bulk_load;
 pub mod cell;
 pub mod error;
 pub mod filter;
+pub mod hash;
 pub mod key;
 pub mod nearest;
 pub mod op;

@@ -1,6 +1,8 @@
 //! The three hash functions of HBase's bloom filters.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+use halite_types::hash::murmur3;
+
 /// Which hash function a bloom filter uses. The numbers are HBase's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HashKind {
@@ -67,23 +69,6 @@ fn murmur(bytes: &[u8], seed: u32) -> u32 {
     hash ^= hash >> 13;
     hash = hash.wrapping_mul(M);
     hash ^ (hash >> 15)
-}
-
-fn murmur3(bytes: &[u8], seed: u32) -> u32 {
-    let scramble = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
-    let mut hash = seed;
-    let mut words = bytes.chunks_exact(4);
-    for word in &mut words {
-        hash = (hash ^ scramble(little_endian(word))).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
-    }
-    let tail = words.remainder();
-    if !tail.is_empty() {
-        hash ^= scramble(little_endian(tail));
-    }
-    hash ^= length_of(bytes);
-    hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
-    hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
-    hash ^ (hash >> 16)
 }
 
 fn jenkins(bytes: &[u8], seed: u32) -> u32 {

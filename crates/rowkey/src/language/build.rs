@@ -26,11 +26,17 @@ impl RawSegment {
     }
 }
 
+/// A column of a hash. It has its type here if nothing else in the key holds it.
+pub(super) struct HashColumn {
+    pub(super) name: Name,
+    pub(super) ty: Option<(FieldType, Span)>,
+}
+
 /// What it holds; as [`SegmentKind`].
 pub(super) enum RawKind {
     Const(Bytes),
     Salt { count: u32, by: Vec<Name>, function: HashFunction },
-    Hash { by: Vec<Name>, bytes: u8, function: HashFunction, hex: bool },
+    Hash { by: Vec<HashColumn>, bytes: u8, function: HashFunction, hex: bool },
     Bucket { field: Name, width: Width, at: Span },
     Trunc { field: Name, bytes: u16 },
     Reverse(Name),
@@ -47,6 +53,12 @@ impl RawKind {
             Self::Bucket { field, .. } | Self::Trunc { field, .. } => Some(field),
             _ => self.carries(),
         }
+    }
+
+    /// Columns of a hash that have their types there.
+    fn typed(&self) -> impl Iterator<Item = (&Name, (FieldType, Span))> {
+        let by = if let Self::Hash { by, .. } = self { by.as_slice() } else { &[] };
+        by.iter().filter_map(|column| Some((&column.name, column.ty?)))
     }
 
     /// The field that can be read back from it.
@@ -109,10 +121,14 @@ fn check_once(segments: &[RawSegment]) -> Result<(), LanguageError> {
     Ok(())
 }
 
-/// The fields in the order in which segments hold them.
+/// The fields in the order in which segments carry them; parts of a field count where nothing carries it whole.
 fn fields_of(profile: Profile, segments: &[RawSegment], declared: &[(String, FieldType)]) -> Result<Vec<Field>, LanguageError> {
     let mut fields: Vec<Field> = Vec::new();
-    for name in segments.iter().filter_map(|segment| segment.kind.field()) {
+    let held = |name: &Name| segments.iter().any(|segment| segment.kind.field().is_some_and(|field| field.text == name.text));
+    let in_hash = |segment| RawKind::typed(segment).map(|(name, _)| name).filter(|name| !held(name));
+    let carried = |name: &Name| segments.iter().any(|segment| segment.kind.carries().is_some_and(|field| field.text == name.text));
+    let own = |segment| RawKind::field(segment).filter(|name| segment.carries().is_some() || !carried(name));
+    for name in segments.iter().flat_map(|segment| own(&segment.kind).into_iter().chain(in_hash(&segment.kind))) {
         if !fields.iter().any(|field| field.name == name.text) {
             let ty = type_of(profile, name, segments, declared)?;
             fields.push(Field { name: name.text.clone(), ty, pattern: None });
@@ -125,7 +141,8 @@ fn type_of(profile: Profile, name: &Name, segments: &[RawSegment], declared: &[(
     let elsewhere = declared.iter().find(|(column, _)| *column == name.text).map(|(_, ty)| *ty);
     let holders = || segments.iter().filter(|segment| segment.kind.field().is_some_and(|field| field.text == name.text));
     let mut found = elsewhere;
-    for (ty, span) in holders().filter_map(|segment| segment.ty) {
+    let in_hashes = segments.iter().flat_map(|segment| segment.kind.typed()).filter(|(column, _)| column.text == name.text).map(|(_, ty)| ty);
+    for (ty, span) in holders().filter_map(|segment| segment.ty).chain(in_hashes) {
         if let Some(other) = found.filter(|other| *other != ty) {
             return Err(LanguageError::new(span, format!("column {} is {other} elsewhere", name.text)).suggest(format!("make both {other}")));
         }
@@ -199,7 +216,7 @@ fn resolve(fields: &[Field], raw: RawSegment) -> Result<Segment, LanguageError> 
     let kind = match raw.kind {
         RawKind::Const(bytes) => SegmentKind::Const(bytes),
         RawKind::Salt { count, by, function } => SegmentKind::Salt { count, by: find_all(fields, &by)?, function },
-        RawKind::Hash { by, bytes, function, hex } => SegmentKind::Hash { by: find_all(fields, &by)?, bytes, function, hex },
+        RawKind::Hash { by, bytes, function, hex } => SegmentKind::Hash { by: find_all(fields, &names_of(by))?, bytes, function, hex },
         RawKind::Bucket { field, width, at } => {
             let field = id(&field)?;
             let width = width.in_unit_of(fields[field].ty).map_err(|message| LanguageError::new(at, message))?;
@@ -215,6 +232,10 @@ fn resolve(fields: &[Field], raw: RawSegment) -> Result<Segment, LanguageError> 
     Ok(Segment { kind, order: raw.order, nullable: raw.nullable, digits: raw.digits })
 }
 
+fn names_of(columns: Vec<HashColumn>) -> Vec<Name> {
+    columns.into_iter().map(|column| column.name).collect()
+}
+
 fn find_all(fields: &[Field], names: &[Name]) -> Result<Vec<FieldId>, LanguageError> {
     check_names(names)?;
     names.iter().map(|name| find(fields, name)).collect()
@@ -222,9 +243,10 @@ fn find_all(fields: &[Field], names: &[Name]) -> Result<Vec<FieldId>, LanguageEr
 
 fn find(fields: &[Field], name: &Name) -> Result<FieldId, LanguageError> {
     position(fields, name).ok_or_else(|| {
-        let message = format!("{} is no column of the key; what a salt or a hash is computed from stands behind it, to be read back", name.text);
-        let error = LanguageError::new(name.span, message).near(&name.text, fields.iter().map(|field| field.name.as_str()));
-        if error.suggestion.is_some() { error } else { error.suggest(format!("add {} STRING behind it", name.text)) }
+        let error = LanguageError::new(name.span, format!("{} is no column of the key", name.text));
+        let error = error.near(&name.text, fields.iter().map(|field| field.name.as_str()));
+        let mend = || format!("add {0} STRING behind it; a hash may hold it alone: HASH({0} STRING)", name.text);
+        if error.suggestion.is_some() { error } else { error.suggest(mend()) }
     })
 }
 

@@ -76,6 +76,10 @@ impl<'a> Cursor<'a> {
         self.token(ahead).kind == TokenKind::Sign(sign)
     }
 
+    pub(super) fn is_number_ahead(&self, ahead: usize) -> bool {
+        matches!(self.token(ahead).kind, TokenKind::Number(_))
+    }
+
     pub(super) fn is_sign(&self, sign: char) -> bool {
         self.is_sign_ahead(0, sign)
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::build::{RawKind, RawSegment, build};
+use super::build::{HashColumn, RawKind, RawSegment, build};
 use super::cursor::{Cursor, Name};
 use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
@@ -173,7 +173,7 @@ pub(super) fn salt(cursor: &mut Cursor<'_>) -> Result<RawKind, LanguageError> {
 }
 
 fn hash(cursor: &mut Cursor<'_>) -> Result<RawKind, LanguageError> {
-    let by = cursor.expect_names("a column")?;
+    let by = hash_columns(cursor)?;
     let (mut bytes, mut function, mut hex) = (HASH_BYTES, HashFunction::default(), false);
     loop {
         if cursor.eat_word("BYTES") {
@@ -190,9 +190,29 @@ fn hash(cursor: &mut Cursor<'_>) -> Result<RawKind, LanguageError> {
     }
 }
 
+/// Columns with their types behind them where nothing else in the key holds them.
+pub(super) fn hash_columns(cursor: &mut Cursor<'_>) -> Result<Vec<HashColumn>, LanguageError> {
+    let enclosed = cursor.eat_sign('(');
+    let mut columns = Vec::new();
+    loop {
+        let name = cursor.expect_name("a column")?;
+        // `BYTES 4` is the length of the digest, `BYTES` and `BYTES(4)` are types.
+        let length = cursor.is_word("BYTES") && cursor.is_number_ahead(1);
+        let ty = if is_type(cursor) && !length { Some(field_type(cursor)?) } else { None };
+        columns.push(HashColumn { name, ty });
+        if !cursor.eat_sign(',') {
+            break;
+        }
+    }
+    if enclosed {
+        cursor.expect_sign(')')?;
+    }
+    Ok(columns)
+}
+
 /// Lindorm's `hash32(a, b)`.
 fn short_hash(cursor: &mut Cursor<'_>, bytes: u8, function: HashFunction) -> Result<RawKind, LanguageError> {
-    Ok(RawKind::Hash { by: cursor.expect_names("a column")?, bytes, function, hex: false })
+    Ok(RawKind::Hash { by: hash_columns(cursor)?, bytes, function, hex: false })
 }
 
 fn suffixes(cursor: &mut Cursor<'_>, segment: &mut RawSegment) -> Result<(), LanguageError> {

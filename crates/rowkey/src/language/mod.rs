@@ -5,13 +5,14 @@
 //! profile  := BIN | ORDERED [COMPAT] | PHOENIX
 //! segment  := CONST 'text' | CONST x'00ff'
 //!           | SALT(n [BY columns] [USING function])
-//!           | HASH(columns [BYTES n] [USING function] [HEX])
+//!           | HASH(hashed [BYTES n] [USING function] [HEX])
 //!           | ( BUCKET(column, width) [type] | TRUNC(column, n) [type] | DICT(column, n) [type] | IPV4(column)
 //!             | REVERSE(column) type | BITREV(column) type | column type ) {ASC | DESC | NULLABLE | NOT NULL}
+//! hashed   := column [type] {"," column [type]}               -- the type where nothing else in the key holds the column
 //! width    := 'duration' | duration | number            -- '15m', 15m, 3600
 //! match    := column MATCHES 'regular expression'
 //! template := { literal | "{{" | "}}" | "{" place [":" digits] "}" }
-//! place    := x'00ff' | salt(n [BY columns] [USING function]) | function(columns)
+//! place    := x'00ff' | salt(n [BY columns] [USING function]) | function(hashed)
 //!           | [rev(] ( column | bucket(column, width) | reverse(column) | bitrev(column) | trunc(column, n)
 //!             | dict(column, n) | ipv4(column) ) [)] [type] [NULLABLE]
 //! ```

@@ -90,7 +90,7 @@ impl KeySchema {
             SegmentKind::Salt { count, by, function } => format!("SALT({count}{})", self.salt_tail(by, *function, ["BY", "USING"])),
             SegmentKind::Hash { by, bytes, function, hex } => {
                 let hex = if *hex { " HEX" } else { "" };
-                format!("HASH({} BYTES {bytes} USING {}{hex})", self.names(by), function.name())
+                format!("HASH({} BYTES {bytes} USING {}{hex})", self.hash_columns(at, by), function.name())
             }
             _ => self.carried_text(segment, false),
         };
@@ -136,6 +136,17 @@ impl KeySchema {
         fields.iter().map(|&id| name(&self.fields()[id].name)).collect::<Vec<_>>().join(", ")
     }
 
+    /// The columns of a hash; what is in the first hash only has its type there.
+    fn hash_columns(&self, at: usize, by: &[FieldId]) -> String {
+        let alone = self.holds(at);
+        let first = |id: FieldId| alone.contains(&id) && !(0..at).any(|before| self.holds(before).contains(&id));
+        let column = |&id: &FieldId| {
+            let field = &self.fields()[id];
+            if first(id) { format!("{} {}", name(&field.name), field.ty) } else { name(&field.name) }
+        };
+        by.iter().map(column).collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether a field's type stands behind this segment: in one place only, and only where it is not the default.
     fn says_type(&self, field: FieldId, at: usize) -> bool {
         let holders = || self.segments().iter().enumerate().filter(move |(_, segment)| segment.kind.field() == Some(field));
@@ -169,7 +180,7 @@ impl KeySchema {
                 };
             }
             SegmentKind::Salt { count, by, function } => format!("salt({count}{})", self.salt_tail(by, *function, ["by", "using"])),
-            SegmentKind::Hash { by, function, .. } => format!("{}({})", function.name(), self.names(by)),
+            SegmentKind::Hash { by, function, .. } => format!("{}({})", function.name(), self.hash_columns(at, by)),
             _ if segment.order == Order::Desc => format!("rev({})", self.carried_text(segment, true)),
             _ => self.carried_text(segment, true),
         };

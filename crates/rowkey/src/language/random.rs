@@ -101,7 +101,16 @@ pub(crate) fn schema(chance: &mut Chance) -> KeySchema {
             if chance.below(3) == 0 {
                 segments.push(derived(chance, profile, count));
             }
-            segments.extend(carriers(chance, profile, &fields, id));
+            if chance.below(8) == 0 {
+                let bytes = chance.pick(&[1, 4]);
+                segments.push(Segment::new(SegmentKind::Hash { by: vec![id], bytes, function: HashFunction::Md5, hex: false }));
+            } else {
+                segments.extend(carriers(chance, profile, &fields, id));
+            }
+        }
+        if chance.flip() {
+            let part = segments.iter().position(|segment| matches!(segment.kind, SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. }));
+            segments[..=part.unwrap_or(0)].rotate_right(1);
         }
         // What two choices make together may still be refused, as a text key with two constants in a row.
         if let Ok(schema) = KeySchema::new(profile, fields, segments) {

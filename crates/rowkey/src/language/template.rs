@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::build::{Pattern, RawKind, RawSegment};
 use super::cursor::Cursor;
 use super::error::{LanguageError, Span};
-use super::key::{HASH_BYTES, carrier, salt};
+use super::key::{HASH_BYTES, carrier, hash_columns, salt};
 use super::lexer::TokenKind;
 use super::types::field_type;
 use crate::schema::{HashFunction, Order, SEGMENTS_MAX};
@@ -169,7 +169,7 @@ fn digest(cursor: &mut Cursor<'_>) -> Result<Option<RawKind>, LanguageError> {
     let Some((_, function)) = digests.into_iter().find(|(name, _)| cursor.is_word(name)) else { return Ok(None) };
     cursor.advance();
     // The names are enclosed here, so the parentheses are eaten with them.
-    let by = cursor.expect_names("a column")?;
+    let by = hash_columns(cursor)?;
     Ok(Some(RawKind::Hash { by, bytes: HASH_BYTES, function: *function, hex: true }))
 }
 

@@ -1,4 +1,4 @@
-//! Filters around one other filter.
+//! Filters around one other filter. As in HBase the inner filter is never told that the scan goes backwards.
 
 use halite_types::cell::CellRef;
 
@@ -17,10 +17,6 @@ impl WhileMatch {
 }
 
 impl Evaluate for WhileMatch {
-    fn set_reversed(&mut self, reversed: bool) {
-        self.inner.set_reversed(reversed);
-    }
-
     fn set_seed(&mut self, seed: u64) {
         self.inner.set_seed(seed);
     }
@@ -81,10 +77,6 @@ impl Skip {
 }
 
 impl Evaluate for Skip {
-    fn set_reversed(&mut self, reversed: bool) {
-        self.inner.set_reversed(reversed);
-    }
-
     fn set_seed(&mut self, seed: u64) {
         self.inner.set_seed(seed);
     }

@@ -1,0 +1,255 @@
+//! Profile BIN: bytes without type tags that sort as the values do, every field but the last ending by itself.
+//!
+//! | type | ascending bytes |
+//! |---|---|
+//! | unsigned, bool | big-endian |
+//! | signed, times, dates | big-endian, sign bit turned over |
+//! | floats | IEEE; all bits turned over below zero, else the sign; one NaN, greater than all |
+//! | decimal | as `numeric.rs` |
+//! | `CHAR(n)`, `BYTES(n)`, UUID, addresses | as they are |
+//! | text, bytes | `00` as `00 ff`, end `00 01`; as they are in the last, ascending field |
+//!
+//! A nullable field has `00` for null, or `01` before its value. Descending turns every bit over, so the end of
+//! descending text is `ff fe`, and it has one in the last field too.
+
+use std::borrow::Cow;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::error::Cause;
+use crate::value::{FieldType, Value};
+
+use super::slot::{Slot, text_or_bytes, wrong_type};
+use super::{KeyBuf, numeric};
+
+const NULL: u8 = 0;
+const PRESENT: u8 = 1;
+const END: [u8; 2] = [0, 1];
+const ESCAPED_ZERO: [u8; 2] = [0, 0xff];
+
+/// Adds what is stored in a segment.
+pub(super) fn encode(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
+    let start = out.len();
+    ascending(slot.stored, slot.nullable, slot.is_raw(), stored, out)?;
+    if slot.flip != 0 {
+        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+    Ok(())
+}
+
+/// Adds the first bytes of text or bytes, open at the end: every value that begins with them has these bytes first.
+pub(super) fn encode_prefix(slot: &Slot<'_>, prefix: &[u8], out: &mut KeyBuf) {
+    if slot.nullable {
+        out.push(PRESENT);
+    }
+    if slot.is_raw() || slot.stored.fixed_bytes().is_some() { out.extend(prefix) } else { escape(prefix, out) }
+}
+
+/// Adds a value in ascending order; `raw` leaves text and bytes without their end.
+pub(super) fn ascending(ty: FieldType, nullable: bool, raw: bool, value: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
+    if nullable {
+        out.push(if value.is_null() { NULL } else { PRESENT });
+        if value.is_null() {
+            return Ok(());
+        }
+    }
+    match (ty, value) {
+        (_, Value::Null) => Err(Cause::Null),
+        (FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::U64, Value::Unsigned(number)) => push_unsigned(ty, *number, out),
+        (FieldType::I8 | FieldType::I16 | FieldType::I32 | FieldType::I64 | FieldType::Timestamp(_) | FieldType::Date, Value::Signed(number)) => {
+            push_signed(ty, *number, out)
+        }
+        (FieldType::String, Value::Text(text)) => {
+            push_text(text.as_bytes(), raw, out);
+            Ok(())
+        }
+        (FieldType::Bytes, Value::Bytes(bytes)) => {
+            push_text(bytes, raw, out);
+            Ok(())
+        }
+        _ if ty.accepts(value) => {
+            push_fixed(value, out);
+            Ok(())
+        }
+        _ => Err(wrong_type(ty, value)),
+    }
+}
+
+/// Where the segment that begins at `at` ends.
+pub(super) fn end(slot: &Slot<'_>, key: &[u8], at: usize) -> Result<usize, Cause> {
+    let mut at = at;
+    if slot.nullable {
+        let marker = key.get(at).ok_or(Cause::Short)? ^ slot.flip;
+        at += 1;
+        match marker {
+            NULL => return Ok(at),
+            PRESENT => {}
+            _ => return Err(Cause::Malformed("a nullable field begins with 00 or 01")),
+        }
+    }
+    match slot.stored.fixed_bytes() {
+        Some(bytes) if key.len() - at >= bytes => Ok(at + bytes),
+        Some(_) => Err(Cause::Short),
+        None if slot.stored == FieldType::Decimal => numeric::end(key, at, slot.flip),
+        None if slot.is_raw() => Ok(key.len()),
+        None => end_of_text(key, at, slot.flip),
+    }
+}
+
+/// What is stored in the bytes of a segment, which [`end`] has cut out.
+pub(super) fn decode<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, Cause> {
+    let bytes = match bytes {
+        [marker, ..] if slot.nullable && marker ^ slot.flip == NULL => return Ok(Value::Null),
+        [_, rest @ ..] if slot.nullable => rest,
+        _ => bytes,
+    };
+    let flip = slot.flip;
+    match slot.stored {
+        FieldType::String | FieldType::Bytes => read_text(bytes, flip, slot.is_raw(), slot.stored),
+        FieldType::Char(_) | FieldType::Fixed(_) => text_or_bytes(flipped(bytes, flip), slot.stored),
+        FieldType::Decimal => numeric::decode(bytes, flip).map(Value::Decimal),
+        FieldType::Uuid | FieldType::Ipv6 => {
+            let wide = u128::from_be_bytes(*bytes.first_chunk().ok_or(Cause::Short)?) ^ if flip == 0 { 0 } else { u128::MAX };
+            Ok(if slot.stored == FieldType::Uuid { Value::Uuid(wide.to_be_bytes()) } else { Value::Ipv6(Ipv6Addr::from_bits(wide)) })
+        }
+        stored => read_number(bytes, flip, stored),
+    }
+}
+
+impl Slot<'_> {
+    /// Whether text and bytes stand here without an end: nothing follows, and a shorter key sorts first.
+    pub(super) fn is_raw(&self) -> bool {
+        self.last && self.flip == 0
+    }
+}
+
+fn width_of(ty: FieldType) -> usize {
+    ty.fixed_bytes().unwrap_or(8)
+}
+
+fn push_unsigned(ty: FieldType, number: u64, out: &mut KeyBuf) -> Result<(), Cause> {
+    let width = width_of(ty);
+    if width < 8 && number >> (8 * width) != 0 {
+        return Err(wrong_type(ty, &Value::Unsigned(number)));
+    }
+    out.extend(&number.to_be_bytes()[8 - width..]);
+    Ok(())
+}
+
+fn push_signed(ty: FieldType, number: i64, out: &mut KeyBuf) -> Result<(), Cause> {
+    let width = width_of(ty);
+    let unused = 64 - 8 * width;
+    if (number << unused) >> unused != number {
+        return Err(wrong_type(ty, &Value::Signed(number)));
+    }
+    let bits = number.cast_unsigned() ^ (1 << (8 * width - 1));
+    out.extend(&bits.to_be_bytes()[8 - width..]);
+    Ok(())
+}
+
+fn push_text(bytes: &[u8], raw: bool, out: &mut KeyBuf) {
+    if raw {
+        return out.extend(bytes);
+    }
+    escape(bytes, out);
+    out.extend(&END);
+}
+
+fn escape(bytes: &[u8], out: &mut KeyBuf) {
+    let mut rest = bytes;
+    while let Some(zero) = rest.iter().position(|&byte| byte == 0) {
+        out.extend(&rest[..zero]);
+        out.extend(&ESCAPED_ZERO);
+        rest = &rest[zero + 1..];
+    }
+    out.extend(rest);
+}
+
+/// The other values, which take as many bytes as their type has; decimals end by themselves.
+fn push_fixed(value: &Value<'_>, out: &mut KeyBuf) {
+    match value {
+        Value::Bool(value) => out.push((*value).into()),
+        Value::F32(value) => {
+            let bits = if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() };
+            out.extend(&(bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }).to_be_bytes());
+        }
+        Value::F64(value) => {
+            let bits = if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
+            out.extend(&(bits ^ if bits >> 63 == 1 { u64::MAX } else { 1 << 63 }).to_be_bytes());
+        }
+        Value::Decimal(value) => numeric::encode(*value, out),
+        Value::Text(text) => out.extend(text.as_bytes()),
+        Value::Bytes(bytes) => out.extend(bytes),
+        Value::Uuid(bytes) => out.extend(bytes),
+        Value::Ipv4(address) => out.extend(&address.octets()),
+        Value::Ipv6(address) => out.extend(&address.octets()),
+        Value::Null | Value::Unsigned(_) | Value::Signed(_) => {}
+    }
+}
+
+fn end_of_text(key: &[u8], at: usize, flip: u8) -> Result<usize, Cause> {
+    let mut at = at;
+    loop {
+        let zero = key.get(at..).and_then(|rest| rest.iter().position(|&byte| byte == flip)).ok_or(Cause::Short)?;
+        at += zero + 2;
+        match key.get(at - 1).map(|byte| byte ^ flip) {
+            Some(byte) if byte == END[1] => return Ok(at),
+            Some(byte) if byte == ESCAPED_ZERO[1] => {}
+            Some(_) => return Err(Cause::Malformed("text and bytes have 00 only before 01 (their end) or ff (a zero byte)")),
+            None => return Err(Cause::Short),
+        }
+    }
+}
+
+fn flipped(bytes: &[u8], flip: u8) -> Cow<'_, [u8]> {
+    if flip == 0 { Cow::Borrowed(bytes) } else { Cow::Owned(bytes.iter().map(|byte| !byte).collect()) }
+}
+
+fn read_text(bytes: &[u8], flip: u8, raw: bool, ty: FieldType) -> Result<Value<'_>, Cause> {
+    if raw {
+        return text_or_bytes(Cow::Borrowed(bytes), ty);
+    }
+    let bytes = bytes.get(..bytes.len().wrapping_sub(END.len())).ok_or(Cause::Short)?;
+    if !bytes.contains(&flip) {
+        return text_or_bytes(flipped(bytes, flip), ty);
+    }
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes.iter().map(|byte| byte ^ flip);
+    while let Some(byte) = rest.next() {
+        plain.push(byte);
+        // Behind a zero stands its mark.
+        if byte == 0 {
+            rest.next();
+        }
+    }
+    text_or_bytes(Cow::Owned(plain), ty)
+}
+
+fn read_number(bytes: &[u8], flip: u8, ty: FieldType) -> Result<Value<'static>, Cause> {
+    let width = width_of(ty);
+    let bits = match bytes.first_chunk::<8>() {
+        Some(bytes) if width == 8 => u64::from_be_bytes(*bytes),
+        _ => bytes.get(..width).ok_or(Cause::Short)?.iter().fold(0, |bits, &byte| (bits << 8) | u64::from(byte)),
+    };
+    let unused = 64 - 8 * width;
+    let bits = if flip == 0 { bits } else { !bits << unused >> unused };
+    let sign = 1_u64 << (8 * width - 1);
+    match ty {
+        FieldType::Bool if bits > 1 => Err(Cause::Malformed("a boolean is 00 or 01")),
+        FieldType::Bool => Ok(Value::Bool(bits == 1)),
+        FieldType::F32 | FieldType::F64 => read_float(if bits & sign == 0 { !bits << unused >> unused } else { bits ^ sign }, ty),
+        FieldType::Ipv4 => Ok(Value::Ipv4(Ipv4Addr::from_bits(u32::try_from(bits).unwrap_or(0)))),
+        FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::U64 => Ok(Value::Unsigned(bits)),
+        _ => Ok(Value::Signed(((bits ^ sign) << unused).cast_signed() >> unused)),
+    }
+}
+
+fn read_float(bits: u64, ty: FieldType) -> Result<Value<'static>, Cause> {
+    let another_nan = Err(Cause::Malformed("the bytes are a NaN that the encoding never makes"));
+    if ty == FieldType::F32 {
+        let bits = u32::try_from(bits).unwrap_or(0);
+        let value = f32::from_bits(bits);
+        return if value.is_nan() && bits != f32::NAN.to_bits() { another_nan } else { Ok(Value::F32(value)) };
+    }
+    let value = f64::from_bits(bits);
+    if value.is_nan() && bits != f64::NAN.to_bits() { another_nan } else { Ok(Value::F64(value)) }
+}

@@ -1,0 +1,121 @@
+//! Constants, salts and hashes: what a key holds besides its fields, computed from them.
+
+use crate::error::Cause;
+use crate::hash::{self, DIGEST_BYTES_MAX, Input};
+use crate::schema::{FieldId, HashFunction, KeySchema, SegmentKind};
+use crate::value::Value;
+
+use super::helper::KeyHelper;
+use super::slot::wrong_type;
+use super::{KeyBuf, bin};
+
+/// The fields of a key as far as they are known whole.
+pub(super) trait Known {
+    /// A field's value; `None` if it is not known, or only in part.
+    fn known(&self, field: FieldId) -> Option<&Value<'_>>;
+}
+
+impl Known for [Value<'_>] {
+    fn known(&self, field: FieldId) -> Option<&Value<'_>> {
+        self.get(field)
+    }
+}
+
+impl Known for [Option<Value<'_>>] {
+    fn known(&self, field: FieldId) -> Option<&Value<'_>> {
+        self.get(field)?.as_ref()
+    }
+}
+
+const DRAWN: Cause = Cause::Unsupported("this salt is drawn anew for every key, not computed from it; give a helper that draws salts");
+
+impl KeySchema {
+    /// Adds a constant, a salt or a hash. `false` and nothing added: not all of its fields are known.
+    pub(super) fn push_derived<K: Known + ?Sized>(&self, at: usize, known: &K, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<bool, Cause> {
+        match &self.segments()[at].kind {
+            SegmentKind::Const(bytes) => {
+                out.extend(bytes);
+                Ok(true)
+            }
+            SegmentKind::Salt { count, function, .. } if !function.is_deterministic() => {
+                let salt = helper.next_salt(at, *function, *count).filter(|salt| salt < count).ok_or(DRAWN)?;
+                self.push_salt(at, salt, out);
+                Ok(true)
+            }
+            SegmentKind::Salt { count, by, function } => {
+                let found = self.with_input(by, known, |input| hash::salt(*function, input, *count))?;
+                let Some(salt) = found else { return Ok(false) };
+                self.push_salt(at, salt.ok_or(Cause::Unsupported("this salt is the remainder of one integer field; name it in BY"))?, out);
+                Ok(true)
+            }
+            SegmentKind::Hash { by, bytes, function, hex } => {
+                let found = self.with_input(by, known, |input| push_hash(*function, input, *bytes, *hex, out))?;
+                Ok(found.is_some())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Adds a salt: one byte of up to 256, two above.
+    pub(super) fn push_salt(&self, at: usize, salt: u32, out: &mut KeyBuf) {
+        let width = self.derived_bytes(at).unwrap_or(1);
+        out.extend(&salt.to_be_bytes()[4 - width.min(4)..]);
+    }
+
+    /// How many bytes a constant, a salt or a hash takes.
+    pub(super) fn derived_bytes(&self, at: usize) -> Option<usize> {
+        match &self.segments().get(at)?.kind {
+            SegmentKind::Const(bytes) => Some(bytes.len()),
+            SegmentKind::Salt { count, .. } => Some(if *count <= 256 { 1 } else { 2 }),
+            SegmentKind::Hash { bytes, hex, .. } => Some(usize::from(*bytes) * if *hex { 2 } else { 1 }),
+            _ => None,
+        }
+    }
+
+    /// What the fields of `by` (all, if it names none) are to a hash: one text or bytes as they are, one integer as eight
+    /// bytes, anything else encoded as in BIN, ascending and with ends. `None` if one of them is not known.
+    fn with_input<K: Known + ?Sized, R>(&self, by: &[FieldId], known: &K, then: impl FnOnce(Input<'_>) -> R) -> Result<Option<R>, Cause> {
+        let only = match (by, self.fields().len()) {
+            (&[field], _) => Some(field),
+            ([], 1) => Some(0),
+            _ => None,
+        };
+        if let Some(field) = only {
+            let Some(value) = known.known(field) else { return Ok(None) };
+            if !self.fields()[field].ty.accepts(value) {
+                return Err(wrong_type(self.fields()[field].ty, value));
+            }
+            match *value {
+                Value::Text(ref text) => return Ok(Some(then(Input::Text(text)))),
+                Value::Bytes(ref bytes) => return Ok(Some(then(Input::Bytes(bytes)))),
+                Value::Unsigned(bits) => return Ok(Some(then(Input::Integer { bits, negative: false }))),
+                Value::Signed(number) => return Ok(Some(then(Input::Integer { bits: number.cast_unsigned(), negative: number < 0 }))),
+                _ => {}
+            }
+        }
+        let mut encoded = KeyBuf::new();
+        let all = 0..if by.is_empty() { self.fields().len() } else { 0 };
+        for field in by.iter().copied().chain(all) {
+            let Some(value) = known.known(field) else { return Ok(None) };
+            bin::ascending(self.fields()[field].ty, self.is_nullable(field), false, value, &mut encoded)?;
+        }
+        Ok(Some(then(Input::Bytes(&encoded))))
+    }
+
+    fn is_nullable(&self, field: FieldId) -> bool {
+        self.segments().iter().any(|segment| segment.nullable && segment.kind.field() == Some(field))
+    }
+}
+
+fn push_hash(function: HashFunction, input: Input<'_>, bytes: u8, hex: bool, out: &mut KeyBuf) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut room = [0; DIGEST_BYTES_MAX];
+    let digest = hash::digest(function, input, &mut room).unwrap_or_default();
+    for byte in digest.iter().take(bytes.into()) {
+        if hex {
+            out.extend(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        } else {
+            out.push(*byte);
+        }
+    }
+}

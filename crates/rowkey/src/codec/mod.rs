@@ -1,0 +1,201 @@
+//! Values to bytes and back: what a [`KeySchema`] makes of them in its profile.
+//!
+//! A segment's bytes come about in two steps: the transform (`slot.rs`: bucket, reversed, dictionary ...) turns the
+//! field's value into what is stored, and the profile (`bin.rs` ...) writes that. Salts, hashes and constants
+//! (`derived.rs`) are computed from the fields. Decoding goes the same way back (`decode.rs`).
+
+use crate::error::{Cause, KeyError};
+use crate::schema::{KeySchema, Profile, SegmentKind};
+use crate::value::Value;
+
+mod bin;
+mod buffer;
+mod decode;
+mod derived;
+mod helper;
+mod numeric;
+mod slot;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use buffer::{INLINE_BYTES, KeyBuf};
+pub use decode::Decoded;
+pub use helper::{KeyHelper, NoHelper, SaltDrawer};
+
+use derived::Known;
+use slot::Slot;
+
+/// The longest row key: HBase's `HConstants.MAX_ROW_LENGTH`.
+pub const KEY_BYTES_MAX: usize = 32_767;
+
+const NO_FIELD: Cause = Cause::Unsupported("this segment is computed from fields and holds none itself");
+
+impl KeySchema {
+    /// The key of these values, given in the order of [`KeySchema::fields`].
+    ///
+    /// # Errors
+    /// A value that is not of its field's type, null where it may not be, or not possible in this profile; dictionaries
+    /// and drawn salts, for which there is [`Self::encode_with`]; a key longer than [`KEY_BYTES_MAX`].
+    pub fn encode(&self, values: &[Value<'_>]) -> Result<KeyBuf, KeyError> {
+        self.encode_with(values, &NoHelper)
+    }
+
+    /// As [`Self::encode`], with dictionaries and salts that are drawn.
+    ///
+    /// # Errors
+    /// As [`Self::encode`], and what `helper` does not know.
+    pub fn encode_with(&self, values: &[Value<'_>], helper: &dyn KeyHelper) -> Result<KeyBuf, KeyError> {
+        let mut out = KeyBuf::new();
+        self.encode_into(values, helper, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`Self::encode_with`], behind what stands in `out`.
+    ///
+    /// # Errors
+    /// As [`Self::encode_with`]; `out` then holds a part of the key.
+    pub fn encode_into(&self, values: &[Value<'_>], helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), KeyError> {
+        let start = out.len();
+        if values.len() != self.fields().len() {
+            return Err(KeyError::new(0, 0, Cause::WrongCount { fields: self.fields().len(), values: values.len() }));
+        }
+        for at in 0..self.segments().len() {
+            let before = out.len() - start;
+            self.push_any(at, values, helper, out).map_err(|cause| KeyError::new(at, before, cause))?;
+        }
+        match out.len() - start {
+            1..=KEY_BYTES_MAX => Ok(()),
+            length => Err(KeyError::new(self.segments().len() - 1, length, Cause::Length(length))),
+        }
+    }
+
+    /// Adds the bytes of one segment that holds a field, for this value of the field: bounds of ranges are made of
+    /// them. Text in the last segment has no end, as in whole keys.
+    ///
+    /// # Errors
+    /// As [`Self::encode`]; also for segments that hold no field.
+    pub fn encode_segment(&self, segment: usize, value: &Value<'_>, out: &mut KeyBuf) -> Result<(), KeyError> {
+        self.encode_segment_with(segment, value, &NoHelper, out)
+    }
+
+    /// As [`Self::encode_segment`], with dictionaries.
+    ///
+    /// # Errors
+    /// As [`Self::encode_segment`], and what `helper` does not know.
+    pub fn encode_segment_with(&self, segment: usize, value: &Value<'_>, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), KeyError> {
+        let before = out.len();
+        self.push_segment(segment, value, helper, out).map_err(|cause| KeyError::new(segment, before, cause))
+    }
+
+    /// Adds what all values that begin with `prefix` begin with in this segment: plain text or bytes in ascending order.
+    ///
+    /// # Errors
+    /// For other segments, whose bytes do not begin alike when their values do.
+    pub fn encode_prefix(&self, segment: usize, prefix: &[u8], out: &mut KeyBuf) -> Result<(), KeyError> {
+        use crate::value::FieldType::{Bytes, Char, Fixed, String};
+        let refuse = |cause| Err(KeyError::new(segment, out.len(), cause));
+        let Some(slot) = self.slot(segment) else { return refuse(NO_FIELD) };
+        if !slot.is_plain() || slot.flip != 0 || !matches!(slot.stored, String | Bytes | Char(_) | Fixed(_)) {
+            return refuse(Cause::Unsupported("only plain text or bytes in ascending order have a common beginning in the key"));
+        }
+        if let Some(width) = slot.stored.fixed_bytes().filter(|&width| prefix.len() > width) {
+            return refuse(Cause::TooWide { width, found: prefix.len() });
+        }
+        match self.profile() {
+            Profile::Bin => {
+                bin::encode_prefix(&slot, prefix, out);
+                Ok(())
+            }
+            _ => refuse(OTHER_PROFILE),
+        }
+    }
+
+    /// Adds a segment, if the fields it needs are given: a constant, a salt, a hash, or the segment of a field. `fields`
+    /// are in the order of [`KeySchema::fields`]. Returns whether they were; if not, nothing is added.
+    ///
+    /// # Errors
+    /// As [`Self::encode_segment`].
+    pub fn encode_derived(&self, segment: usize, fields: &[Option<Value<'_>>], out: &mut KeyBuf) -> Result<bool, KeyError> {
+        let before = out.len();
+        let deterministic = |kind: &SegmentKind| !matches!(kind, SegmentKind::Salt { function, .. } if !function.is_deterministic());
+        if !self.segments().get(segment).is_some_and(|segment| deterministic(&segment.kind)) {
+            return Ok(false);
+        }
+        self.push_any(segment, fields, &NoHelper, out).map_err(|cause| KeyError::new(segment, before, cause))
+    }
+
+    /// How many salts a segment has; `None` if it is no salt.
+    pub fn salt_count(&self, segment: usize) -> Option<u32> {
+        match self.segments().get(segment)?.kind {
+            SegmentKind::Salt { count, .. } => Some(count),
+            _ => None,
+        }
+    }
+
+    /// Adds one salt of a segment.
+    ///
+    /// # Errors
+    /// If the segment is no salt, or has no such one.
+    pub fn encode_salt(&self, segment: usize, salt: u32, out: &mut KeyBuf) -> Result<(), KeyError> {
+        if self.salt_count(segment).is_none_or(|count| salt >= count) {
+            return Err(KeyError::new(segment, out.len(), Cause::Unsupported("this segment has no such salt")));
+        }
+        self.push_salt(segment, salt, out);
+        Ok(())
+    }
+
+    /// Adds any segment; `false` if a field it needs is not known.
+    fn push_any<K: Known + ?Sized>(&self, at: usize, known: &K, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<bool, Cause> {
+        let Some(field) = self.segments().get(at).ok_or(NO_FIELD)?.kind.field() else {
+            return self.push_derived(at, known, helper, out);
+        };
+        match known.known(field) {
+            Some(value) => self.push_segment(at, value, helper, out).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn push_segment(&self, at: usize, value: &Value<'_>, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), Cause> {
+        let slot = self.slot(at).ok_or(NO_FIELD)?;
+        if slot.is_plain() || value.is_null() {
+            return self.write_stored(&slot, value, out);
+        }
+        let mut room = KeyBuf::new();
+        let stored = slot.forward(value, helper, &mut room)?;
+        self.write_stored(&slot, &stored, out)
+    }
+
+    fn write_stored(&self, slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
+        match self.profile() {
+            Profile::Bin => bin::encode(slot, stored, out),
+            _ => Err(OTHER_PROFILE),
+        }
+    }
+
+    fn read_stored<'k>(&self, slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, Cause> {
+        match self.profile() {
+            Profile::Bin => bin::decode(slot, bytes),
+            _ => Err(OTHER_PROFILE),
+        }
+    }
+
+    /// Where the segment that begins at `start` ends.
+    fn end_of(&self, at: usize, key: &[u8], start: usize) -> Result<usize, Cause> {
+        if let Some(bytes) = self.derived_bytes(at) {
+            return if key.len() - start >= bytes { Ok(start + bytes) } else { Err(Cause::Short) };
+        }
+        let slot = self.slot(at).ok_or(NO_FIELD)?;
+        match self.profile() {
+            Profile::Bin => bin::end(&slot, key, start),
+            _ => Err(OTHER_PROFILE),
+        }
+    }
+
+    /// The number of a salt from its bytes.
+    fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
+        self.salt_count(at)?;
+        Some(bytes.iter().fold(0, |salt, &byte| (salt << 8) | u32::from(byte)))
+    }
+}
+
+const OTHER_PROFILE: Cause = Cause::Unsupported("keys of this profile are not written or read yet; declare PROFILE BIN");

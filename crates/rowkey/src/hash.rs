@@ -1,0 +1,140 @@
+//! The functions of salts and hashes, over what their fields are together.
+
+use halite_types::hash::murmur3;
+use md5::Digest;
+
+use crate::schema::HashFunction;
+
+/// What a salt or a hash is computed from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Input<'a> {
+    /// One field of text: its UTF-8.
+    Text(&'a str),
+    /// One integer: its eight bytes, least first, as Iceberg hashes it. Unsigned ones above `i64::MAX` are told apart
+    /// by `negative` being false.
+    Integer {
+        /// In two's complement.
+        bits: u64,
+        /// Whether the number is below zero.
+        negative: bool,
+    },
+    /// Bytes: one field of them, or several fields encoded.
+    Bytes(&'a [u8]),
+}
+
+impl Input<'_> {
+    fn with_bytes<R>(self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+        match self {
+            Self::Text(text) => use_bytes(text.as_bytes()),
+            Self::Integer { bits, .. } => use_bytes(&bits.to_le_bytes()),
+            Self::Bytes(bytes) => use_bytes(bytes),
+        }
+    }
+
+    fn integer(self) -> Option<i128> {
+        match self {
+            Self::Integer { bits, negative: true } => Some(bits.cast_signed().into()),
+            Self::Integer { bits, negative: false } => Some(bits.into()),
+            _ => None,
+        }
+    }
+}
+
+/// The salt below `count`; `None` for functions that draw it, and for the remainder of what is no integer.
+pub(crate) fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Option<u32> {
+    if count == 0 {
+        return None;
+    }
+    Some(match function {
+        HashFunction::Murmur3 => (input.with_bytes(|bytes| murmur3(bytes, 0)) & 0x7fff_ffff) % count,
+        HashFunction::Java => u32::try_from(i64::from(java(input)).rem_euclid(count.into())).ok()?,
+        HashFunction::Phoenix => input.with_bytes(|bytes| phoenix(bytes, count)),
+        HashFunction::Modulo => u32::try_from(input.integer()?.rem_euclid(count.into())).ok()?,
+        HashFunction::Crc32 | HashFunction::Md5 | HashFunction::Sha1 | HashFunction::Sha256 | HashFunction::Sha512 => {
+            let mut room = [0; DIGEST_BYTES_MAX];
+            digest(function, input, &mut room)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))? % count
+        }
+        HashFunction::Random | HashFunction::RoundRobin => return None,
+    })
+}
+
+/// The longest digest: SHA-512's.
+pub(crate) const DIGEST_BYTES_MAX: usize = 64;
+
+/// The digest, in `room`; numbers with their first byte first. `None` for functions that give salts only.
+pub(crate) fn digest<'r>(function: HashFunction, input: Input<'_>, room: &'r mut [u8; DIGEST_BYTES_MAX]) -> Option<&'r [u8]> {
+    let mut fill = |bytes: &[u8]| {
+        room[..bytes.len()].copy_from_slice(bytes);
+        bytes.len()
+    };
+    let length = input.with_bytes(|bytes| {
+        Some(match function {
+            HashFunction::Murmur3 => fill(&murmur3(bytes, 0).to_be_bytes()),
+            HashFunction::Java => fill(&java(input).to_be_bytes()),
+            HashFunction::Crc32 => fill(&crc32fast::hash(bytes).to_be_bytes()),
+            HashFunction::Md5 => fill(&md5::Md5::digest(bytes)),
+            HashFunction::Sha1 => fill(&sha1::Sha1::digest(bytes)),
+            HashFunction::Sha256 => fill(&sha2::Sha256::digest(bytes)),
+            HashFunction::Sha512 => fill(&sha2::Sha512::digest(bytes)),
+            HashFunction::Phoenix | HashFunction::Modulo | HashFunction::Random | HashFunction::RoundRobin => return None,
+        })
+    })?;
+    Some(&room[..length])
+}
+
+/// `String.hashCode` of the text; of an integer's digits; of bytes, each as one character (ISO-8859-1).
+fn java(input: Input<'_>) -> i32 {
+    let next = |hash: i32, unit: u16| hash.wrapping_mul(31).wrapping_add(unit.into());
+    match input {
+        Input::Text(text) => text.encode_utf16().fold(0, next),
+        Input::Integer { .. } => input.integer().unwrap_or(0).to_string().encode_utf16().fold(0, next),
+        Input::Bytes(bytes) => bytes.iter().fold(0, |hash, &byte| next(hash, byte.into())),
+    }
+}
+
+/// As Phoenix's `SaltingUtil.getSaltingByte`: a polynomial that begins with 1, over signed bytes.
+fn phoenix(bytes: &[u8], count: u32) -> u32 {
+    let hash = bytes.iter().fold(1_i32, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.cast_signed().into()));
+    hash.unsigned_abs() % count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn salts_are_those_that_others_compute() {
+        let of = |function, text, count| salt(function, Input::Text(text), count);
+        assert_eq!(of(HashFunction::Murmur3, "iceberg", u32::MAX), Some(1_210_000_089));
+        assert_eq!(of(HashFunction::Murmur3, "user_001", 16), Some(6));
+        assert_eq!(of(HashFunction::Murmur3, "sensor_00001", 16), Some(1));
+        assert_eq!(salt(HashFunction::Murmur3, Input::Integer { bits: 34, negative: false }, u32::MAX), Some(2_017_239_379));
+        assert_eq!(of(HashFunction::Phoenix, "user_001", 16), Some(2));
+        assert_eq!(of(HashFunction::Java, "20150524002300_1232", 1000), Some(797));
+        assert_eq!(of(HashFunction::Java, "polygenelubricants", 1000), Some(352), "the one whose hash is Integer.MIN_VALUE");
+    }
+
+    #[test]
+    fn a_remainder_is_never_negative_and_wants_an_integer() {
+        assert_eq!(salt(HashFunction::Modulo, Input::Integer { bits: 17, negative: false }, 5), Some(2));
+        assert_eq!(salt(HashFunction::Modulo, Input::Integer { bits: (-1_i64).cast_unsigned(), negative: true }, 5), Some(4));
+        assert_eq!(salt(HashFunction::Modulo, Input::Integer { bits: u64::MAX, negative: false }, 10), Some(5));
+        assert_eq!(salt(HashFunction::Modulo, Input::Text("17"), 5), None);
+    }
+
+    #[test]
+    fn digests_are_the_published_ones() {
+        let hex = |function| {
+            let mut room = [0; DIGEST_BYTES_MAX];
+            let digest = digest(function, Input::Text("abc"), &mut room).expect("a digest");
+            format!("{}/{}", crate::codec::tests::hex(&digest[..digest.len().min(8)]), digest.len())
+        };
+        assert_eq!(hex(HashFunction::Md5), "900150983cd24fb0/16");
+        assert_eq!(hex(HashFunction::Sha1), "a9993e364706816a/20");
+        assert_eq!(hex(HashFunction::Sha256), "ba7816bf8f01cfea/32");
+        assert_eq!(hex(HashFunction::Sha512), "ddaf35a193617aba/64");
+        assert_eq!(hex(HashFunction::Crc32), "352441c2/4");
+        assert_eq!(hex(HashFunction::Java), "00017862/4");
+        assert_eq!(hex(HashFunction::Murmur3), "b3dd93fa/4");
+    }
+}
