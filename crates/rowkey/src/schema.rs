@@ -307,6 +307,11 @@ impl KeySchema {
         self.segments.iter().position(|segment| segment.kind.carries() == Some(field))
     }
 
+    /// Whether a field is in the key as part of a hash and in no other way.
+    pub fn is_only_hashed(&self, field: FieldId) -> bool {
+        !self.segments.iter().any(|segment| segment.kind.field() == Some(field))
+    }
+
     /// The fields a salt or a hash is computed from, the default resolved.
     pub fn hashed_fields(&self, segment: usize) -> Vec<FieldId> {
         match &self.segments[segment].kind {
