@@ -10,6 +10,7 @@
 pub mod codec;
 pub mod error;
 mod hash;
+pub mod language;
 pub mod plan;
 pub mod schema;
 pub mod series;
@@ -17,6 +18,7 @@ pub mod value;
 
 pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};
 pub use error::{Cause, KeyError};
+pub use language::LanguageError;
 pub use plan::{KeyQuery, Plan, PlanError, PlanOptions, Test};
 pub use schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind};
 pub use value::{Decimal, FieldType, TimeUnit, Value};

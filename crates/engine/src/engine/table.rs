@@ -13,7 +13,7 @@ use super::RegionIndex;
 use crate::background::closing;
 use crate::commit::CommitTicket;
 use crate::region::{Applied, Region};
-use crate::scan::{ReadTrace, RegionScanner, ScanBudget};
+use crate::scan::{ReadTrace, RegionScanner, ScanBudget, StopReason};
 use crate::shared::Shared;
 
 /// Operations for one region, with their places in the batch.
@@ -289,7 +289,9 @@ impl TableScanner {
             let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), ..ScanBudget::default() };
             let batch = scanner.next_rows(budget)?;
             self.remaining = self.remaining.saturating_sub(batch.rows_ended);
-            self.ended = self.remaining == 0;
+            // A filter that wants no more rows ends the scan where its answer is empty, else only the region: as on HBase,
+            // whose servers say so in `ScanResponse.more_results`.
+            self.ended = self.remaining == 0 || batch.rows.is_empty() && batch.stopped == StopReason::FilterEnd;
             if !batch.more() {
                 self.leave_region();
             }

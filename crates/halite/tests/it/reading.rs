@@ -54,6 +54,24 @@ fn ranges_limits_and_directions_agree_across_regions_files_and_memory() {
     assert_eq!(keys(&table, Scan::prefix("k4")), all[40..50]);
 }
 
+/// As on HBase 2.6.4, asked by the differential fuzzer: what ends is the region's answer, and the scan only with an empty one.
+#[test]
+fn a_filter_that_wants_no_more_ends_the_scan_where_it_gave_nothing() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    for (row, qualifier) in [("a", "x"), ("b", "stop"), ("m", "x"), ("n", "stop"), ("o", "x")] {
+        table.put(Put::new(row).add("f", qualifier, "v")).unwrap();
+    }
+    store.engine().split_region(&table.regions()[0].encoded_name.clone(), Some("m".into())).unwrap();
+    let scan = || {
+        let no_stop = Filter::parse_bytes(b"WHILE QualifierFilter(!=, 'binary:stop')").unwrap();
+        Scan::all().filter(no_stop)
+    };
+    assert_eq!(keys(&table, scan()), ["a", "m"]);
+    assert_eq!(keys(&table, scan().start("b")), [""; 0]);
+    assert_eq!(keys(&table, scan().reverse(true)), ["o"]);
+}
+
 #[test]
 fn versions_time_ranges_and_family_limits() {
     let store = store(&SimEnv::new(1));

@@ -126,9 +126,9 @@ impl KeyRange {
     }
 
     /// What of it lies in another range.
-    pub(super) fn within(mut self, other: &Self) -> Option<Self> {
-        self.range.start = greater_start(&self.range.start, other.range.start.clone());
-        self.range.end = lesser_end(&self.range.end, other.range.end.clone());
+    pub(super) fn within(mut self, other: &RowRange) -> Option<Self> {
+        self.range.start = greater_start(&self.range.start, other.start.clone());
+        self.range.end = lesser_end(&self.range.end, other.end.clone());
         (!self.range.is_empty()).then_some(self)
     }
 

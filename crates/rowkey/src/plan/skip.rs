@@ -3,7 +3,7 @@
 //! Which values there are shows while reading: the first key of what is left tells the next value, the plan for that value
 //! says what to read of it, and what lies behind all its keys is where to look next.
 
-use halite_types::key::successor_of_prefix;
+use halite_types::RowRange;
 
 use super::constraint::Constraint;
 use super::range::KeyRange;
@@ -54,10 +54,10 @@ impl Plan {
         let options = PlanOptions { distinct: Vec::new(), ..self.options.clone() };
         let mut walk = Walk::new(&self.schema, &constraints, &options);
         walk.run();
-        let of_this_value = |found: &KeyRange| found.touches(&key[..end], &successor_of_prefix(&key[..end]).unwrap_or_default());
-        let branches = super::branches(walk);
-        let ranges = branches.into_iter().flat_map(|branch| branch.ranges).filter(of_this_value);
-        let ranges = ranges.filter_map(|found| found.within(range)).collect();
+        // Where that plan had to be coarse it may reach beyond the keys of this value.
+        let value_prefix = RowRange::prefix(key[..end].to_vec());
+        let found = super::branches(walk).into_iter().flat_map(|branch| branch.ranges);
+        let ranges = found.filter_map(|found| found.within(&range.range)?.within(&value_prefix)).collect();
         Ok(SkipStep { ranges, value_prefix: key[..end].to_vec() })
     }
 }

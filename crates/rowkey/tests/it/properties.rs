@@ -1,0 +1,159 @@
+//! What holds for every schema: keys sort as their values do, are read back, and none is the beginning of another.
+//!
+//! `HALITE_PAIRS=100000000 cargo test -p halite-rowkey --release --test it` compares more pairs than the usual run, and
+//! `HALITE_SEED=0x2a` repeats one schema, which a failure names.
+
+use std::cmp::Ordering;
+
+use fastrand::Rng;
+use halite_rowkey::{FieldType, KeyBuf, KeySchema, Order, Profile, SegmentKind, Value};
+
+use crate::random::{Digits, any_schema, plain_schema, row};
+
+/// Pairs of keys that a usual run compares, over all threads.
+const PAIRS: u64 = 10_000_000;
+/// Rows of each schema, each compared with each.
+const ROWS: usize = 80;
+
+fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    let digits = text.strip_prefix("0x");
+    Some(u64::from_str_radix(digits.unwrap_or(&text), if digits.is_some() { 16 } else { 10 }).expect("a number"))
+}
+
+/// Calls `check` for seeds on two threads until it has answered `wanted` in all; returns what it answered.
+fn for_seeds(wanted: u64, check: impl Fn(u64) -> u64 + Sync) -> u64 {
+    if let Some(seed) = number_from("HALITE_SEED") {
+        return check(seed).max(wanted);
+    }
+    let run = |first: u64| {
+        let mut done = 0;
+        for seed in (first..).step_by(2) {
+            if done >= wanted / 2 {
+                break;
+            }
+            done += check(seed);
+        }
+        done
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(1));
+        let done = run(0);
+        done + other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// The order that the declaration promises.
+fn logical(schema: &KeySchema, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
+    let by_segment = schema.segments().iter().map(|segment| {
+        let SegmentKind::Plain(field) = segment.kind else { panic!("a plain segment") };
+        let order = a[field].compare(&b[field]);
+        if segment.order == Order::Desc { order.reverse() } else { order }
+    });
+    by_segment.fold(Ordering::Equal, Ordering::then)
+}
+
+/// Whether keys may begin with each other: the last field is text or bytes without an end.
+fn has_open_end(schema: &KeySchema) -> bool {
+    let last = schema.segments().last().expect("a segment");
+    let ty = last.kind.field().map(|field| schema.fields()[field].ty);
+    last.order == Order::Asc && matches!(ty, Some(FieldType::String | FieldType::Bytes))
+}
+
+fn compare_all_pairs(seed: u64, profile: Profile) -> u64 {
+    let mut rng = Rng::with_seed(seed);
+    let schema = plain_schema(&mut rng, profile);
+    let rows: Vec<_> = (0..ROWS).map(|_| row(&mut rng, &schema)).collect();
+    let keyed: Vec<(KeyBuf, &[Value<'_>])> = rows.iter().filter_map(|row| Some((schema.encode(row).ok()?, &row[..]))).collect();
+    let open = has_open_end(&schema);
+    let mut pairs = 0;
+    for (at, (key, row)) in keyed.iter().enumerate() {
+        let decoded = schema.decode(key).unwrap_or_else(|error| panic!("seed {seed:#x}: {key:?} of {row:?} is not read: {error}"));
+        assert!(decoded.values().iter().zip(*row).all(|(a, b)| a.compare(b).is_eq()), "seed {seed:#x}: {row:?} became {decoded:?}");
+        for (other_key, other) in &keyed[at + 1..] {
+            pairs += 1;
+            let wanted = logical(&schema, row, other);
+            assert_eq!(key.cmp(other_key), wanted, "seed {seed:#x}: order of {row:?} and {other:?} as {key:?} and {other_key:?}");
+            let begins = wanted.is_ne() && !open && (key.starts_with(other_key) || other_key.starts_with(key));
+            assert!(!begins, "seed {seed:#x}: one of {key:?} and {other_key:?} begins with the other");
+        }
+    }
+    pairs
+}
+
+#[test]
+fn keys_sort_as_their_values_do() {
+    let wanted = number_from("HALITE_PAIRS").unwrap_or(PAIRS);
+    let pairs = for_seeds(wanted, |seed| compare_all_pairs(seed, Profile::Bin));
+    assert!(pairs >= wanted, "{pairs} pairs");
+}
+
+/// Encodes a row of a schema with transforms and compares what comes back; returns 1 if there was a key.
+fn come_back(schema: &KeySchema, row: &[Value<'_>], seed: u64) -> u64 {
+    let Ok(key) = schema.encode_with(row, &Digits) else { return 0 };
+    let decoded = schema.decode_with(&key, &Digits).unwrap_or_else(|error| panic!("seed {seed:#x}: {key:?} of {row:?} is not read: {error}"));
+    for (field, value) in row.iter().enumerate() {
+        let found = &decoded.values()[field];
+        assert!(decoded.is_partial(field) || found.compare(value).is_eq(), "seed {seed:#x}: {row:?} became {decoded:?}");
+    }
+    let ranges = schema.split_segments(&key).expect("what is decoded is split");
+    assert_eq!(ranges.last().map(|range| range.end), Some(key.len()), "seed {seed:#x}");
+    1
+}
+
+#[test]
+fn values_come_back_through_every_transform() {
+    let keys = for_seeds(200_000, |seed| {
+        let mut rng = Rng::with_seed(seed);
+        let schema = any_schema(&mut rng, Profile::Bin);
+        (0..20).map(|_| come_back(&schema, &row(&mut rng, &schema), seed)).sum()
+    });
+    assert!(keys >= 200_000, "{keys} keys");
+}
+
+/// Decodes bytes that may be anything. What is accepted whole must be the key of what was read: no two keys mean the
+/// same values.
+fn decode_anything(schema: &KeySchema, key: &[u8], seed: u64) {
+    _ = schema.split_segments(key);
+    _ = schema.decode_unchecked(key, &Digits);
+    let Ok(decoded) = schema.decode_with(key, &Digits) else { return };
+    let whole = (0..schema.fields().len()).all(|field| !decoded.is_partial(field));
+    if whole {
+        let again = schema.encode_with(decoded.values(), &Digits);
+        assert_eq!(again.as_deref(), Ok(key), "seed {seed:#x}: {decoded:?}");
+    }
+}
+
+fn damaged(rng: &mut Rng, key: &[u8]) -> Vec<u8> {
+    let mut key = key.to_vec();
+    for _ in 0..rng.usize(1..4) {
+        let at = rng.usize(..=key.len());
+        match rng.u8(..4) {
+            0 => key.truncate(at),
+            1 => key.insert(at, rng.choice([0, 1, 0xfe, 0xff]).expect("one")),
+            _ => {
+                let any = rng.u8(..);
+                let byte = rng.choice([0, 1, 0x15, 0xfe, 0xff, any]).expect("one");
+                key.get_mut(at).into_iter().for_each(|old| *old = byte);
+            }
+        }
+    }
+    key
+}
+
+#[test]
+fn any_bytes_are_a_key_or_an_error() {
+    let cases = for_seeds(1_000_000, |seed| {
+        let mut rng = Rng::with_seed(seed);
+        let schema = any_schema(&mut rng, Profile::Bin);
+        for _ in 0..100 {
+            let noise: Vec<_> = (0..rng.usize(..40)).map(|_| rng.u8(..)).collect();
+            decode_anything(&schema, &noise, seed);
+            if let Ok(key) = schema.encode_with(&row(&mut rng, &schema), &Digits) {
+                decode_anything(&schema, &damaged(&mut rng, &key), seed);
+            }
+        }
+        100
+    });
+    assert!(cases >= 1_000_000, "{cases} cases");
+}
