@@ -6,7 +6,6 @@ mod cmd;
 mod copy;
 mod demo;
 mod hfile;
-mod nearest;
 mod place;
 mod serve;
 mod shell;

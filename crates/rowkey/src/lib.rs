@@ -10,11 +10,13 @@
 pub mod codec;
 pub mod error;
 mod hash;
+pub mod language;
 pub mod schema;
 pub mod series;
 pub mod value;
 
 pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};
 pub use error::{Cause, KeyError};
+pub use language::LanguageError;
 pub use schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind};
 pub use value::{Decimal, FieldType, TimeUnit, Value};

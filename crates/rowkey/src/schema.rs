@@ -141,7 +141,7 @@ pub struct Segment {
     pub order: Order,
     /// Whether the field may be null.
     pub nullable: bool,
-    /// Decimal or hexadecimal digits in a text key, zeros in front.
+    /// Decimal digits in a text key, zeros in front; of a hash, its hexadecimal digits if that is an odd number.
     pub digits: Option<u8>,
 }
 
@@ -271,14 +271,19 @@ impl KeySchema {
     /// A schema of these segments, if they make sense together.
     ///
     /// # Errors
-    /// What does not, with the mend: nothing in the key, a field that no segment holds or that two carry, a type that a
-    /// transform does not take, counts and widths out of their range.
-    pub fn new(profile: Profile, fields: Vec<Field>, segments: Vec<Segment>) -> Result<Self, SchemaError> {
+    /// What does not, with the mend: nothing in the key, a field that no segment holds or that two carry, fields in
+    /// another order than the segments that hold them, a type that a transform does not take, counts and widths out of
+    /// their range, digits and patterns outside a text key.
+    pub fn new(profile: Profile, fields: Vec<Field>, mut segments: Vec<Segment>) -> Result<Self, SchemaError> {
+        if profile == Profile::Text {
+            segments.iter_mut().for_each(in_text);
+        }
         let schema = Self { profile, fields, segments };
         schema.check_whole()?;
         for at in 0..schema.segments.len() {
             schema.check_segment(at).and_then(|()| schema.check_profile(at)).map_err(|message| SchemaError { segment: Some(at), message })?;
         }
+        schema.check_order()?;
         Ok(schema)
     }
 
@@ -287,7 +292,7 @@ impl KeySchema {
         self.profile
     }
 
-    /// The logical fields, in the order in which segments carry them.
+    /// The logical fields, in the order in which segments carry them; one that none carries whole stands where its first part is.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
@@ -325,6 +330,12 @@ impl KeySchema {
             return whole(format!("it has {} segments, and at most {SEGMENTS_MAX} are possible", self.segments.len()));
         }
         for (id, field) in self.fields.iter().enumerate() {
+            if field.name.is_empty() {
+                return whole("a field has no name; give it one".into());
+            }
+            if field.pattern.is_some() && self.profile != Profile::Text {
+                return whole(format!("field {} has a pattern, and only text keys have them", field.name));
+            }
             if self.fields[..id].iter().any(|other| other.name == field.name) {
                 return whole(format!("field {} is declared twice", field.name));
             }
@@ -341,6 +352,52 @@ impl KeySchema {
         Ok(())
     }
 
+    /// A schema is kept as text, where fields stand in the order of the segments: their numbers must survive that.
+    fn check_order(&self) -> Result<(), SchemaError> {
+        let mut held: Vec<FieldId> = Vec::new();
+        for at in 0..self.segments.len() {
+            for field in self.holds(at) {
+                if held.contains(&field) {
+                    continue;
+                }
+                if field != held.len() {
+                    let message =
+                        format!("field {} is out of order; list fields in the order of the segments that hold them", self.fields[field].name);
+                    return Err(SchemaError { segment: Some(at), message });
+                }
+                held.push(field);
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields whose place among the fields a segment decides: the one it carries, one that nothing carries whole, and
+    /// those of a hash that nothing else in the key holds.
+    pub(crate) fn holds(&self, segment: usize) -> Vec<FieldId> {
+        let held = |id: FieldId| self.segments.iter().any(|segment| segment.kind.field() == Some(id));
+        match &self.segments[segment].kind {
+            SegmentKind::Hash { by, .. } => by.iter().copied().filter(|&id| !held(id)).collect(),
+            kind => kind.field().into_iter().filter(|&field| self.carrier(field).is_none_or(|carrier| carrier == segment)).collect(),
+        }
+    }
+
+    fn check_digits(&self, at: usize) -> Result<(), String> {
+        let segment = &self.segments[at];
+        let before = at.checked_sub(1).map(|before| &self.segments[before].kind);
+        match (&segment.kind, segment.digits) {
+            (SegmentKind::Const(_), None) if self.profile == Profile::Text && matches!(before, Some(SegmentKind::Const(_))) => {
+                Err("two constants in a row are one; join them".into())
+            }
+            (_, None) => Ok(()),
+            _ if self.profile != Profile::Text => Err("only text keys have digits; leave them out".into()),
+            (SegmentKind::Const(_), _) | (_, Some(0)) => Err("values have at least one digit, and constants have none".into()),
+            (SegmentKind::Hash { bytes, .. }, Some(digits)) if digits.div_ceil(2) != *bytes => {
+                Err(format!("{digits} hexadecimal digits are of {} bytes, not of {bytes}", digits.div_ceil(2)))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn check_segment(&self, at: usize) -> Result<(), String> {
         let segment = &self.segments[at];
         let mentioned = self.hashed_fields(at).into_iter().chain(segment.kind.field());
@@ -350,6 +407,7 @@ impl KeySchema {
         if segment.kind.field().is_none() && (segment.order == Order::Desc || segment.nullable) {
             return Err("only fields are DESC or NULLABLE, constants, salts and hashes are not".into());
         }
+        self.check_digits(at)?;
         let ty = segment.kind.field().map(|field| self.fields[field].ty);
         match &segment.kind {
             SegmentKind::Const(bytes) if bytes.is_empty() => Err("the constant is empty; leave it out".into()),
@@ -388,6 +446,14 @@ impl KeySchema {
 impl KeySchema {
     fn is_one_integer(&self, fields: &[FieldId]) -> bool {
         matches!(fields, [field] if self.fields[*field].ty.integer_range().is_some())
+    }
+}
+
+/// Digests in text are hexadecimal, and all their digits are not said.
+fn in_text(segment: &mut Segment) {
+    if let SegmentKind::Hash { bytes, hex, .. } = &mut segment.kind {
+        *hex = true;
+        segment.digits = segment.digits.filter(|&digits| u16::from(digits) != 2 * u16::from(*bytes));
     }
 }
 

@@ -11,6 +11,7 @@ pub mod error;
 pub mod filter;
 pub mod hash;
 pub mod key;
+pub mod nearest;
 pub mod op;
 pub mod query;
 pub mod row;

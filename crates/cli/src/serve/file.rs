@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use toml::{Table, Value};
 
 use super::options::{self, OPTIONS};
-use crate::nearest::{nearest, suggestion};
+use halite_types::nearest::{nearest, suggestion};
 
 /// What a file says, in its order.
 #[derive(Debug, Default, PartialEq, Eq)]

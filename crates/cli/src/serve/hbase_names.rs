@@ -2,7 +2,7 @@
 
 use super::options;
 use super::settings::Settings;
-use crate::nearest::{nearest, suggestion};
+use halite_types::nearest::{nearest, suggestion};
 
 /// One of HBase's settings.
 pub(crate) struct HBaseName {

@@ -4,7 +4,7 @@ use halite_types::key::print_bytes;
 
 use super::session::Stop;
 use super::value::print_float;
-use crate::nearest::{nearest, suggestion};
+use halite_types::nearest::{nearest, suggestion};
 
 /// How the bytes of a value are shown. The names are those of HBase's `Bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::methods;
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
 use super::words::{self, Arguments, Word};
-use crate::nearest::{nearest, suggestion};
+use halite_types::nearest::{nearest, suggestion};
 
 /// Evaluates statements in order; the value is the last one's.
 pub(crate) fn run(session: &mut Session<'_>, statements: &[Expression]) -> Outcome {

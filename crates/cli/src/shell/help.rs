@@ -3,7 +3,7 @@
 use super::session::{Outcome, Session};
 use super::value::Value;
 use super::words::{self, Group, Word};
-use crate::nearest::{nearest, suggestion};
+use halite_types::nearest::{nearest, suggestion};
 
 /// Width that texts are wrapped to.
 const WIDTH: usize = 100;

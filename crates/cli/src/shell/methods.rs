@@ -6,7 +6,7 @@ use super::ast::Block;
 use super::eval::run_block;
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
-use crate::nearest::{nearest, suggestion};
+use halite_types::nearest::{nearest, suggestion};
 
 /// Most items a range may unfold to, so that a slip does not fill the memory.
 const RANGE_ITEMS_MAX: i64 = 10_000_000;

@@ -6,9 +6,9 @@ use super::create::{family_attributes, table_attributes};
 use super::explain::About;
 use super::options::Options;
 use super::{Arguments, Group, Word};
-use crate::nearest::{nearest, suggestion};
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;
+use halite_types::nearest::{nearest, suggestion};
 
 const OPTIONS: &[&str] = &[
     "NAME",

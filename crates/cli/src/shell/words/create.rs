@@ -8,9 +8,9 @@ use super::explain::About;
 use super::options::Options;
 use super::splits;
 use super::{Arguments, Group, Word};
-use crate::nearest::{nearest, suggestion};
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;
+use halite_types::nearest::{nearest, suggestion};
 
 /// Attributes of a family that HBase knows; those the store does not act on are kept as they are.
 pub(crate) const FAMILY_ATTRIBUTES: &[&str] = &[

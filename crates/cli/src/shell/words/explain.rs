@@ -2,8 +2,8 @@
 
 use halite_types::{Error, ErrorKind, TableName};
 
-use crate::nearest::nearest;
 use crate::shell::session::{Outcome, Session, Stop};
+use halite_types::nearest::nearest;
 
 /// The error of a call about `table`, in the shell's words.
 pub(crate) fn explain(session: &Session<'_>, table: &TableName, error: &Error) -> Stop {

@@ -2,9 +2,9 @@
 
 use halite_types::TimeRange;
 
-use crate::nearest::{nearest, suggestion};
 use crate::shell::session::{Outcome, Stop};
 use crate::shell::value::Value;
+use halite_types::nearest::{nearest, suggestion};
 
 /// Constants that are values, or keys of more than one command.
 pub(crate) const OTHER_CONSTANTS: &[&str] = &[

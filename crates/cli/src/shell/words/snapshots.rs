@@ -4,10 +4,10 @@ use halite_types::{Error, ErrorKind, SnapshotDescriptor, SnapshotKind};
 
 use super::explain::{About, unknown_namespace};
 use super::{Arguments, Group, Word};
-use crate::nearest::nearest;
 use crate::shell::print;
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;
+use halite_types::nearest::nearest;
 
 const BASE: Word = Word {
     name: "",

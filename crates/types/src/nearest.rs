@@ -1,7 +1,7 @@
 //! Finds the known name that a mistyped one most likely means.
 
 /// The known name with the fewest changed, missing, added or swapped letters, if that is few for its length.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let (distance, best) = known.map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate)).min()?;
     let length = name.chars().count();
@@ -9,7 +9,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 }
 
 /// The suggestion as a part of an error text; empty without one.
-pub(crate) fn suggestion(name: Option<&str>) -> String {
+pub fn suggestion(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
 }
 

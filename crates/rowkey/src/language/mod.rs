@@ -1,0 +1,65 @@
+//! The language of row keys: text to [`KeySchema`] and back.
+//!
+//! ```text
+//! key      := [ROW KEY] ( "(" segment {"," segment} ")" [PROFILE profile] | TEXT 'template' [WHERE match {AND match}] )
+//! profile  := BIN | ORDERED [COMPAT] | PHOENIX
+//! segment  := CONST 'text' | CONST x'00ff'
+//!           | SALT(n [BY columns] [USING function])
+//!           | HASH(hashed [BYTES n] [USING function] [HEX])
+//!           | ( BUCKET(column, width) [type] | TRUNC(column, n) [type] | DICT(column, n) [type] | IPV4(column)
+//!             | REVERSE(column) type | BITREV(column) type | column type ) {ASC | DESC | NULLABLE | NOT NULL}
+//! hashed   := column [type] {"," column [type]}               -- the type where nothing else in the key holds the column
+//! width    := 'duration' | duration | number            -- '15m', 15m, 3600
+//! match    := column MATCHES 'regular expression'
+//! template := { literal | "{{" | "}}" | "{" place [":" digits] "}" }
+//! place    := x'00ff' | salt(n [BY columns] [USING function]) | function(hashed)
+//!           | [rev(] ( column | bucket(column, width) | reverse(column) | bitrev(column) | trunc(column, n)
+//!             | dict(column, n) | ipv4(column) ) [)] [type] [NULLABLE]
+//! ```
+//!
+//! Words of the language may be written in upper or lower case; names of columns are told apart by it, and stand in
+//! double quotes where they are words of the language or hold other characters than letters, digits and `_`. `--` and
+//! `/* */` begin comments. A quote inside quotes is doubled.
+//!
+//! What is left out has a default: salts and hashes are computed by `murmur3`, a salt from all columns of the key, a hash
+//! has 4 bytes, BUCKET is of a `TIMESTAMP`, TRUNC and DICT are of a `STRING`, unless the column has its type elsewhere in the
+//! key. In a template a column is a `STRING`; with digits it is a `U64`, inside `bucket` and `rev` a `TIMESTAMP`. A digest's
+//! digits are hexadecimal, and without any there are eight. A width without a unit is in the unit of the column.
+//!
+//! Printed texts are canonical: equal schemas print alike, and what is printed reads back as the same schema.
+
+mod build;
+mod cursor;
+mod error;
+mod fingerprint;
+mod key;
+mod lexer;
+mod print;
+#[cfg(test)]
+pub(crate) mod random;
+mod template;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use std::str::FromStr;
+
+pub use error::{LanguageError, Span};
+
+use self::cursor::Cursor;
+use crate::schema::KeySchema;
+
+/// Bytes of the longest text that is read.
+pub const TEXT_BYTES_MAX: usize = 64 << 10;
+
+impl FromStr for KeySchema {
+    type Err = LanguageError;
+
+    /// Reads a row key as [`crate::language`] describes it; `ROW KEY` in front may be left out.
+    fn from_str(text: &str) -> Result<Self, LanguageError> {
+        let mut cursor = Cursor::new(text)?;
+        let schema = key::row_key(&mut cursor, &[])?;
+        cursor.expect_end()?;
+        Ok(schema)
+    }
+}

@@ -1,0 +1,196 @@
+//! Random schemas that make sense, for tests, each from its seed.
+
+use bytes::Bytes;
+
+use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
+use crate::value::{FieldType, TimeUnit};
+
+/// A seeded generator: `SplitMix64`.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to `bound`, which is not among them.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub(crate) fn flip(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
+    pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[usize::try_from(self.below(from.len() as u64)).unwrap_or_default()].clone()
+    }
+}
+
+const TYPES: &[FieldType] = &[
+    FieldType::Bool,
+    FieldType::U8,
+    FieldType::U16,
+    FieldType::U32,
+    FieldType::U64,
+    FieldType::I8,
+    FieldType::I16,
+    FieldType::I32,
+    FieldType::I64,
+    FieldType::F32,
+    FieldType::F64,
+    FieldType::Decimal,
+    FieldType::String,
+    FieldType::Bytes,
+    FieldType::Char(11),
+    FieldType::Fixed(3),
+    FieldType::Uuid,
+    FieldType::Ipv4,
+    FieldType::Ipv6,
+    FieldType::Timestamp(TimeUnit::Millis),
+    FieldType::Timestamp(TimeUnit::Micros),
+    FieldType::Timestamp(TimeUnit::Nanos),
+    FieldType::Date,
+];
+
+const NAMES: &[&str] = &[
+    "a",
+    "ts",
+    "device_id",
+    "Device_Id",
+    "salt",
+    "by",
+    "DESC",
+    "text",
+    "date",
+    "odd name",
+    "quo\"te",
+    "it's",
+    "}",
+    "{x}",
+    "\u{5f20}",
+    "9lives",
+    "-",
+    "x",
+];
+
+/// A schema of one to five fields in any profile.
+pub(crate) fn schema(chance: &mut Chance) -> KeySchema {
+    loop {
+        let profile = chance.pick(&[
+            Profile::Bin,
+            Profile::Bin,
+            Profile::Ordered { compat: false },
+            Profile::Ordered { compat: true },
+            Profile::Phoenix,
+            Profile::Text,
+            Profile::Text,
+        ]);
+        let count = 1 + usize::try_from(chance.below(5)).unwrap_or_default();
+        let fields = fields(chance, profile, count);
+        let mut segments = Vec::new();
+        for id in 0..count {
+            if chance.below(3) == 0 {
+                segments.push(derived(chance, profile, count));
+            }
+            if chance.below(8) == 0 {
+                let bytes = chance.pick(&[1, 4]);
+                segments.push(Segment::new(SegmentKind::Hash { by: vec![id], bytes, function: HashFunction::Md5, hex: false }));
+            } else {
+                segments.extend(carriers(chance, profile, &fields, id));
+            }
+        }
+        if chance.flip() {
+            let part = segments.iter().position(|segment| matches!(segment.kind, SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. }));
+            segments[..=part.unwrap_or(0)].rotate_right(1);
+        }
+        // What two choices make together may still be refused, as a text key with two constants in a row.
+        if let Ok(schema) = KeySchema::new(profile, fields, segments) {
+            return schema;
+        }
+    }
+}
+
+fn fields(chance: &mut Chance, profile: Profile, count: usize) -> Vec<Field> {
+    let mut names = NAMES.to_vec();
+    let mut field = || {
+        let name = names.swap_remove(usize::try_from(chance.below(names.len() as u64)).unwrap_or_default());
+        let pattern = (profile == Profile::Text && chance.below(4) == 0).then(|| chance.pick(&["[^_]+", "it's|\"x\"", ""]).to_owned());
+        Field { name: name.to_owned(), ty: chance.pick(TYPES), pattern }
+    };
+    (0..count).map(|_| field()).collect()
+}
+
+/// A constant, a salt or a hash.
+fn derived(chance: &mut Chance, profile: Profile, count: usize) -> Segment {
+    let some: Vec<FieldId> = (0..count).filter(|_| chance.flip()).collect();
+    let kind = match chance.below(3) {
+        0 => SegmentKind::Const(Bytes::from(chance.pick(&[
+            b"_".to_vec(),
+            b"it's".to_vec(),
+            b"{}".to_vec(),
+            vec![0, 255],
+            "\u{5f20}\n".into(),
+            b"x'00'".to_vec(),
+        ]))),
+        1 if profile == Profile::Phoenix => SegmentKind::Salt { count: 16, by: some, function: HashFunction::Phoenix },
+        1 => {
+            let function = chance.pick(HashFunction::NAMES).1;
+            SegmentKind::Salt { count: chance.pick(&[1, 2, 16, 1000, 65_536]), by: some, function }
+        }
+        _ => {
+            let by = if some.is_empty() { vec![0] } else { some };
+            SegmentKind::Hash { by, bytes: chance.pick(&[1, 4, 16]), function: chance.pick(HashFunction::NAMES).1, hex: chance.flip() }
+        }
+    };
+    let mut segment = Segment::new(kind);
+    segment.digits = match &segment.kind {
+        SegmentKind::Hash { bytes, .. } if profile == Profile::Text && chance.flip() => Some(bytes * 2 - 1),
+        SegmentKind::Salt { .. } if profile == Profile::Text && chance.flip() => Some(5),
+        _ => None,
+    };
+    segment
+}
+
+/// What holds one field: a part of it, all of it, or both.
+fn carriers(chance: &mut Chance, profile: Profile, fields: &[Field], id: FieldId) -> Vec<Segment> {
+    let mut kinds = Vec::new();
+    let ty = fields[id].ty;
+    let part = match ty {
+        _ if ty.integer_range().is_some() => {
+            Some(SegmentKind::Bucket { field: id, width: chance.pick(&[1, 7, 100, 3_600_000, 86_400_000, 604_800_000_000]) })
+        }
+        FieldType::String | FieldType::Bytes => Some(SegmentKind::Trunc { field: id, bytes: chance.pick(&[1, 8, 4_000]) }),
+        _ => None,
+    };
+    let in_part = part.filter(|_| chance.below(3) == 0);
+    if in_part.is_none() || chance.flip() {
+        kinds.push(match chance.below(6) {
+            0 => SegmentKind::Reverse(id),
+            1 => SegmentKind::BitReverse(id),
+            2 => SegmentKind::Dict { field: id, bytes: chance.pick(&[1, 3, 8]) },
+            3 => SegmentKind::Ipv4(id),
+            _ => SegmentKind::Plain(id),
+        });
+    }
+    let in_front = chance.flip();
+    kinds.extend(in_part);
+    if in_front {
+        kinds.reverse();
+    }
+    kinds.into_iter().map(|kind| dressed(chance, profile, kind)).collect()
+}
+
+fn dressed(chance: &mut Chance, profile: Profile, kind: SegmentKind) -> Segment {
+    let order = if chance.flip() { Order::Asc } else { Order::Desc };
+    let digits = (profile == Profile::Text && chance.flip()).then(|| chance.pick(&[1, 10, 19, 128]));
+    Segment { kind, order, nullable: chance.below(4) == 0, digits }
+}
