@@ -281,7 +281,7 @@ impl KeySchema {
         let schema = Self { profile, fields, segments };
         schema.check_whole()?;
         for at in 0..schema.segments.len() {
-            schema.check_segment(at).map_err(|message| SchemaError { segment: Some(at), message })?;
+            schema.check_segment(at).and_then(|()| schema.check_profile(at)).map_err(|message| SchemaError { segment: Some(at), message })?;
         }
         schema.check_order()?;
         Ok(schema)
