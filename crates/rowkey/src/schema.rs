@@ -298,7 +298,7 @@ impl KeySchema {
         let schema = Self { profile, fields, segments };
         schema.check_whole()?;
         for at in 0..schema.segments.len() {
-            schema.check_segment(at).map_err(|message| SchemaError { segment: Some(at), message })?;
+            schema.check_segment(at).and_then(|()| schema.check_profile(at)).map_err(|message| SchemaError { segment: Some(at), message })?;
         }
         schema.check_order()?;
         Ok(schema)
@@ -327,6 +327,11 @@ impl KeySchema {
     /// The segment that carries a field whole; `None` if only a bucket, a truncation or a hash of it is in the key.
     pub fn carrier(&self, field: FieldId) -> Option<usize> {
         self.segments.iter().position(|segment| segment.kind.carries() == Some(field))
+    }
+
+    /// Whether a field is in the key as part of a hash and in no other way.
+    pub fn is_only_hashed(&self, field: FieldId) -> bool {
+        !self.segments.iter().any(|segment| segment.kind.field() == Some(field))
     }
 
     /// The fields a salt or a hash is computed from, the default resolved.

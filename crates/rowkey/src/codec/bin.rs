@@ -200,7 +200,7 @@ fn end_of_text(key: &[u8], at: usize, flip: u8) -> Result<usize, Cause> {
     }
 }
 
-fn flipped(bytes: &[u8], flip: u8) -> Cow<'_, [u8]> {
+pub(super) fn flipped(bytes: &[u8], flip: u8) -> Cow<'_, [u8]> {
     if flip == 0 { Cow::Borrowed(bytes) } else { Cow::Owned(bytes.iter().map(|byte| !byte).collect()) }
 }
 
@@ -224,7 +224,7 @@ fn read_text(bytes: &[u8], flip: u8, raw: bool, ty: FieldType) -> Result<Value<'
     text_or_bytes(Cow::Owned(plain), ty)
 }
 
-fn read_number(bytes: &[u8], flip: u8, ty: FieldType) -> Result<Value<'static>, Cause> {
+pub(super) fn read_number(bytes: &[u8], flip: u8, ty: FieldType) -> Result<Value<'static>, Cause> {
     let width = width_of(ty);
     let bits = match bytes.first_chunk::<8>() {
         Some(bytes) if width == 8 => u64::from_be_bytes(*bytes),

@@ -14,6 +14,7 @@ mod decode;
 mod derived;
 mod helper;
 mod numeric;
+mod ordered;
 mod slot;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -59,7 +60,8 @@ impl KeySchema {
         if values.len() != self.fields().len() {
             return Err(KeyError::new(0, 0, Cause::WrongCount { fields: self.fields().len(), values: values.len() }));
         }
-        for at in 0..self.segments().len() {
+        let segments = self.written_segments(|field| values[field].is_null());
+        for at in 0..segments {
             let before = out.len() - start;
             self.push_any(at, values, helper, out).map_err(|cause| KeyError::new(at, before, cause))?;
         }
@@ -84,7 +86,17 @@ impl KeySchema {
     /// As [`Self::encode_segment`], and what `helper` does not know.
     pub fn encode_segment_with(&self, segment: usize, value: &Value<'_>, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), KeyError> {
         let before = out.len();
-        self.push_segment(segment, value, helper, out).map_err(|cause| KeyError::new(segment, before, cause))
+        self.refuse_left_out(segment, Some(value))
+            .and_then(|()| self.push_segment(segment, value, helper, out))
+            .map_err(|cause| KeyError::new(segment, before, cause))
+    }
+
+    /// Null that HBase may leave out stands in some keys and in others not, so no bound can be made of it.
+    fn refuse_left_out(&self, segment: usize, value: Option<&Value<'_>>) -> Result<(), Cause> {
+        if value.is_some_and(Value::is_null) && self.may_be_left_out(segment) {
+            return Err(Cause::Unsupported("null at the end of a key is left out in this profile and has no bytes of its own"));
+        }
+        Ok(())
     }
 
     /// Adds what all values that begin with `prefix` begin with in this segment: plain text or bytes in ascending order.
@@ -93,7 +105,8 @@ impl KeySchema {
     /// For other segments, whose bytes do not begin alike when their values do.
     pub fn encode_prefix(&self, segment: usize, prefix: &[u8], out: &mut KeyBuf) -> Result<(), KeyError> {
         use crate::value::FieldType::{Bytes, Char, Fixed, String};
-        let refuse = |cause| Err(KeyError::new(segment, out.len(), cause));
+        let before = out.len();
+        let refuse = |cause| Err(KeyError::new(segment, before, cause));
         let Some(slot) = self.slot(segment) else { return refuse(NO_FIELD) };
         if !slot.is_plain() || slot.flip != 0 || !matches!(slot.stored, String | Bytes | Char(_) | Fixed(_)) {
             return refuse(Cause::Unsupported("only plain text or bytes in ascending order have a common beginning in the key"));
@@ -106,8 +119,10 @@ impl KeySchema {
                 bin::encode_prefix(&slot, prefix, out);
                 Ok(())
             }
-            _ => refuse(OTHER_PROFILE),
+            Profile::Ordered { .. } => ordered::encode_prefix(&slot, prefix, out),
+            _ => Err(OTHER_PROFILE),
         }
+        .map_err(|cause| KeyError::new(segment, before, cause))
     }
 
     /// Adds a segment, if the fields it needs are given: a constant, a salt, a hash, or the segment of a field. `fields`
@@ -121,7 +136,31 @@ impl KeySchema {
         if !self.segments().get(segment).is_some_and(|segment| deterministic(&segment.kind)) {
             return Ok(false);
         }
-        self.push_any(segment, fields, &NoHelper, out).map_err(|cause| KeyError::new(segment, before, cause))
+        let field = self.segments()[segment].kind.field().and_then(|field| fields.get(field)?.as_ref());
+        self.refuse_left_out(segment, field)
+            .and_then(|()| self.push_any(segment, fields, &NoHelper, out))
+            .map_err(|cause| KeyError::new(segment, before, cause))
+    }
+
+    /// Whether a segment can be in the profile, on top of what holds in all.
+    pub(crate) fn check_profile(&self, at: usize) -> Result<(), String> {
+        match self.profile() {
+            Profile::Ordered { .. } => ordered::check(self, at),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the bytes of a segment sort as the values of its field do (the other way round if it is descending), so
+    /// that a range of values is one range of bytes. Not so: what is reversed, dictionaries, and what a profile gets
+    /// wrong and `COMPAT` allows. `false` for constants, salts and hashes.
+    pub fn keeps_order(&self, segment: usize) -> bool {
+        let Some(slot) = self.slot(segment) else { return false };
+        let kind_does = matches!(slot.kind, SegmentKind::Plain(_) | SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. });
+        let profile_does = match self.profile() {
+            Profile::Ordered { .. } => !(slot.is_blob_var() || slot.flip != 0 && self.may_be_left_out(segment)),
+            _ => true,
+        };
+        kind_does && profile_does
     }
 
     /// How many salts a segment has; `None` if it is no salt.
@@ -168,6 +207,7 @@ impl KeySchema {
     fn write_stored(&self, slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
         match self.profile() {
             Profile::Bin => bin::encode(slot, stored, out),
+            Profile::Ordered { .. } => ordered::encode(slot, stored, out),
             _ => Err(OTHER_PROFILE),
         }
     }
@@ -175,6 +215,7 @@ impl KeySchema {
     fn read_stored<'k>(&self, slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, Cause> {
         match self.profile() {
             Profile::Bin => bin::decode(slot, bytes),
+            Profile::Ordered { .. } => ordered::decode(slot, bytes),
             _ => Err(OTHER_PROFILE),
         }
     }
@@ -187,6 +228,7 @@ impl KeySchema {
         let slot = self.slot(at).ok_or(NO_FIELD)?;
         match self.profile() {
             Profile::Bin => bin::end(&slot, key, start),
+            Profile::Ordered { .. } => ordered::end(&slot, key, start, self.may_be_left_out(at)),
             _ => Err(OTHER_PROFILE),
         }
     }

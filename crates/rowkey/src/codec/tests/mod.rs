@@ -6,6 +6,9 @@ use super::*;
 use crate::schema::{Field, FieldId, HashFunction, Segment};
 use crate::value::{Decimal, FieldType, TimeUnit};
 
+mod golden;
+mod ordered;
+
 /// 2024-03-15T00:00:00Z.
 const T0: i64 = 1_710_460_800_000;
 const TIME: FieldType = FieldType::Timestamp(TimeUnit::Millis);
@@ -82,44 +85,8 @@ fn text_that_is_not_last_escapes_zeros_and_ends() {
 
 #[test]
 fn keys_are_those_of_an_independent_program() {
-    let golden = include_str!("../../testdata/bin.txt");
-    let mut lines = 0;
-    for line in golden.lines().filter(|line| !line.starts_with('#')) {
-        let [fields, values, key] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let mut types = Vec::new();
-        let mut segments = Vec::new();
-        for (id, field) in fields.split(' ').enumerate() {
-            let mut words = field.split('-');
-            types.push(match words.next() {
-                Some("i64") => FieldType::I64,
-                Some("u32") => FieldType::U32,
-                Some("f64") => FieldType::F64,
-                Some("str") => FieldType::String,
-                Some("bytes") => FieldType::Bytes,
-                other => panic!("{other:?}"),
-            });
-            let mut segment = plain(id);
-            for word in words {
-                segment = if word == "desc" { segment.desc() } else { Segment { nullable: true, ..segment } };
-            }
-            segments.push(segment);
-        }
-        let values: Vec<_> = values.split(' ').zip(&types).map(|(text, ty)| golden_value(text, *ty)).collect();
-        assert_eq!(encoded(&bin(&types, segments), &values), key, "{line}");
-        lines += 1;
-    }
+    let lines = golden::check_lines(include_str!("../../../testdata/bin.txt"), Profile::Bin);
     assert!(lines > 300, "{lines} lines");
-}
-
-fn golden_value(text: &str, ty: FieldType) -> Value<'static> {
-    match (ty, text) {
-        (_, "null") => Value::Null,
-        (FieldType::I64, text) => Value::Signed(text.parse().expect("a number")),
-        (FieldType::U32, text) => Value::Unsigned(text.parse().expect("a number")),
-        (FieldType::F64, text) => Value::F64(f64::from_bits(u64::from_str_radix(&text[1..], 16).expect("bits"))),
-        (FieldType::String, text) => Value::Text(String::from_utf8(unhex(&text[1..])).expect("UTF-8").into()),
-        (_, text) => Value::Bytes(unhex(&text[1..]).into()),
-    }
 }
 
 #[test]
