@@ -3,8 +3,8 @@
 use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
-use halite_types::key::print_bytes;
 use halite_types::RegionInfo;
+use halite_types::key::print_bytes;
 
 use super::query::{Condition, Test};
 use super::range::{KeyRange, Pin, PinValue};
