@@ -1,0 +1,42 @@
+//! What the planner needs of the codec: bytes of one segment, or that there are none.
+
+use super::PlanOptions;
+use crate::codec::{KeyBuf, NoHelper};
+use crate::schema::{FieldId, KeySchema, SegmentKind};
+use crate::value::Value;
+
+/// The bytes of a value in the segment of its field; `None` if no key can hold it there.
+pub(super) fn segment(schema: &KeySchema, options: &PlanOptions, at: usize, value: &Value<'_>) -> Option<Vec<u8>> {
+    let mut out = KeyBuf::new();
+    let encoded = match &options.helper {
+        Some(helper) => schema.encode_segment_with(at, value, &**helper, &mut out),
+        None => schema.encode_segment_with(at, value, &NoHelper, &mut out),
+    };
+    encoded.is_ok().then(|| out.to_vec())
+}
+
+/// Whether values can be turned into the segment's bytes here: not the words of a dictionary that nobody gave.
+pub(super) fn is_encodable(schema: &KeySchema, options: &PlanOptions, at: usize) -> bool {
+    !matches!(schema.segments()[at].kind, SegmentKind::Dict { .. }) || options.helper.is_some()
+}
+
+/// Whether a salt or a hash follows from the fields of the key.
+pub(super) fn is_computable(schema: &KeySchema, at: usize) -> bool {
+    match &schema.segments()[at].kind {
+        SegmentKind::Salt { function, .. } | SegmentKind::Hash { function, .. } => function.is_deterministic(),
+        _ => false,
+    }
+}
+
+/// A salt or a hash of the fields that are known; `None` if they are too few, or values that no key has.
+pub(super) fn derived<'v>(schema: &KeySchema, at: usize, known: impl Fn(FieldId) -> Option<&'v Value<'static>>) -> Option<Vec<u8>> {
+    let fields: Vec<Option<Value<'_>>> = (0..schema.fields().len()).map(|field| known(field).cloned()).collect();
+    let mut out = KeyBuf::new();
+    matches!(schema.encode_derived(at, &fields, &mut out), Ok(true)).then(|| out.to_vec())
+}
+
+/// The bytes of one salt.
+pub(super) fn salt(schema: &KeySchema, at: usize, salt: u32) -> Option<Vec<u8>> {
+    let mut out = KeyBuf::new();
+    schema.encode_salt(at, salt, &mut out).ok().map(|()| out.to_vec())
+}

@@ -1,0 +1,187 @@
+//! Ranges of keys whose derived bytes are all the same, and what of a key is left to compare when these are taken away.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use halite_types::key::{successor_of_prefix, successor_of_row};
+use halite_types::{Bytes, RowRange};
+
+use super::walk::{Start, Tail};
+use crate::value::Value;
+
+/// Some keys in one piece of the table. Up to its last salt or hash they all begin alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyRange {
+    /// Which keys.
+    pub range: RowRange,
+    /// How many bytes all of them have in common, up to the end of the last salt or hash.
+    fixed: usize,
+    /// Those bytes without salts and hashes.
+    logical: Bytes,
+    /// What is known of every key, segment by segment; of a merged range, of its first keys.
+    pub(super) pins: Vec<Pin>,
+    /// Of a merged range, what is known of its last keys.
+    pub(super) last_pins: Option<Vec<Pin>>,
+}
+
+/// A segment that is the same in all keys of a range.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pin {
+    pub(super) segment: usize,
+    pub(super) value: PinValue,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PinValue {
+    Value(Value<'static>),
+    Salt(u32),
+    Derived(Vec<u8>),
+}
+
+impl KeyRange {
+    /// The whole table as one range, for keys of any schema.
+    pub fn all() -> Self {
+        Self { range: RowRange::all(), fixed: 0, logical: Bytes::new(), pins: Vec::new(), last_pins: None }
+    }
+
+    /// The keys of one beginning; `None` if there are none.
+    pub(super) fn of(start: Start, tail: &Tail) -> Option<Self> {
+        let with = |more: &[u8]| [&start.bytes, more].concat();
+        let behind = |end: Option<Vec<u8>>| end.map_or(Bound::Unbounded, |end| Bound::Excluded(Bytes::from(end)));
+        let from = |low: Vec<u8>| if low.is_empty() { Bound::Unbounded } else { Bound::Included(Bytes::from(low)) };
+        let range = match tail {
+            Tail::Complete => {
+                let key = Bytes::copy_from_slice(&start.bytes);
+                RowRange { start: Bound::Included(key.clone()), end: Bound::Included(key) }
+            }
+            Tail::Open => RowRange { start: from(with(&[])), end: behind(successor_of_prefix(&start.bytes)) },
+            Tail::Span { low, high } => {
+                let end = high.as_ref().map_or_else(|| successor_of_prefix(&start.bytes), |high| Some(with(high)));
+                RowRange { start: from(with(low)), end: behind(end) }
+            }
+        };
+        let logical = Bytes::copy_from_slice(&start.plain[..start.fixed_plain]);
+        (!range.is_empty()).then_some(Self { range, fixed: start.fixed, logical, pins: start.pins, last_pins: None })
+    }
+
+    /// How many bytes of a key belong to its salts and hashes and what precedes them.
+    pub fn fixed(&self) -> usize {
+        self.fixed
+    }
+
+    /// The key, if the range is just one.
+    pub fn point(&self) -> Option<&Bytes> {
+        match (&self.range.start, &self.range.end) {
+            (Bound::Included(start), Bound::Included(end)) if start == end => Some(start),
+            _ => None,
+        }
+    }
+
+    /// What rows are ordered by when several ranges are merged: the key without salts and hashes, in two pieces. Within one
+    /// range it is in the order of the keys.
+    pub fn merge_key<'k>(&'k self, key: &'k [u8]) -> (&'k [u8], &'k [u8]) {
+        (&self.logical, key.get(self.fixed..).unwrap_or_default())
+    }
+
+    /// The least merge key a row of the range can have.
+    pub fn low_merge_key(&self) -> Vec<u8> {
+        let (Bound::Included(start) | Bound::Excluded(start)) = &self.range.start else { return self.logical.to_vec() };
+        let (first, second) = self.merge_key(start);
+        [first, second].concat()
+    }
+
+    /// A merge key that no row of the range is behind, for scans from the last row; `None` if there is no such bound.
+    pub fn high_merge_key(&self) -> Option<Vec<u8>> {
+        let (Bound::Included(end) | Bound::Excluded(end)) = &self.range.end else { return None };
+        // A bound that is shorter than what the keys have in common lies behind every key that begins with that.
+        if end.len() < self.fixed || !self.begins_with_fixed(end) {
+            return successor_of_prefix(&self.logical);
+        }
+        Some([&self.logical, &end[self.fixed..]].concat())
+    }
+
+    fn begins_with_fixed(&self, end: &[u8]) -> bool {
+        let (Bound::Included(start) | Bound::Excluded(start)) = &self.range.start else { return self.fixed == 0 };
+        start.get(..self.fixed) == end.get(..self.fixed)
+    }
+
+    /// Leaves only what comes strictly after `merge_key` (strictly before it in a reverse scan); `None` if that is nothing.
+    /// With `and_equal` a row of just that merge key stays.
+    #[must_use]
+    pub fn after(&self, merge_key: &[u8], reverse: bool, and_equal: bool) -> Option<Self> {
+        let head = &merge_key[..merge_key.len().min(self.logical.len())];
+        let cut = match head.cmp(&self.logical) {
+            Ordering::Equal => self.key_with(&merge_key[self.logical.len()..]),
+            // The token lies wholly on one side: a shorter one sorts before everything here.
+            order => return (order == if reverse { Ordering::Greater } else { Ordering::Less }).then(|| self.clone()),
+        };
+        let mut left = self.clone();
+        let side = if and_equal { Bound::Included(Bytes::from(cut)) } else { Bound::Excluded(Bytes::from(cut)) };
+        if reverse {
+            left.range.end = lesser_end(&self.range.end, side);
+        } else {
+            left.range.start = greater_start(&self.range.start, side);
+        }
+        (!left.range.is_empty()).then_some(left)
+    }
+
+    /// What of it lies in another range.
+    pub(super) fn within(mut self, other: &RowRange) -> Option<Self> {
+        self.range.start = greater_start(&self.range.start, other.start.clone());
+        self.range.end = lesser_end(&self.range.end, other.end.clone());
+        (!self.range.is_empty()).then_some(self)
+    }
+
+    fn key_with(&self, tail: &[u8]) -> Vec<u8> {
+        let fixed = match &self.range.start {
+            Bound::Included(start) | Bound::Excluded(start) => &start[..self.fixed.min(start.len())],
+            Bound::Unbounded => &[],
+        };
+        [fixed, tail].concat()
+    }
+
+    /// Adds the range behind this one, if nothing lies between them and their rows compare alike.
+    pub(super) fn absorb(&mut self, next: &Self) -> bool {
+        let touches = match (&self.range.end, &next.range.start) {
+            (Bound::Excluded(end), Bound::Included(start)) => end >= start,
+            _ => false,
+        };
+        if !touches || (self.fixed, &self.logical) != (next.fixed, &next.logical) || self.key_with(&[]) != next.key_with(&[]) {
+            return false;
+        }
+        self.range.end = next.range.end.clone();
+        self.last_pins = Some(next.last_pins.clone().unwrap_or_else(|| next.pins.clone()));
+        true
+    }
+
+    /// Whether a region from `start` to `end` (empty for none) holds some of it.
+    pub fn touches(&self, start: &[u8], end: &[u8]) -> bool {
+        let begins_before_end = end.is_empty()
+            || match &self.range.start {
+                Bound::Unbounded => true,
+                Bound::Included(first) => &first[..] < end,
+                Bound::Excluded(first) => successor_of_row(first).as_slice() < end,
+            };
+        begins_before_end && !self.range.is_past_end(start)
+    }
+}
+
+fn greater_start(old: &Bound<Bytes>, new: Bound<Bytes>) -> Bound<Bytes> {
+    let old_is_greater = match (old, &new) {
+        (_, Bound::Unbounded) => true,
+        (Bound::Included(old), Bound::Included(new) | Bound::Excluded(new)) => old > new,
+        (Bound::Excluded(old), Bound::Included(new) | Bound::Excluded(new)) => old >= new,
+        _ => false,
+    };
+    if old_is_greater { old.clone() } else { new }
+}
+
+fn lesser_end(old: &Bound<Bytes>, new: Bound<Bytes>) -> Bound<Bytes> {
+    let old_is_lesser = match (old, &new) {
+        (_, Bound::Unbounded) => true,
+        (Bound::Included(old), Bound::Included(new) | Bound::Excluded(new)) => old < new,
+        (Bound::Excluded(old), Bound::Included(new) | Bound::Excluded(new)) => old <= new,
+        _ => false,
+    };
+    if old_is_lesser { old.clone() } else { new }
+}

@@ -1,0 +1,250 @@
+//! Random schemas, rows and questions: ranges and the check of what is left give what filtering after a full scan gives.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use halite_types::RowRange;
+use halite_types::key::successor_of_prefix;
+
+use super::cases::{Case, Chance};
+use crate::plan::{KeyRange, OrderedBy, Plan, PlanError, Test};
+use crate::schema::{Order, SegmentKind};
+use crate::value::{FieldType, Value};
+
+type Row<'c> = (&'c Vec<u8>, &'c Vec<Vec<Value<'static>>>);
+
+/// What a range gives, in the direction of the query, and the merge key of each row.
+fn read<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<(Vec<u8>, Row<'c>)> {
+    let mut rows: Vec<Row<'c>> = if plan.is_skip_scan() { skip(case, plan, range) } else { within(case, &range.range) };
+    if case.query.reverse {
+        rows.reverse();
+    }
+    let merge_key = |key: &[u8]| {
+        let (first, second) = range.merge_key(key);
+        [first, second].concat()
+    };
+    let rows: Vec<_> = rows.into_iter().map(|row| (merge_key(row.0), row)).collect();
+    for (key, _) in &rows {
+        assert!(*key >= range.low_merge_key(), "a row before the least merge key");
+        assert!(range.high_merge_key().is_none_or(|high| *key <= high), "a row behind the greatest merge key");
+    }
+    rows
+}
+
+fn within<'c>(case: &'c Case, range: &RowRange) -> Vec<Row<'c>> {
+    case.rows.iter().filter(|(key, _)| range.contains(key)).collect()
+}
+
+/// Goes from value to value as a skip scan does, and sees that it ends.
+fn skip<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<Row<'c>> {
+    let mut left = range.range.clone();
+    let mut found = Vec::new();
+    while let Some((key, _)) = within(case, &left).first() {
+        let step = plan.skip_step(range, key).expect("a key of the schema");
+        assert!(key.starts_with(&step.value_prefix));
+        found.extend(step.ranges.iter().flat_map(|range| within(case, &range.range)));
+        match successor_of_prefix(&step.value_prefix) {
+            Some(next) => left.start = Bound::Included(next.into()),
+            None => break,
+        }
+    }
+    found
+}
+
+/// Whether one value meets one condition: written down once more, without the planner's sets.
+fn meets(test: &Test, value: &Value<'_>) -> bool {
+    let number = |value: &Value<'_>| crate::plan::constraint::integer(value);
+    let compare = |a: &Value<'_>, b: &Value<'_>| match (number(a), number(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => a.compare(b),
+    };
+    match test {
+        Test::Equals(wanted) => compare(value, wanted).is_eq(),
+        Test::In(wanted) => wanted.iter().any(|wanted| compare(value, wanted).is_eq()),
+        Test::IsNull => value.is_null(),
+        Test::NotNull => !value.is_null(),
+        Test::Prefix(prefix) => match value {
+            Value::Text(text) => text.as_bytes().starts_with(prefix),
+            Value::Bytes(bytes) => bytes.starts_with(prefix),
+            _ => false,
+        },
+        Test::Range { low, high } => {
+            let above = match low {
+                Bound::Included(low) => compare(value, low).is_ge(),
+                Bound::Excluded(low) => compare(value, low).is_gt(),
+                Bound::Unbounded => true,
+            };
+            let below = match high {
+                Bound::Included(high) => compare(value, high).is_le(),
+                Bound::Excluded(high) => compare(value, high).is_lt(),
+                Bound::Unbounded => true,
+            };
+            !value.is_null() && above && below
+        }
+    }
+}
+
+/// Whether a row is wanted. Of a bucket, any of its values may be the one.
+fn wanted(case: &Case, row: &[Value<'static>]) -> bool {
+    row.iter().enumerate().all(|(field, value)| {
+        let tests = || case.query.conditions.iter().filter(move |condition| condition.field == field).map(|condition| &condition.test);
+        let bucket = case.schema.segments().iter().find_map(|segment| match segment.kind {
+            SegmentKind::Bucket { field: of, width } if of == field => Some(i128::from(width)),
+            _ => None,
+        });
+        match (bucket, crate::plan::constraint::integer(value)) {
+            (Some(width), Some(number)) if case.schema.carrier(field).is_none() => {
+                let ty = case.schema.fields()[field].ty;
+                let first = number.div_euclid(width) * width;
+                let values = (first..first + width).filter_map(|number| crate::plan::constraint::from_integer(ty, number));
+                values.into_iter().any(|value| tests().all(|test| meets(test, &value)))
+            }
+            _ => tests().all(|test| meets(test, value)),
+        }
+    })
+}
+
+fn in_order(case: &Case, plan: &Plan, before: &[Value<'static>], behind: &[Value<'static>]) -> bool {
+    for term in plan.order() {
+        let (a, b) = (&before[term.field], &behind[term.field]);
+        let order = match (term.by, &case.schema.segments()[term.segment].kind) {
+            (OrderedBy::Value, _) => a.compare(b),
+            (OrderedBy::Part, SegmentKind::Bucket { width, .. }) => {
+                let bucket = |value| crate::plan::constraint::integer(value).map(|number| number.div_euclid(i128::from(*width)));
+                bucket(a).cmp(&bucket(b))
+            }
+            // Of text in part and of transformed values the bytes say what comes first, and nothing further is compared.
+            _ => return true,
+        };
+        match if term.order == Order::Desc { order.reverse() } else { order } {
+            Ordering::Less => return true,
+            Ordering::Greater => return false,
+            Ordering::Equal => {}
+        }
+    }
+    true
+}
+
+/// Rows of a plan, merged.
+fn run<'c>(case: &'c Case, plan: &Plan, limit: Option<usize>) -> Vec<(Vec<u8>, Row<'c>)> {
+    let mut merged = Vec::new();
+    for range in plan.ranges() {
+        let rows = read(case, plan, range);
+        assert!(rows.is_sorted_by(|a, b| if case.query.reverse { a.0 > b.0 } else { a.0 < b.0 }), "a range is not in the order of its merge keys");
+        let most = limit.filter(|_| !plan.has_residual()).unwrap_or(usize::MAX);
+        merged.extend(rows.into_iter().take(most));
+    }
+    merged.sort_by(|a, b| if case.query.reverse { b.cmp_key(a) } else { a.cmp_key(b) });
+    merged.retain(|(_, (key, _))| !plan.has_residual() || plan.admits(&plan.decode(key).expect("a key of the schema")));
+    merged.truncate(limit.unwrap_or(usize::MAX));
+    merged
+}
+
+trait ByMergeKey {
+    fn cmp_key(&self, other: &Self) -> Ordering;
+}
+
+impl ByMergeKey for (Vec<u8>, Row<'_>) {
+    fn cmp_key(&self, other: &Self) -> Ordering {
+        (&self.0, self.1.0).cmp(&(&other.0, other.1.0))
+    }
+}
+
+/// What one case was good for.
+#[derive(Default)]
+struct Seen {
+    planned: u64,
+    rows: u64,
+    branches: u64,
+    residual: u64,
+    skips: u64,
+    points: u64,
+}
+
+fn check(case: &Case, chance: &mut Chance, seen: &mut Seen) {
+    let plan = match Plan::new(&case.schema, &case.query, &case.options) {
+        Ok(plan) => plan,
+        Err(PlanError::OnlyHashed { .. }) => return,
+        Err(other) => panic!("{other}"),
+    };
+    seen.planned += 1;
+    seen.branches += u64::from(plan.fan_out() > 1);
+    seen.residual += u64::from(plan.has_residual());
+    seen.skips += u64::from(plan.is_skip_scan());
+    seen.points += u64::from(plan.points().is_some_and(|points| !points.is_empty()));
+    let found = run(case, &plan, None);
+    seen.rows += found.len() as u64;
+    let found_keys: BTreeMap<_, _> = found.iter().map(|(merge_key, (key, values))| (*key, (merge_key, values))).collect();
+    assert_eq!(found_keys.len(), found.len(), "a row came twice");
+    let has_trunc = case.schema.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Trunc { .. }));
+    for (key, values) in &case.rows {
+        let is_wanted = values.iter().any(|row| wanted(case, row));
+        let is_found = found_keys.contains_key(key);
+        // What is cut off a text cannot be asked for: more may be found.
+        assert!(is_found == is_wanted || has_trunc && is_found, "{values:?} is found: {is_found}, wanted: {is_wanted}");
+    }
+    for pair in found.windows(2) {
+        assert!(in_order(case, &plan, &pair[0].1.1[0], &pair[1].1.1[0]), "{:?} is not before {:?}", pair[0].1.1, pair[1].1.1);
+    }
+    let limit = case.query.limit.unwrap_or(3);
+    let merge_keys = |rows: &[(Vec<u8>, Row<'_>)]| rows.iter().map(|row| row.0.clone()).collect::<Vec<_>>();
+    let limited = run(case, &plan, Some(limit));
+    assert_eq!(merge_keys(&limited), merge_keys(&found[..limit.min(found.len())]), "with a limit");
+    if !plan.is_skip_scan() && !found.is_empty() {
+        let token = found[chance.below(found.len())].0.clone();
+        let rest = plan.ranges().filter_map(|range| range.after(&token, case.query.reverse, false)).flat_map(|range| read(case, &plan, &range));
+        let mut rest: Vec<_> = rest.filter(|(_, (key, _))| found_keys.contains_key(key)).map(|row| row.0).collect();
+        rest.sort();
+        let mut behind = merge_keys(&found);
+        behind.retain(|key| if case.query.reverse { *key < token } else { *key > token });
+        behind.sort();
+        assert_eq!(rest, behind, "behind a token");
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+#[test]
+fn ranges_and_residual_give_what_filtering_after_a_full_scan_gives() {
+    let cases = number("HALITE_PLAN_CASES").unwrap_or(100_000);
+    let first = number("HALITE_PLAN_SEED").unwrap_or(1);
+    let mut seen = Seen::default();
+    for seed in first..first + cases {
+        let case = Case::new(seed);
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let mut seen = Seen::default();
+            check(&case, &mut Chance(!seed), &mut seen);
+            seen
+        }));
+        let described = || (Plan::new(&case.schema, &case.query, &case.options), &case.query, &case.schema);
+        let of_case = outcome.unwrap_or_else(|_| panic!("seed {seed} (HALITE_PLAN_CASES=1 HALITE_PLAN_SEED={seed}): {:#?}", described()));
+        seen.add(&of_case);
+    }
+    // A generator that made only dull cases would prove nothing.
+    for (what, count) in
+        [("rows", seen.rows), ("branches", seen.branches), ("residuals", seen.residual), ("skips", seen.skips), ("points", seen.points)]
+    {
+        assert!(count > cases / 100, "only {count} {what} in {cases} cases");
+    }
+}
+
+impl Seen {
+    fn add(&mut self, other: &Self) {
+        self.planned += other.planned;
+        self.rows += other.rows;
+        self.branches += other.branches;
+        self.residual += other.residual;
+        self.skips += other.skips;
+        self.points += other.points;
+    }
+}
+
+#[test]
+fn text_of_fixed_width_is_compared_with_longer_and_shorter_text() {
+    let fixed = Value::Text("ab".into());
+    assert!(FieldType::Char(2).accepts(&fixed));
+    assert!(meets(&Test::Range { low: Bound::Excluded("a".into()), high: Bound::Excluded("abc".into()) }, &fixed));
+}
