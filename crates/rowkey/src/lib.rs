@@ -11,6 +11,8 @@ pub mod codec;
 pub mod error;
 mod hash;
 pub mod language;
+pub mod lint;
+mod literal;
 pub mod plan;
 pub mod scatter;
 pub mod schema;

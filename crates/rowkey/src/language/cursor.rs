@@ -34,7 +34,6 @@ impl<'a> Cursor<'a> {
         Ok(Self { tokens, comments, at: 0 })
     }
 
-    #[expect(dead_code, reason = "statements read what comments allow")]
     pub(super) fn comments(&self) -> &[Comment<'a>] {
         &self.comments
     }

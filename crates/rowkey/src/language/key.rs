@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::build::{HashColumn, RawKind, RawSegment, build};
+use super::build::{HashColumn, Pattern, RawKind, RawSegment, build};
 use super::cursor::{Cursor, Name};
 use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
@@ -16,24 +16,39 @@ const FUNCTIONS: &[&str] = &["SALT", "HASH", "BUCKET", "REVERSE", "BITREV", "DIC
 /// Bytes of a hash that says nothing of them.
 pub(super) const HASH_BYTES: u8 = 4;
 
-/// Reads a row key. `declared` are columns whose types stand elsewhere.
+/// A row key as it was written, its names not yet looked up.
+pub(super) struct RawKey {
+    pub(super) profile: Profile,
+    pub(super) span: Span,
+    pub(super) segments: Vec<RawSegment>,
+    pub(super) patterns: Vec<Pattern>,
+}
+
+impl RawKey {
+    /// The checked schema. `declared` are columns whose types stand elsewhere.
+    pub(super) fn build(self, declared: &[(String, FieldType)]) -> Result<KeySchema, LanguageError> {
+        build(self.profile, self.span, self.segments, self.patterns, declared)
+    }
+}
+
+/// Reads a row key; `ROW KEY` in front may be missing.
 ///
 /// # Errors
 /// The first mistake, with its place.
-pub(super) fn row_key(cursor: &mut Cursor<'_>, declared: &[(String, FieldType)]) -> Result<KeySchema, LanguageError> {
+pub(super) fn row_key(cursor: &mut Cursor<'_>) -> Result<RawKey, LanguageError> {
     let start = cursor.span();
     cursor.eat_words(&["ROW", "KEY"]);
     if cursor.eat_word("TEXT") {
         let segments = template(cursor)?;
         let patterns = patterns(cursor)?;
-        return build(Profile::Text, start.to(cursor.last_span()), segments, patterns, declared);
+        return Ok(RawKey { profile: Profile::Text, span: start.to(cursor.last_span()), segments, patterns });
     }
     if !cursor.is_sign('(') {
         return Err(cursor.unexpected(&["'('", "TEXT"]));
     }
     let segments = segment_list(cursor)?;
-    let profile = profile(cursor)?;
-    build(profile, start.to(cursor.last_span()), segments, Vec::new(), declared)
+    let profile = if cursor.eat_word("PROFILE") { profile(cursor)? } else { Profile::Bin };
+    Ok(RawKey { profile, span: start.to(cursor.last_span()), segments, patterns: Vec::new() })
 }
 
 /// Segments in parentheses, separated by commas.
@@ -52,10 +67,8 @@ pub(super) fn segment_list(cursor: &mut Cursor<'_>) -> Result<Vec<RawSegment>, L
     if cursor.eat_sign(')') { Ok(segments) } else { Err(cursor.unexpected(&["','", "')'", "DESC", "NULLABLE"])) }
 }
 
-fn profile(cursor: &mut Cursor<'_>) -> Result<Profile, LanguageError> {
-    if !cursor.eat_word("PROFILE") {
-        return Ok(Profile::Bin);
-    }
+/// The name of a profile.
+pub(super) fn profile(cursor: &mut Cursor<'_>) -> Result<Profile, LanguageError> {
     if cursor.eat_word("BIN") {
         return Ok(Profile::Bin);
     }

@@ -1,4 +1,5 @@
-//! The language of row keys: text to [`KeySchema`] and back.
+//! The language of row keys: text to [`KeySchema`] and back. Statements that declare whole tables stand in
+//! `statement.rs` and the files it names; here is the key.
 //!
 //! ```text
 //! key      := [ROW KEY] ( "(" segment {"," segment} ")" [PROFILE profile] | TEXT 'template' [WHERE match {AND match}] )
@@ -29,14 +30,24 @@
 //! Printed texts are canonical: equal schemas print alike, and what is printed reads back as the same schema.
 
 mod build;
+mod columns;
+mod create;
 mod cursor;
+mod declaration;
 mod error;
 mod fingerprint;
+mod foreign;
+mod kept;
 mod key;
 mod lexer;
+mod options;
 mod print;
+mod queries;
 #[cfg(test)]
 pub(crate) mod random;
+mod show;
+mod split;
+mod statement;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -44,7 +55,11 @@ mod types;
 
 use std::str::FromStr;
 
+pub use declaration::{Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, Statement, Suppression, TableDeclaration};
 pub use error::{LanguageError, Span};
+pub use kept::{ROW_KEY, ROW_SCHEMA};
+pub use split::REGIONS_MAX;
+pub use statement::statements;
 
 use self::cursor::Cursor;
 use crate::schema::KeySchema;
@@ -58,8 +73,8 @@ impl FromStr for KeySchema {
     /// Reads a row key as [`crate::language`] describes it; `ROW KEY` in front may be left out.
     fn from_str(text: &str) -> Result<Self, LanguageError> {
         let mut cursor = Cursor::new(text)?;
-        let schema = key::row_key(&mut cursor, &[])?;
+        let key = key::row_key(&mut cursor)?;
         cursor.expect_end()?;
-        Ok(schema)
+        key.build(&[])
     }
 }

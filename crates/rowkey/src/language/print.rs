@@ -17,6 +17,7 @@ const WORDS: &[&str] = &[
     "CONSTRAINT",
     "DESC",
     "DICT",
+    "FAMILY",
     "HASH",
     "HASH8",
     "HASH32",
@@ -27,14 +28,11 @@ const WORDS: &[&str] = &[
     "NULL",
     "NULLABLE",
     "PRIMARY",
-    "PROFILE",
     "REV",
     "REVERSE",
     "SALT",
     "TRUNC",
     "USING",
-    "WHERE",
-    "WITH",
 ];
 
 /// A name as it is written: in quotes if it is a word of the language or holds other characters than names may.
@@ -49,7 +47,7 @@ pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     let digits = bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
@@ -109,7 +107,7 @@ impl KeySchema {
     /// A segment that holds a field, without its type.
     fn carried_text(&self, segment: &Segment, in_template: bool) -> String {
         let field = |id: FieldId| name(&self.fields()[id].name);
-        let (text, upper) = match segment.kind {
+        let (function, arguments) = match segment.kind {
             SegmentKind::Bucket { field: id, width } => {
                 let width = print_width(width, self.fields()[id].ty);
                 let duration = !in_template && width.ends_with(|c: char| c.is_alphabetic());
@@ -123,8 +121,8 @@ impl KeySchema {
             SegmentKind::Plain(id) => ("", field(id)),
             SegmentKind::Const(_) | SegmentKind::Salt { .. } | SegmentKind::Hash { .. } => ("", String::new()),
         };
-        let function = if in_template { text.to_ascii_lowercase() } else { text.to_owned() };
-        format!("{function}{upper}")
+        let function = if in_template { function.to_ascii_lowercase() } else { function.to_owned() };
+        format!("{function}{arguments}")
     }
 
     fn salt_tail(&self, by: &[FieldId], function: HashFunction, [by_word, using]: [&str; 2]) -> String {
@@ -200,7 +198,7 @@ impl KeySchema {
 }
 
 /// A constant: as text where all of it can be read.
-fn constant(bytes: &[u8]) -> String {
+pub(super) fn constant(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(char::is_control) => quoted(text),
         _ => hexadecimal(bytes),

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::TEXT_BYTES_MAX;
 use super::random::{Chance, schema};
+use super::{Statement, Suppression, TEXT_BYTES_MAX, TableDeclaration, statements};
 use crate::schema::KeySchema;
 
 fn read(text: &str) -> KeySchema {
@@ -106,4 +106,124 @@ fn mistakes_are_shown_as_in_the_golden_file() {
 #[test]
 fn keys_are_printed_as_in_the_golden_file() {
     golden("keys.txt", |text| read(text).to_text());
+}
+
+fn show(statement: &Statement) -> String {
+    match statement {
+        Statement::CreateTable(declaration) => declaration.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// The same with places in the text left out, which printing moves.
+fn placeless(mut declaration: TableDeclaration) -> TableDeclaration {
+    declaration.suppressions.iter_mut().for_each(|allowed| allowed.span = super::Span::default());
+    declaration
+}
+
+#[test]
+fn statements_are_printed_as_in_the_golden_file_and_read_back() {
+    golden("statements.txt", |text| {
+        let found = statements(text).unwrap_or_else(|error| panic!("{}", error.render(text)));
+        for statement in &found {
+            let Statement::CreateTable(declaration) = statement else { continue };
+            let printed = declaration.to_string();
+            let Ok(Statement::CreateTable(again)) = printed.parse() else { panic!("{printed}") };
+            let declaration = TableDeclaration { if_not_exists: false, ..placeless(declaration.clone()) };
+            assert_eq!(placeless(again), declaration, "{printed}");
+            let kept = TableDeclaration::of_table(&declaration.described()).unwrap().unwrap_or_else(|error| panic!("{error}\n{printed}"));
+            assert_eq!(placeless(kept), declaration, "{printed}");
+            declaration.described().check().unwrap();
+        }
+        found.iter().map(show).collect::<Vec<_>>().join("\n;\n")
+    });
+}
+
+#[test]
+fn c09_the_tutorials_statement_sets_family_encoding_and_compression() {
+    let text = "CREATE TABLE messages (msg_id VARCHAR, receiver_id VARCHAR, content VARCHAR, PRIMARY KEY (msg_id))
+        WITH (COLUMN_FAMILY='msg', DATA_BLOCK_ENCODING='PREFIX', COMPRESSION='SNAPPY')";
+    let Ok(Statement::CreateTable(messages)) = text.parse() else { panic!("it parses") };
+    let families: Vec<_> = messages.descriptor.families().collect();
+    assert_eq!(families.len(), 1);
+    assert_eq!(
+        (&families[0].name()[..], families[0].data_block_encoding(), families[0].compression()),
+        (&b"msg"[..], "PREFIX".into(), "SNAPPY".into())
+    );
+    assert_eq!(messages.key, read("(msg_id STRING)"));
+    let columns: Vec<_> = messages.columns.iter().map(|column| (column.family.as_str(), column.qualifier.as_str())).collect();
+    assert_eq!(columns, [("msg", "receiver_id"), ("msg", "content")]);
+}
+
+#[test]
+fn a_statement_with_a_byte_changed_is_read_or_refused_and_shown() {
+    let whole = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/statements.txt")).unwrap();
+    let blocks: Vec<&str> = whole.split("====\n").filter_map(|block| Some(block.split_once("\n----\n")?.0)).collect();
+    for case in 0..cases() / 20 {
+        let mut chance = Chance::new(case);
+        let mut text = chance.pick(&blocks).as_bytes().to_vec();
+        for _ in 0..=chance.below(3) {
+            let at = usize::try_from(chance.below(text.len() as u64)).unwrap();
+            match chance.below(3) {
+                0 => drop(text.drain(at..(at + 9).min(text.len()))),
+                1 => text.insert(at, chance.pick(b"'\"(),;:.=-x0 \n")),
+                _ => text[at] = chance.pick(b"'\"(),;:.=-x0 \n"),
+            }
+        }
+        let text = String::from_utf8_lossy(&text);
+        match statements(&text) {
+            Ok(found) => drop(found),
+            Err(error) => assert!(error.span.start <= error.span.end && error.span.end <= text.len() && error.render(&text).contains('^'), "{text}"),
+        }
+    }
+}
+
+#[test]
+fn mistakes_in_statements_are_shown_as_in_the_golden_file() {
+    golden("statement_mistakes.txt", |text| match statements(text) {
+        Ok(found) => panic!("no mistake: {found:?}"),
+        Err(error) => error.render(text),
+    });
+}
+
+#[test]
+fn a_comment_allows_what_stands_behind_it_and_on_its_line() {
+    let text = "-- about the first\n-- lint:allow K-MONO ids are random\nCREATE TABLE a (ROW KEY (id U64)); -- lint:allow P-NONE\n/* lint:allow K-LEN */ CREATE TABLE b (\n ROW KEY (id U64))";
+    let found: Vec<Vec<Suppression>> = statements(text)
+        .unwrap()
+        .into_iter()
+        .map(|statement| match statement {
+            Statement::CreateTable(declaration) => declaration.suppressions,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let rules: Vec<Vec<(&str, &str)>> =
+        found.iter().map(|allowed| allowed.iter().map(|one| (one.rule.as_str(), one.reason.as_str())).collect()).collect();
+    assert_eq!(rules, [vec![("K-MONO", "ids are random"), ("P-NONE", "")], vec![("K-LEN", "")]]);
+    assert!(text[found[0][0].span.start..].starts_with("-- lint:allow K-MONO"));
+}
+
+#[test]
+fn a_change_that_would_move_rows_is_refused_with_what_to_do() {
+    let old = "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)";
+    let change = |new: &str| read(old).check_change(&read(new)).map_err(|error| error.to_string());
+    assert_eq!(change("(SALT(16 BY device), device STRING, at TIMESTAMP DESC)"), Ok(()));
+    let refused = [
+        (
+            "(SALT(32 BY device_id), device_id STRING, ts TIMESTAMP DESC)",
+            "segment 1 of the row key, SALT(16 BY device_id), would become SALT(32 BY device_id)",
+        ),
+        ("(SALT(32 BY device_id), device_id STRING, ts TIMESTAMP DESC)", "ALTER SALT TO"),
+        ("(device_id STRING, ts TIMESTAMP DESC)", "would become device_id STRING"),
+        ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP)", "ts TIMESTAMP DESC, would become ts TIMESTAMP,"),
+        ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP(us) DESC)", "segment 3"),
+        ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC, n U8)", "nothing, would become n U8"),
+        ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC) PROFILE ORDERED", "another profile"),
+    ];
+    for (new, wanted) in refused {
+        let said = change(new).unwrap_err();
+        assert!(said.contains(wanted) && said.contains("copy the rows"), "{said}");
+    }
+    let hashed = read("(HASH(a STRING), b U8)").check_change(&read("(HASH(a BYTES BYTES 4), b U8)")).unwrap_err().to_string();
+    assert!(hashed.contains("a is STRING and would become BYTES"), "{hashed}");
 }

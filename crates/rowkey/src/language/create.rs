@@ -1,0 +1,244 @@
+//! Reads `CREATE TABLE`.
+//!
+//! ```text
+//! create  := CREATE TABLE [IF NOT EXISTS] table ( element {, element} ) {clause}
+//! element := ROW KEY .. | [CONSTRAINT name] PRIMARY KEY ( segment {, segment} ) | FAMILY family | column
+//! clause  := WITH ( option {, option} ) | option {, option} | WITH QUERIES (..) | SPLIT ..
+//!          | DISTRIBUTE BY HASH(columns) INTO n [BUCKETS] | PARTITION BY HASH(columns) PARTITIONS n
+//!          | CLUSTER BY TIME_BUCKET(column, 'duration')
+//! ```
+//!
+//! A column that the key holds is a part of the key only, unless it names a family; its type may stand in either place. A
+//! column without a family is in that of the option `COLUMN_FAMILY`, or in the only family there is, or in `d`. A salt
+//! without BY is of the columns that every declared query gives single values for.
+
+use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
+
+use super::build::{RawKind, RawSegment};
+use super::columns::{RawColumn, column};
+use super::cursor::{Cursor, Name};
+use super::declaration::{Column, Query, SplitClause, TableDeclaration, salted_by};
+use super::error::{LanguageError, Span};
+use super::foreign::{apply as apply_foreign, distribution, primary_key};
+use super::key::{RawKey, row_key};
+use super::lexer::TokenKind;
+use super::options::{RawOption, apply as apply_options, options};
+use super::queries::queries;
+use super::split::split;
+use super::statement::table_name;
+use crate::schema::{KeySchema, Profile};
+use crate::value::FieldType;
+
+/// Columns of one table, at most.
+const COLUMNS_MAX: usize = 1024;
+/// The family of columns that name none.
+const FAMILY: &str = "d";
+
+/// A table as it was written.
+pub(super) struct RawTable {
+    pub(super) key: Option<RawKey>,
+    pub(super) columns: Vec<RawColumn>,
+    pub(super) families: Vec<Name>,
+    pub(super) options: Vec<RawOption>,
+    pub(super) queries: Option<Vec<Query>>,
+    pub(super) split: Option<SplitClause>,
+}
+
+/// What follows `CREATE TABLE`.
+pub(super) fn create_table(cursor: &mut Cursor<'_>) -> Result<TableDeclaration, LanguageError> {
+    let if_not_exists = cursor.eat_words(&["IF", "NOT", "EXISTS"]);
+    let start = cursor.span();
+    let name = table_name(cursor)?;
+    let mut table = elements(cursor)?;
+    while clause(cursor, &mut table)? {}
+    let mut declaration = declare(table, name, start.to(cursor.last_span()))?;
+    declaration.if_not_exists = if_not_exists;
+    Ok(declaration)
+}
+
+/// What stands in the parentheses behind a table's name.
+pub(super) fn elements(cursor: &mut Cursor<'_>) -> Result<RawTable, LanguageError> {
+    let mut table = RawTable { key: None, columns: Vec::new(), families: Vec::new(), options: Vec::new(), queries: None, split: None };
+    cursor.expect_sign('(')?;
+    loop {
+        element(cursor, &mut table)?;
+        // Phoenix writes no comma before CONSTRAINT.
+        if !cursor.eat_sign(',') && !cursor.is_word("CONSTRAINT") {
+            break;
+        }
+    }
+    if cursor.eat_sign(')') { Ok(table) } else { Err(cursor.unexpected(&["','", "')'", "FAMILY", "QUALIFIER", "ALIAS", "VERSIONS", "NOT NULL"])) }
+}
+
+fn element(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<(), LanguageError> {
+    let start = cursor.span();
+    let ours = cursor.is_word("ROW") && cursor.is_word_ahead(1, "KEY");
+    let key = if ours { Some(row_key(cursor)?) } else { primary_key(cursor)? };
+    if let Some(key) = key {
+        return set_key(table, key, start.to(cursor.last_span()));
+    }
+    if cursor.is_word("FAMILY") && (cursor.is_sign_ahead(2, ',') || cursor.is_sign_ahead(2, ')')) {
+        cursor.advance();
+        table.families.push(cursor.expect_name("a family")?);
+        return Ok(());
+    }
+    let column = column(cursor)?;
+    if let Some(span) = column.primary {
+        let segment = RawSegment::new(RawKind::Plain(column.name.clone()), column.name.span);
+        set_key(table, RawKey { profile: Profile::Bin, span, segments: vec![segment], patterns: Vec::new() }, span)?;
+    }
+    if table.columns.len() == COLUMNS_MAX {
+        return Err(LanguageError::new(column.name.span, format!("a table has at most {COLUMNS_MAX} columns")));
+    }
+    if table.columns.iter().any(|other| other.name.text == column.name.text) {
+        return Err(LanguageError::new(column.name.span, format!("column {} is declared twice", column.name.text)));
+    }
+    table.columns.push(column);
+    Ok(())
+}
+
+fn set_key(table: &mut RawTable, key: RawKey, span: Span) -> Result<(), LanguageError> {
+    match table.key.replace(key) {
+        None => Ok(()),
+        Some(_) => Err(LanguageError::new(span, "the table has a key already").suggest("leave one of the two out")),
+    }
+}
+
+/// One clause behind the parentheses, if one comes.
+pub(super) fn clause(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<bool, LanguageError> {
+    let span = cursor.span();
+    if cursor.eat_word("WITH") {
+        if cursor.eat_word("QUERIES") {
+            return once(&mut table.queries, queries(cursor)?, span);
+        }
+        cursor.expect_sign('(').map_err(|_| cursor.unexpected(&["'('", "QUERIES"]))?;
+        table.options.extend(options(cursor)?);
+        return if cursor.eat_sign(')') { Ok(true) } else { Err(cursor.unexpected(&["','", "')'"])) };
+    }
+    if cursor.eat_word("SPLIT") {
+        return once(&mut table.split, split(cursor)?, span);
+    }
+    if distribution(cursor, &mut table.key)? {
+        return Ok(true);
+    }
+    if matches!(cursor.kind(), TokenKind::Word(_)) && (cursor.is_sign_ahead(1, '=') || cursor.is_sign_ahead(1, '.')) {
+        table.options.extend(options(cursor)?);
+        return Ok(true);
+    }
+    if cursor.at_end() || cursor.is_sign(';') { Ok(false) } else { Err(cursor.unexpected(&["WITH", "SPLIT", "';'", "the end"])) }
+}
+
+fn once<T>(slot: &mut Option<T>, value: T, span: Span) -> Result<bool, LanguageError> {
+    match slot.replace(value) {
+        None => Ok(true),
+        Some(_) => Err(LanguageError::new(span, "this was said already").suggest("leave one of the two out")),
+    }
+}
+
+fn declare(mut table: RawTable, name: TableName, span: Span) -> Result<TableDeclaration, LanguageError> {
+    let Some(mut key) = table.key.take() else {
+        return Err(
+            LanguageError::new(span, format!("table {name} has no row key")).suggest("add ROW KEY (SALT(16 BY id), id STRING) to its columns")
+        );
+    };
+    apply_foreign(&mut key, &table.options)?;
+    let queries = table.queries.take().unwrap_or_default();
+    salt_by_queries(&mut key, &queries);
+    let declared: Vec<(String, FieldType)> =
+        table.columns.iter().filter_map(|column| Some((column.name.text.clone(), column.field_type()?))).collect();
+    let key = key.build(&declared)?;
+    let descriptor = descriptor(&table, &key, name)?;
+    let family = default_family(&table);
+    let columns: Vec<Column> = values(table.columns, &key).into_iter().map(|column| column.in_family(&family)).collect();
+    check_queries(&queries, &columns, &key, span)?;
+    check_columns(&columns, &key, span)?;
+    Ok(TableDeclaration { descriptor, if_not_exists: false, key, columns, queries, split: table.split, suppressions: Vec::new() })
+}
+
+/// Columns that are not in the key, or are to be kept beside it.
+pub(super) fn values(columns: Vec<RawColumn>, key: &KeySchema) -> Vec<RawColumn> {
+    columns.into_iter().filter(|column| column.family.is_some() || key.field_id(&column.name.text).is_none()).collect()
+}
+
+fn salt_by_queries(key: &mut RawKey, queries: &[Query]) {
+    let columns: Vec<String> = key.segments.iter().filter_map(|segment| Some(segment.kind.field()?.text.clone())).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let shared = salted_by(queries, key.profile, &columns);
+    for segment in &mut key.segments {
+        let span = segment.span;
+        match &mut segment.kind {
+            RawKind::Salt { by, function, .. } if by.is_empty() && function.is_deterministic() => {
+                *by = shared.iter().map(|text| Name { text: text.clone(), span }).collect();
+            }
+            _ => {}
+        }
+    }
+}
+
+fn default_family(table: &RawTable) -> String {
+    let option = table.options.iter().find(|option| option.name.text.eq_ignore_ascii_case("COLUMN_FAMILY"));
+    let named: Vec<&str> =
+        table.families.iter().chain(table.columns.iter().filter_map(|column| column.family.as_ref())).map(|name| name.text.as_str()).collect();
+    match (option, named.first()) {
+        (Some(option), _) => option.value.clone(),
+        (None, Some(only)) if named.iter().all(|name| name == only) => (*only).to_owned(),
+        _ => FAMILY.to_owned(),
+    }
+}
+
+fn descriptor(table: &RawTable, key: &KeySchema, name: TableName) -> Result<TableDescriptor, LanguageError> {
+    let mut descriptor = TableDescriptor::new(name);
+    let default = default_family(table);
+    for named in &table.families {
+        descriptor.set_family(FamilyDescriptor::new(named.text.clone()));
+    }
+    for column in &table.columns {
+        if column.family.is_none() && key.field_id(&column.name.text).is_some() {
+            continue;
+        }
+        let family = column.family.as_ref().map_or(default.as_str(), |family| &family.text);
+        let span = column.family.as_ref().map_or(column.name.span, |family| family.span);
+        let mut found = descriptor.find_family(family.as_bytes()).cloned().unwrap_or_else(|| FamilyDescriptor::new(family.to_owned()));
+        if let Some((versions, at)) = column.versions {
+            let versions = versions.to_string();
+            if found.attributes.insert("VERSIONS".into(), versions.clone()).is_some_and(|other| other != versions) {
+                return Err(LanguageError::new(at, format!("family {family} has one number of versions for all its columns")));
+            }
+        }
+        found.check().map_err(|error| LanguageError::new(span, error.to_string()))?;
+        descriptor.set_family(found);
+    }
+    if descriptor.family_count() == 0 {
+        descriptor.set_family(FamilyDescriptor::new(default));
+    }
+    apply_options(&table.options, &mut descriptor)?;
+    Ok(descriptor)
+}
+
+fn check_queries(queries: &[Query], columns: &[Column], key: &KeySchema, span: Span) -> Result<(), LanguageError> {
+    let known: Vec<&str> = key.fields().iter().map(|field| field.name.as_str()).chain(columns.iter().map(|column| column.name.as_str())).collect();
+    for (query, condition) in queries.iter().flat_map(|query| query.conditions.iter().map(move |condition| (query, condition))) {
+        if !known.contains(&condition.column.as_str()) {
+            let message = format!("query {} names {}, and the table has no such column", query.name, condition.column);
+            return Err(LanguageError::new(span, message).near(&condition.column, known));
+        }
+    }
+    Ok(())
+}
+
+/// What can only be seen once the key is known.
+fn check_columns(columns: &[Column], key: &KeySchema, span: Span) -> Result<(), LanguageError> {
+    for (at, column) in columns.iter().enumerate() {
+        if let Some(other) = columns[..at].iter().find(|other| other.family == column.family && other.qualifier == column.qualifier) {
+            let message = format!("columns {} and {} have one name in the store, {}:{}", other.name, column.name, column.family, column.qualifier);
+            return Err(LanguageError::new(span, message));
+        }
+        if let super::declaration::ColumnType::Series { offset_of: Some(field), .. } = &column.ty
+            && key.field_id(field).is_none()
+        {
+            let message = format!("column {} is an offset of {field}, which the key does not have", column.name);
+            return Err(LanguageError::new(span, message).near(field, key.fields().iter().map(|field| field.name.as_str())));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Where a schema is kept: in attributes of the table's descriptor, so that every HBase keeps it and shows it.
+
+use halite_types::{Error, FamilyDescriptor, TableDescriptor};
+
+use super::columns::RawColumn;
+use super::create::{RawTable, clause, elements, values};
+use super::cursor::Cursor;
+use super::declaration::TableDeclaration;
+use super::error::{LanguageError, Span};
+use super::statement::suppressions;
+use crate::schema::{Field, KeySchema, Segment, SegmentKind};
+
+/// The attribute of a table that holds the canonical text of its key.
+pub const ROW_KEY: &str = "ROW_KEY";
+/// The attribute that holds what else was declared: columns, queries, how to split, what lint may pass over.
+pub const ROW_SCHEMA: &str = "ROW_SCHEMA";
+
+impl KeySchema {
+    /// The key a table's descriptor declares; `None` if it declares none.
+    pub fn of_table(descriptor: &TableDescriptor) -> Option<Result<Self, LanguageError>> {
+        descriptor.attributes.get(ROW_KEY).map(|text| text.parse())
+    }
+
+    /// A descriptor that declares this key.
+    #[must_use]
+    pub fn declared_in(&self, descriptor: TableDescriptor) -> TableDescriptor {
+        descriptor.set(ROW_KEY, self)
+    }
+
+    /// Whether a table with this key may be declared to have the key `new` while it has rows.
+    ///
+    /// Names of fields and patterns of text may change: no byte of a key depends on them.
+    ///
+    /// # Errors
+    /// `InvalidRequest` for a key that gives the same values other bytes, naming the first segment that does, and what to
+    /// do instead.
+    pub fn check_change(&self, new: &Self) -> Result<(), Error> {
+        let mend = "rows that are there would not be found under it; create a table with the new key and copy the rows";
+        if self.profile() != new.profile() {
+            return Err(Error::invalid(format!("the key would be written in another profile, and {mend}")));
+        }
+        let types = |fields: &[Field], segment: Option<&Segment>| segment.and_then(|segment| segment.kind.field()).map(|field| fields[field].ty);
+        let count = self.segments().len().max(new.segments().len());
+        let differs = |&at: &usize| {
+            let (before, after) = (self.segments().get(at), new.segments().get(at));
+            before != after || types(self.fields(), before) != types(new.fields(), after)
+        };
+        if let Some(at) = (0..count).find(differs) {
+            let shown = |schema: &Self| if at < schema.segments().len() { schema.segment_text(at) } else { "nothing".to_owned() };
+            let salted = |schema: &Self| matches!(schema.segments().get(at).map(|segment| &segment.kind), Some(SegmentKind::Salt { .. }));
+            let salt = if salted(self) && salted(new) { " The number of salts is changed by ALTER TABLE .. ALTER SALT TO .." } else { "" };
+            return Err(Error::invalid(format!(
+                "segment {} of the row key, {}, would become {}, and {mend}.{salt}",
+                at + 1,
+                shown(self),
+                shown(new)
+            )));
+        }
+        match self.fields().iter().zip(new.fields()).find(|(before, after)| before.ty != after.ty) {
+            Some((before, after)) => Err(Error::invalid(format!("{} is {} and would become {}, and {mend}", before.name, before.ty, after.ty))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl TableDeclaration {
+    /// The descriptor of the declared table, with the declaration in its attributes.
+    pub fn described(&self) -> TableDescriptor {
+        let mut descriptor = self.key.declared_in(self.descriptor.clone());
+        let schema = self.schema_text();
+        if !schema.is_empty() {
+            descriptor.attributes.insert(ROW_SCHEMA.to_owned(), schema);
+        }
+        descriptor
+    }
+
+    /// What was declared of a table, from its descriptor; `None` if it declares no key.
+    ///
+    /// # Errors
+    /// An attribute that cannot be read, with its place in that attribute.
+    pub fn of_table(descriptor: &TableDescriptor) -> Option<Result<Self, LanguageError>> {
+        let key = match KeySchema::of_table(descriptor)? {
+            Ok(key) => key,
+            Err(error) => return Some(Err(error)),
+        };
+        let text = descriptor.attributes.get(ROW_SCHEMA).map_or("", String::as_str);
+        Some(read_schema(text, key, descriptor))
+    }
+}
+
+fn read_schema(text: &str, key: KeySchema, descriptor: &TableDescriptor) -> Result<TableDeclaration, LanguageError> {
+    let mut cursor = Cursor::new(text)?;
+    let empty = RawTable { key: None, columns: Vec::new(), families: Vec::new(), options: Vec::new(), queries: None, split: None };
+    let mut table = if cursor.is_sign('(') { elements(&mut cursor)? } else { empty };
+    while clause(&mut cursor, &mut table)? {}
+    cursor.expect_end()?;
+    let allowed = suppressions(&cursor, Span { start: 0, end: text.len() });
+    let mut descriptor = descriptor.clone();
+    descriptor.attributes.remove(ROW_KEY);
+    descriptor.attributes.remove(ROW_SCHEMA);
+    let family =
+        descriptor.families().next().map_or_else(String::new, |family: &FamilyDescriptor| String::from_utf8_lossy(family.name()).into_owned());
+    let columns = values(table.columns, &key).into_iter().map(|column: RawColumn| column.in_family(&family)).collect();
+    let queries = table.queries.unwrap_or_default();
+    Ok(TableDeclaration { descriptor, if_not_exists: false, key, columns, queries, split: table.split, suppressions: allowed })
+}

@@ -1,0 +1,160 @@
+//! Reads `NAME = value` lists, and writes them into a table's descriptor.
+//!
+//! A name of a family's attribute is set on all families of the table, with `family.` in front on one; a name of a table's
+//! attribute on the table; a name with dots in quotes is a setting.
+
+use halite_types::schema::{family_attribute as fam, table_attribute as tab};
+use halite_types::{FamilyDescriptor, TableDescriptor};
+
+use super::cursor::{Cursor, Name};
+use super::error::{LanguageError, Span};
+use super::lexer::TokenKind;
+use super::print::{name, quoted};
+
+/// Options of one statement, at most.
+const OPTIONS_MAX: usize = 256;
+
+/// One option as it was written.
+pub(super) struct RawOption {
+    pub(super) family: Option<Name>,
+    pub(super) name: Name,
+    pub(super) value: String,
+    /// Where the value stands.
+    pub(super) at: Span,
+}
+
+/// Attributes of families that statements may set.
+const FAMILY: &[&str] = &[
+    fam::VERSIONS,
+    fam::MIN_VERSIONS,
+    fam::TTL,
+    fam::KEEP_DELETED_CELLS,
+    fam::BLOCKSIZE,
+    fam::BLOCKCACHE,
+    fam::IN_MEMORY,
+    fam::BLOOMFILTER,
+    fam::COMPRESSION,
+    fam::DATA_BLOCK_ENCODING,
+    fam::INDEX_BLOCK_ENCODING,
+    fam::REPLICATION_SCOPE,
+    fam::NEW_VERSION_BEHAVIOR,
+];
+
+/// Attributes of tables that statements may set.
+const TABLE: &[&str] = &[
+    tab::MAX_FILESIZE,
+    tab::MEMSTORE_FLUSHSIZE,
+    tab::DURABILITY,
+    tab::READONLY,
+    tab::REGION_REPLICATION,
+    tab::COMPACTION_ENABLED,
+    tab::SPLIT_ENABLED,
+    tab::MERGE_ENABLED,
+    tab::SPLIT_POLICY,
+];
+
+/// Options that say something of the key or the columns; `create.rs` and `foreign.rs` take them.
+pub(super) const OURS: &[&str] = &["COLUMN_FAMILY", "PROFILE", "SALT_BUCKETS", "SALT_COLUMNS", "REVERSE_COLUMNS", "BUCKET_COLUMNS", "DICT_COLUMNS"];
+
+/// Options separated by commas.
+pub(super) fn options(cursor: &mut Cursor<'_>) -> Result<Vec<RawOption>, LanguageError> {
+    let mut options = Vec::new();
+    loop {
+        if options.len() == OPTIONS_MAX {
+            return Err(LanguageError::new(cursor.span(), format!("a statement has at most {OPTIONS_MAX} options")));
+        }
+        let mut name = cursor.expect_name("an option")?;
+        let mut family = None;
+        if cursor.eat_sign('.') {
+            family = Some(std::mem::replace(&mut name, cursor.expect_name("an option")?));
+        }
+        cursor.expect_sign('=')?;
+        let at = cursor.span();
+        options.push(RawOption { family, name, value: value(cursor)?, at: at.to(cursor.last_span()) });
+        if !cursor.eat_sign(',') {
+            return Ok(options);
+        }
+    }
+}
+
+fn value(cursor: &mut Cursor<'_>) -> Result<String, LanguageError> {
+    let sign = if cursor.eat_sign('-') { "-" } else { "" };
+    let value = match cursor.kind() {
+        TokenKind::Text(text) if sign.is_empty() => text.clone(),
+        TokenKind::Word(word) if sign.is_empty() => (*word).to_owned(),
+        TokenKind::Number(number) => format!("{sign}{number}"),
+        _ => return Err(cursor.unexpected(&["a value"])),
+    };
+    cursor.advance();
+    Ok(value)
+}
+
+/// Writes options into a descriptor whose families are there.
+///
+/// # Errors
+/// Names that mean nothing here, families that are not there, and values that the descriptor's check refuses.
+pub(super) fn apply(options: &[RawOption], descriptor: &mut TableDescriptor) -> Result<(), LanguageError> {
+    for option in options.iter().filter(|option| !OURS.iter().any(|ours| ours.eq_ignore_ascii_case(&option.name.text))) {
+        apply_one(option, descriptor)?;
+        descriptor.check().map_err(|error| LanguageError::new(option.at, error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn apply_one(option: &RawOption, descriptor: &mut TableDescriptor) -> Result<(), LanguageError> {
+    let upper = option.name.text.to_ascii_uppercase();
+    let setting = option.name.text.contains('.');
+    if FAMILY.contains(&upper.as_str()) || (setting && option.family.is_some()) {
+        let value = if upper == fam::TTL && option.value.eq_ignore_ascii_case("FOREVER") { i32::MAX.to_string() } else { option.value.clone() };
+        let mut families = families_of(option, descriptor)?;
+        for family in &mut families {
+            if setting {
+                family.configuration.insert(option.name.text.clone(), value.clone());
+            } else {
+                family.attributes.insert(upper.clone(), value.clone());
+            }
+        }
+        families.into_iter().for_each(|family| descriptor.set_family(family));
+    } else if option.family.is_some() || !(setting || TABLE.contains(&upper.as_str())) {
+        let error = LanguageError::new(option.name.span, format!("there is no option {}", option.name.text));
+        return Err(error.near(&upper, FAMILY.iter().chain(TABLE).chain(OURS).copied()));
+    } else if setting {
+        descriptor.configuration.insert(option.name.text.clone(), option.value.clone());
+    } else {
+        descriptor.attributes.insert(upper, option.value.clone());
+    }
+    Ok(())
+}
+
+fn families_of(option: &RawOption, descriptor: &TableDescriptor) -> Result<Vec<FamilyDescriptor>, LanguageError> {
+    let Some(wanted) = &option.family else { return Ok(descriptor.families().cloned().collect()) };
+    match descriptor.find_family(wanted.text.as_bytes()) {
+        Some(family) => Ok(vec![family.clone()]),
+        None => Err(LanguageError::new(wanted.span, format!("the table has no family {}", wanted.text))),
+    }
+}
+
+/// The options that make a descriptor what it is, `skipped` attributes of the table left out: what all families share is
+/// said once.
+pub(super) fn print(descriptor: &TableDescriptor, skipped: &[&str]) -> Vec<String> {
+    let pair = |family: Option<&FamilyDescriptor>, key: &str, value: &str| {
+        let bare = !value.is_empty() && value.len() < 19 && value.bytes().all(|digit| digit.is_ascii_digit());
+        let value = if bare { value.to_owned() } else { quoted(value) };
+        let family = family.map_or_else(String::new, |family| format!("{}.", name(&String::from_utf8_lossy(family.name()))));
+        format!("{family}{} = {value}", name(key))
+    };
+    let of_table = descriptor.attributes.iter().filter(|(key, _)| !skipped.contains(&key.as_str())).chain(&descriptor.configuration);
+    let mut printed: Vec<String> = of_table.map(|(key, value)| pair(None, key, value)).collect();
+    let shared = |key: &str, value: &str| descriptor.families().all(|family| family.attributes.get(key).is_some_and(|other| other == value));
+    for (at, family) in descriptor.families().enumerate() {
+        for (key, value) in &family.attributes {
+            match shared(key, value) {
+                true if at == 0 => printed.push(pair(None, key, value)),
+                true => {}
+                false => printed.push(pair(Some(family), key, value)),
+            }
+        }
+        printed.extend(family.configuration.iter().map(|(key, value)| pair(Some(family), key, value)));
+    }
+    printed
+}

@@ -1,0 +1,176 @@
+//! Reads statements: which one it is, and those that are short.
+//!
+//! ```text
+//! statement := CREATE TABLE ..                                          -- create.rs
+//!            | ALTER TABLE table ADOPT key                              -- key.rs, or a foreign one: foreign.rs
+//!            | ALTER TABLE table ALTER SALT TO n [FROM TIMESTAMP 'time' | FROM TIMESTAMP milliseconds]
+//!            | SHOW CREATE TABLE table
+//! table     := name | namespace ":" name | namespace "." name           -- in double quotes if a name holds '-' or '.'
+//! ```
+
+use std::str::FromStr;
+
+use halite_types::TableName;
+
+use super::create::create_table;
+use super::cursor::Cursor;
+use super::declaration::{Statement, Suppression};
+use super::error::{LanguageError, Span};
+use super::foreign::adopted_key;
+use super::lexer::TokenKind;
+use crate::schema::SALTS_MAX;
+
+/// The statements of a text, with a semicolon behind each but the last.
+///
+/// # Errors
+/// The first mistake, with its place.
+pub fn statements(text: &str) -> Result<Vec<Statement>, LanguageError> {
+    let mut cursor = Cursor::new(text)?;
+    let mut statements = Vec::new();
+    let mut start = 0;
+    loop {
+        while cursor.eat_sign(';') {}
+        if cursor.at_end() {
+            return Ok(statements);
+        }
+        let mut statement = statement(&mut cursor)?;
+        // What is said on the last line of a statement stands behind its semicolon.
+        let end =
+            if cursor.is_sign(';') { text[cursor.span().end..].find('\n').map_or(text.len(), |line| cursor.span().end + line) } else { text.len() };
+        if let Statement::CreateTable(declaration) = &mut statement {
+            declaration.suppressions = suppressions(&cursor, Span { start, end });
+        }
+        start = end;
+        statements.push(statement);
+        if !cursor.at_end() && !cursor.is_sign(';') {
+            return Err(cursor.unexpected(&["';'", "the end"]));
+        }
+    }
+}
+
+impl FromStr for Statement {
+    type Err = LanguageError;
+
+    /// Reads one statement.
+    fn from_str(text: &str) -> Result<Self, LanguageError> {
+        let mut found = statements(text)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(statement), true) => Ok(statement),
+            (None, _) => Err(LanguageError::new(Span::default(), "there is no statement here")),
+            (Some(_), false) => Err(LanguageError::new(Span { start: 0, end: text.len() }, "one statement is expected here, and there are more")),
+        }
+    }
+}
+
+fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, LanguageError> {
+    if cursor.eat_words(&["CREATE", "TABLE"]) {
+        return create_table(cursor).map(Statement::CreateTable);
+    }
+    if cursor.eat_words(&["SHOW", "CREATE", "TABLE"]) {
+        return Ok(Statement::ShowCreateTable(table_name(cursor)?));
+    }
+    if !cursor.eat_words(&["ALTER", "TABLE"]) {
+        return Err(cursor.unexpected(&["CREATE TABLE", "ALTER TABLE", "SHOW CREATE TABLE"]));
+    }
+    let table = table_name(cursor)?;
+    if cursor.eat_word("ADOPT") {
+        return Ok(Statement::Adopt { table, key: adopted_key(cursor)? });
+    }
+    if !cursor.eat_words(&["ALTER", "SALT", "TO"]) {
+        return Err(cursor.unexpected(&["ADOPT", "ALTER SALT TO"]));
+    }
+    let at = cursor.span();
+    let salts = u32::try_from(cursor.expect_number("how many salts it is to have", SALTS_MAX.into())?).unwrap_or(0);
+    if salts == 0 {
+        return Err(LanguageError::new(at, format!("a key has 1 to {SALTS_MAX} salts")));
+    }
+    let from_ms = if cursor.eat_words(&["FROM", "TIMESTAMP"]) { Some(time(cursor)?) } else { None };
+    Ok(Statement::AlterSalt { table, salts, from_ms })
+}
+
+/// A table's name, its namespace in front perhaps.
+pub(super) fn table_name(cursor: &mut Cursor<'_>) -> Result<TableName, LanguageError> {
+    let first = cursor.expect_name("a table's name")?;
+    let second = if cursor.eat_sign(':') || cursor.eat_sign('.') { Some(cursor.expect_name("a table's name")?) } else { None };
+    let span = first.span.to(cursor.last_span());
+    let name = match second {
+        Some(name) => TableName::new(first.text, name.text),
+        None => first.text.parse(),
+    };
+    name.map_err(|error| LanguageError::new(span, error.to_string()))
+}
+
+/// `2024-01-31T12:00:00Z`, the time left out perhaps, or milliseconds since 1970.
+fn time(cursor: &mut Cursor<'_>) -> Result<i64, LanguageError> {
+    if matches!(cursor.kind(), TokenKind::Number(_)) {
+        let ms = cursor.expect_number("milliseconds since 1970", i64::MAX.unsigned_abs())?;
+        return Ok(i64::try_from(ms).unwrap_or(i64::MAX));
+    }
+    let (text, span) = cursor.expect_text("a time like '2024-01-31T12:00:00Z'")?;
+    parse_time(&text).ok_or_else(|| LanguageError::new(span, "this is no time of UTC like '2024-01-31T12:00:00Z' or '2024-01-31'"))
+}
+
+fn parse_time(text: &str) -> Option<i64> {
+    let (date, clock) = match text.split_once(['T', ' ']) {
+        Some((date, clock)) => (date, clock.trim_end_matches('Z')),
+        None => (text, "00:00:00"),
+    };
+    let numbers = |text: &str, between: char| -> Option<[i64; 3]> {
+        let digits = |part: &str| part.bytes().all(|digit| digit.is_ascii_digit()).then(|| part.parse().ok())?;
+        text.split(between).map(digits).collect::<Option<Vec<i64>>>()?.try_into().ok()
+    };
+    let [year, month, day] = numbers(date, '-')?;
+    let [hour, minute, second] = numbers(clock, ':')?;
+    let possible = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=days_of(year, month)).contains(&day);
+    if !possible || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let days = (1970..year).map(|year| if is_leap(year) { 366 } else { 365 }).sum::<i64>();
+    let days = days + (1..month).map(|month| days_of(year, month)).sum::<i64>() + day - 1;
+    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000)
+}
+
+fn is_leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+fn days_of(year: i64, month: i64) -> i64 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap(year) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// The rules that comments in a part of the text allow to be broken.
+pub(super) fn suppressions(cursor: &Cursor<'_>, part: Span) -> Vec<Suppression> {
+    let inside = cursor.comments().iter().filter(|comment| (part.start..part.end).contains(&comment.span.start));
+    let allowed = inside.filter_map(|comment| {
+        let rest = comment.text.strip_prefix("lint:allow")?.trim();
+        let (rule, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        (!rule.is_empty()).then(|| Suppression { rule: rule.to_owned(), reason: reason.trim().to_owned(), span: comment.span })
+    });
+    allowed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let known = [
+            ("1970-01-01", 0),
+            ("2000-02-29T00:00:01Z", 951_782_401_000),
+            ("2024-12-31 23:59:59", 1_735_689_599_000),
+            ("2100-03-01", 4_107_542_400_000),
+        ];
+        for (text, ms) in known {
+            assert_eq!(parse_time(text), Some(ms), "{text}");
+        }
+        for text in ["2023-02-29", "2024-13-01", "2024-01-00", "24:00", "2024-01-01T24:00:00Z", "2024-01-01T1:2", "", "-1-1-1", "99999-01-01"] {
+            assert_eq!(parse_time(text), None, "{text}");
+        }
+    }
+}
