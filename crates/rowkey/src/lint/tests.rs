@@ -160,7 +160,10 @@ fn a_declaration_is_looked_at_as_a_whole_and_may_ask_for_silence() {
     assert_eq!(found(sensors), ["K-MONO", "K-TIMEDUP", "K-UNUSED", "F-DBE"]);
     let quiet = format!("{sensors} -- lint:allow K-MONO one writer, a day of data\n-- lint:allow F-DBE");
     assert_eq!(found(&quiet), ["K-TIMEDUP", "K-UNUSED"]);
-    assert!(found("CREATE TABLE m (body STRING FAMILY m, ROW KEY (id STRING, ts TIMESTAMP)) WITH QUERIES (all: body = ? AND id = ?)").contains(&"K-UNUSED"));
+    assert!(
+        found("CREATE TABLE m (body STRING FAMILY m, ROW KEY (id STRING, ts TIMESTAMP)) WITH QUERIES (all: body = ? AND id = ?)")
+            .contains(&"K-UNUSED")
+    );
 }
 
 #[test]
