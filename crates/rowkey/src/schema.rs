@@ -231,6 +231,23 @@ impl SegmentKind {
             _ => None,
         }
     }
+
+    /// The same with other numbers of its fields.
+    fn renumbered(&self, moved: impl Fn(FieldId) -> FieldId) -> Self {
+        let all = |by: &[FieldId]| by.iter().map(|&field| moved(field)).collect();
+        match self {
+            Self::Const(bytes) => Self::Const(bytes.clone()),
+            Self::Salt { count, by, function } => Self::Salt { count: *count, by: all(by), function: *function },
+            Self::Hash { by, bytes, function, hex } => Self::Hash { by: all(by), bytes: *bytes, function: *function, hex: *hex },
+            Self::Bucket { field, width } => Self::Bucket { field: moved(*field), width: *width },
+            Self::Trunc { field, bytes } => Self::Trunc { field: moved(*field), bytes: *bytes },
+            Self::Dict { field, bytes } => Self::Dict { field: moved(*field), bytes: *bytes },
+            Self::Reverse(field) => Self::Reverse(moved(*field)),
+            Self::BitReverse(field) => Self::BitReverse(moved(*field)),
+            Self::Ipv4(field) => Self::Ipv4(moved(*field)),
+            Self::Plain(field) => Self::Plain(moved(*field)),
+        }
+    }
 }
 
 /// A row key as it was declared, checked.
@@ -384,6 +401,21 @@ impl KeySchema {
             SegmentKind::Hash { by, .. } => by.iter().copied().filter(|&id| !held(id)).collect(),
             kind => kind.field().into_iter().filter(|&field| self.carrier(field).is_none_or(|carrier| carrier == segment)).collect(),
         }
+    }
+
+    /// The same fields in other segments. As a schema lists its fields in the order of these, they change their numbers.
+    pub(crate) fn rearranged(&self, segments: Vec<Segment>) -> Result<Self, SchemaError> {
+        let draft = Self { segments, ..self.clone() };
+        let mut order: Vec<FieldId> = Vec::new();
+        for field in (0..draft.segments.len()).flat_map(|at| draft.holds(at)) {
+            if !order.contains(&field) {
+                order.push(field);
+            }
+        }
+        let moved = |field: FieldId| order.iter().position(|&old| old == field).unwrap_or(field);
+        let segments = draft.segments.iter().map(|segment| Segment { kind: segment.kind.renumbered(moved), ..segment.clone() });
+        let fields = order.iter().map(|&old| self.fields[old].clone()).collect();
+        Self::new(self.profile, fields, segments.collect())
     }
 
     fn check_digits(&self, at: usize) -> Result<(), String> {

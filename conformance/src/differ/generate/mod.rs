@@ -57,6 +57,9 @@ struct Maker {
     major: bool,
     time_ranges: bool,
     new_versions: bool,
+    /// Regions are merged, else split: what was split a moment ago HBase does not merge, for its halves still refer to the
+    /// files of the whole.
+    merges: bool,
 }
 
 impl Maker {
@@ -77,6 +80,7 @@ impl Maker {
             // A version that is too many and was not flushed away is found by its time.
             time_ranges: (!profile.placed_apart || deletes) && !new_versions,
             new_versions,
+            merges: chance.one_in(3),
             chance,
             profile,
             families,

@@ -57,7 +57,7 @@ impl Maker {
                 let family = self.real_family();
                 format!("alter {}", self.family_of(family))
             }
-            3 | 4 => format!("merge {}", self.row()),
+            _ if self.merges => format!("merge {}", self.row()),
             _ => format!("split {}", self.chance.pick(&["aa", "ab", "b", "b\\x00", "c"])),
         }
     }

@@ -144,6 +144,7 @@ impl KeySchema {
             let belongs = match &segment.kind {
                 kind if kind.carries().is_some() => true,
                 SegmentKind::Salt { count, function, .. } if !function.is_deterministic() => self.salt_in(at, found) < Some(*count),
+                _ if self.is_phoenix_salt(at) => *found == [self.phoenix_salt(&key[end..])],
                 SegmentKind::Bucket { field, .. } | SegmentKind::Trunc { field, .. } => match decoded.known(*field) {
                     Some(value) => self.push_segment(at, value, helper, &mut wanted).is_ok() && *wanted == *found,
                     None => true,

@@ -42,6 +42,19 @@ impl KeySchema {
                 self.push_salt(at, salt, out);
                 Ok(true)
             }
+            SegmentKind::Salt { .. } if self.is_phoenix_salt(at) => {
+                let fields = self.fields().len();
+                if (0..fields).any(|field| known.known(field).is_none()) {
+                    return Ok(false);
+                }
+                let mut rest = KeyBuf::new();
+                let is_null = |field| known.known(field).is_none_or(Value::is_null);
+                for behind in at + 1..self.written_segments(is_null) {
+                    self.push_any(behind, known, helper, &mut rest)?;
+                }
+                out.push(self.phoenix_salt(&rest));
+                Ok(true)
+            }
             SegmentKind::Salt { count, by, function } => {
                 let found = self.with_input(by, known, |input| hash::salt(*function, input, *count))?;
                 let Some(salt) = found else { return Ok(false) };
@@ -54,6 +67,12 @@ impl KeySchema {
             }
             _ => Ok(false),
         }
+    }
+
+    /// The salt of the bytes behind it, as Phoenix computes it.
+    pub(super) fn phoenix_salt(&self, rest: &[u8]) -> u8 {
+        let salt = hash::salt(HashFunction::Phoenix, Input::Bytes(rest), self.salt_count(0).unwrap_or(1));
+        salt.and_then(|salt| u8::try_from(salt).ok()).unwrap_or(0)
     }
 
     /// Adds a salt: one byte of up to 256, two above.

@@ -15,6 +15,7 @@ mod derived;
 mod helper;
 mod numeric;
 mod ordered;
+mod phoenix;
 mod slot;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -60,15 +61,30 @@ impl KeySchema {
         if values.len() != self.fields().len() {
             return Err(KeyError::new(0, 0, Cause::WrongCount { fields: self.fields().len(), values: values.len() }));
         }
-        let segments = self.written_segments(|field| values[field].is_null());
-        for at in 0..segments {
-            let before = out.len() - start;
-            self.push_any(at, values, helper, out).map_err(|cause| KeyError::new(at, before, cause))?;
-        }
+        self.encode_segments(values, helper, start, out)?;
         match out.len() - start {
             1..=KEY_BYTES_MAX => Ok(()),
             length => Err(KeyError::new(self.segments().len() - 1, length, Cause::Length(length))),
         }
+    }
+
+    fn encode_segments(&self, values: &[Value<'_>], helper: &dyn KeyHelper, start: usize, out: &mut KeyBuf) -> Result<(), KeyError> {
+        let salted = self.is_phoenix_salt(0);
+        if salted {
+            out.push(0);
+        }
+        let segments = self.written_segments(|field| values[field].is_null());
+        for at in usize::from(salted)..segments {
+            let before = out.len() - start;
+            self.push_any(at, values, helper, out).map_err(|cause| KeyError::new(at, before, cause))?;
+        }
+        if salted {
+            if out.len() == start + 1 {
+                return Err(KeyError::new(1, 1, Cause::Length(0)));
+            }
+            out[start] = self.phoenix_salt(&out[start + 1..]);
+        }
+        Ok(())
     }
 
     /// Adds the bytes of one segment that holds a field, for this value of the field: bounds of ranges are made of
@@ -120,6 +136,7 @@ impl KeySchema {
                 Ok(())
             }
             Profile::Ordered { .. } => ordered::encode_prefix(&slot, prefix, out),
+            Profile::Phoenix => phoenix::encode_prefix(self, &slot, prefix, out),
             _ => Err(OTHER_PROFILE),
         }
         .map_err(|cause| KeyError::new(segment, before, cause))
@@ -146,6 +163,7 @@ impl KeySchema {
     pub(crate) fn check_profile(&self, at: usize) -> Result<(), String> {
         match self.profile() {
             Profile::Ordered { .. } => ordered::check(self, at),
+            Profile::Phoenix => phoenix::check(self, at),
             _ => Ok(()),
         }
     }
@@ -158,6 +176,8 @@ impl KeySchema {
         let kind_does = matches!(slot.kind, SegmentKind::Plain(_) | SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. });
         let profile_does = match self.profile() {
             Profile::Ordered { .. } => !(slot.is_blob_var() || slot.flip != 0 && self.may_be_left_out(segment)),
+            // Null is first in Phoenix's keys, in both orders.
+            Profile::Phoenix => slot.flip == 0 || !slot.nullable,
             _ => true,
         };
         kind_does && profile_does
@@ -208,6 +228,7 @@ impl KeySchema {
         match self.profile() {
             Profile::Bin => bin::encode(slot, stored, out),
             Profile::Ordered { .. } => ordered::encode(slot, stored, out),
+            Profile::Phoenix => phoenix::encode(self, slot, stored, out),
             _ => Err(OTHER_PROFILE),
         }
     }
@@ -216,6 +237,7 @@ impl KeySchema {
         match self.profile() {
             Profile::Bin => bin::decode(slot, bytes),
             Profile::Ordered { .. } => ordered::decode(slot, bytes),
+            Profile::Phoenix => phoenix::decode(self, slot, bytes),
             _ => Err(OTHER_PROFILE),
         }
     }
@@ -229,6 +251,7 @@ impl KeySchema {
         match self.profile() {
             Profile::Bin => bin::end(&slot, key, start),
             Profile::Ordered { .. } => ordered::end(&slot, key, start, self.may_be_left_out(at)),
+            Profile::Phoenix => phoenix::end(self, &slot, key, start),
             _ => Err(OTHER_PROFILE),
         }
     }
@@ -237,6 +260,32 @@ impl KeySchema {
     fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
         self.salt_count(at)?;
         Some(bytes.iter().fold(0, |salt, &byte| (salt << 8) | u32::from(byte)))
+    }
+}
+
+impl KeySchema {
+    /// Whether null in this segment is left out if everything behind it is null too: what HBase's `Struct` and Phoenix do.
+    pub(super) fn may_be_left_out(&self, at: usize) -> bool {
+        self.leaves_nulls_out() && self.segments().iter().skip(at).all(|segment| segment.nullable)
+    }
+
+    /// How many segments the key of these values has: those at the end that are null are left out.
+    pub(super) fn written_segments(&self, is_null: impl Fn(usize) -> bool) -> usize {
+        let mut count = self.segments().len();
+        if !self.leaves_nulls_out() {
+            return count;
+        }
+        while let Some(segment) = count.checked_sub(1).and_then(|last| self.segments().get(last)) {
+            if !segment.nullable || !segment.kind.field().is_some_and(&is_null) {
+                break;
+            }
+            count -= 1;
+        }
+        count
+    }
+
+    fn leaves_nulls_out(&self) -> bool {
+        matches!(self.profile(), Profile::Ordered { .. } | Profile::Phoenix)
     }
 }
 

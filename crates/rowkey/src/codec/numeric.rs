@@ -25,7 +25,7 @@ const POSITIVE_LARGE: u8 = 0x22;
 /// Most pairs of digits before the point that the header itself can say.
 const MEDIUM_PAIRS_MAX: u64 = 10;
 /// Pairs of digits that 31 digits take at most, one of them half.
-const PAIRS_MAX: usize = 17;
+pub(super) const PAIRS_MAX: usize = 17;
 
 const BAD: Cause = Cause::Malformed("the bytes are no decimal number as HBase encodes them");
 
@@ -132,14 +132,14 @@ fn is_canonical(number: Decimal, bytes: &[u8], header: u8) -> bool {
 }
 
 /// How many pairs of digits stand before the point, the zeros behind the last digit counted.
-fn pairs_before_point(number: Decimal) -> i64 {
+pub(super) fn pairs_before_point(number: Decimal) -> i64 {
     let digits = i64::from(number.coefficient().unsigned_abs().ilog10()) + 1 + i64::from(number.exponent());
     // Rounded up for both signs: 3 digits are two pairs, and 0.001 has one pair of zeros (-2 digits, -1 pairs).
     -(-digits).div_euclid(2)
 }
 
 /// The digits in pairs that lie evenly about the point, without pairs of zeros at the end; and how many there are.
-fn digit_pairs(number: Decimal) -> ([u8; PAIRS_MAX], usize) {
+pub(super) fn digit_pairs(number: Decimal) -> ([u8; PAIRS_MAX], usize) {
     let mut rest = number.coefficient().unsigned_abs();
     if number.exponent().rem_euclid(2) != 0 {
         rest *= 10;

@@ -62,28 +62,6 @@ pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     Ok(())
 }
 
-impl KeySchema {
-    /// Whether null in this segment is left out if everything behind it is null too: what HBase's `Struct` does.
-    pub(super) fn may_be_left_out(&self, at: usize) -> bool {
-        matches!(self.profile(), Profile::Ordered { .. }) && self.segments().iter().skip(at).all(|segment| segment.nullable)
-    }
-
-    /// How many segments the key of these values has: those at the end that are null are left out.
-    pub(super) fn written_segments(&self, is_null: impl Fn(usize) -> bool) -> usize {
-        let mut count = self.segments().len();
-        if !matches!(self.profile(), Profile::Ordered { .. }) {
-            return count;
-        }
-        while let Some(segment) = count.checked_sub(1).and_then(|last| self.segments().get(last)) {
-            if !segment.nullable || !segment.kind.field().is_some_and(&is_null) {
-                break;
-            }
-            count -= 1;
-        }
-        count
-    }
-}
-
 /// Adds what is stored in a segment.
 pub(super) fn encode(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
     if !slot.is_tagged() {

@@ -13,6 +13,8 @@ use super::helper::KeyHelper;
 /// A segment that carries a field, or a part of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot<'s> {
+    /// The segment's place in the schema.
+    pub(super) at: usize,
     pub(super) kind: &'s SegmentKind,
     pub(super) field: FieldId,
     /// The type of the field.
@@ -34,6 +36,7 @@ impl KeySchema {
         let field = segment.kind.field()?;
         let ty = self.fields().get(field)?.ty;
         Some(Slot {
+            at,
             kind: &segment.kind,
             field,
             ty,

@@ -37,7 +37,8 @@ pub(crate) fn plain_schema(rng: &mut Rng, profile: Profile) -> KeySchema {
     loop {
         let types: Vec<_> = (0..rng.usize(1..=5)).map(|_| pick(rng, &BIN_TYPES)).collect();
         let segments = (0..types.len()).map(|field| ordered(rng, SegmentKind::Plain(field))).collect();
-        if let Ok(schema) = KeySchema::new(profile, named(types), segments) {
+        let schema = KeySchema::new(profile, named(types), segments);
+        if let Some(schema) = schema.ok().filter(|schema| (0..schema.segments().len()).all(|at| schema.keeps_order(at))) {
             return schema;
         }
     }
@@ -50,6 +51,9 @@ pub(crate) fn any_schema(rng: &mut Rng, profile: Profile) -> KeySchema {
         let mut segments: Vec<_> = (0..types.len()).map(|field| transformed(rng, field)).collect();
         for _ in 0..rng.usize(0..3) {
             segments.insert(rng.usize(0..=segments.len()), derived(rng, types.len()));
+        }
+        if profile == Profile::Phoenix && rng.bool() {
+            segments.insert(0, Segment::new(SegmentKind::Salt { count: rng.u32(1..=256), by: Vec::new(), function: HashFunction::Phoenix }));
         }
         if let Ok(schema) = KeySchema::new(profile, named(types), segments) {
             return schema;

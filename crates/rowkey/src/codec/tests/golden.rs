@@ -1,8 +1,8 @@
 //! Keys in text files that other programs wrote: fields, values and the key, one in each line.
 
-use super::{encoded, plain, schema, unhex};
-use crate::schema::{KeySchema, Profile, Segment};
-use crate::value::{Decimal, FieldType, Value};
+use super::{encoded, plain, salt, schema, unhex};
+use crate::schema::{HashFunction, KeySchema, Profile, Segment};
+use crate::value::{Decimal, FieldType, TimeUnit, Value};
 
 /// Compares every line's key with ours, and its values with what ours reads; returns how many there were.
 pub(super) fn check_lines(golden: &str, profile: Profile) -> usize {
@@ -20,6 +20,11 @@ fn check_line(line: &str, profile: Profile) {
 fn schema_of(fields: &str, profile: Profile) -> (KeySchema, Vec<FieldType>) {
     let mut types = Vec::new();
     let mut segments = Vec::new();
+    let (salts, fields) = match fields.strip_prefix("salt").and_then(|rest| rest.split_once(' ')) {
+        Some((count, rest)) => (count.parse().ok(), rest),
+        None => (None, fields),
+    };
+    segments.extend(salts.map(|count| salt(count, &[], HashFunction::Phoenix)));
     for (id, field) in fields.split(' ').enumerate() {
         let mut words = field.split('-');
         types.push(type_of(words.next().unwrap_or_default()));
@@ -44,6 +49,8 @@ fn type_of(name: &str) -> FieldType {
         "i64" => FieldType::I64,
         "f32" => FieldType::F32,
         "f64" => FieldType::F64,
+        "ms" => FieldType::Timestamp(TimeUnit::Millis),
+        "ns" => FieldType::Timestamp(TimeUnit::Nanos),
         "num" => FieldType::Decimal,
         "str" => FieldType::String,
         "bytes" => FieldType::Bytes,
@@ -60,7 +67,7 @@ fn value(text: &str, ty: FieldType) -> Value<'static> {
         _ if text == "null" => Value::Null,
         FieldType::Bool => Value::Bool(text == "true"),
         FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::U64 => Value::Unsigned(text.parse().expect("a number")),
-        FieldType::I8 | FieldType::I16 | FieldType::I32 | FieldType::I64 => Value::Signed(text.parse().expect("a number")),
+        FieldType::I8 | FieldType::I16 | FieldType::I32 | FieldType::I64 | FieldType::Timestamp(_) => Value::Signed(text.parse().expect("a number")),
         FieldType::F32 => Value::F32(f32::from_bits(u32::try_from(bits()).expect("32 bits"))),
         FieldType::F64 => Value::F64(f64::from_bits(bits())),
         FieldType::Decimal => {

@@ -1,0 +1,340 @@
+//! Rules that need the declared key, and sometimes what is asked of it.
+
+use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
+use crate::value::FieldType;
+
+use super::{Asks, Finding, Findings, QueryShape, Severity, Subject};
+
+/// Salts that are proposed: more than the region servers of most clusters, and a multiple of most numbers of them.
+const SALTS: u32 = 16;
+/// Keys longer than this are remarked upon.
+const LONG_KEY_BYTES: usize = 128;
+
+pub(super) fn check(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
+    leading(key, found);
+    for (at, segment) in key.segments().iter().enumerate() {
+        salt(key, at, segment, subject, found);
+        stand_in(key, at, segment, subject, found);
+        reversed(key, at, segment, found);
+    }
+    hbase_struct(key, found);
+    unique(key, subject, found);
+    columns(key, subject, found);
+    unused(key, subject.queries, found);
+    length(key, found);
+}
+
+fn field_of<'k>(key: &'k KeySchema, kind: &SegmentKind) -> Option<&'k Field> {
+    kind.field().map(|field| &key.fields()[field])
+}
+
+fn is_time(ty: FieldType) -> bool {
+    matches!(ty, FieldType::Timestamp(_) | FieldType::Date)
+}
+
+/// How sure it is that later rows have greater values of a field.
+fn growth(field: &Field) -> Option<(Severity, &'static str)> {
+    let name = field.name.to_ascii_lowercase();
+    let named =
+        |words: &[&str]| words.iter().any(|word| name == *word || name.ends_with(&format!("_{word}")) || name.starts_with(&format!("{word}_")));
+    if is_time(field.ty) {
+        return Some((Severity::Error, "is a time"));
+    }
+    if field.ty.integer_range().is_some() && named(&["id", "seq", "sequence", "no", "number", "counter", "serial"]) {
+        return Some((Severity::Warning, "looks like a number that is counted up"));
+    }
+    let may_be_time = field.ty.is_text() || field.ty.integer_range().is_some();
+    if may_be_time && named(&["date", "day", "time", "ts", "timestamp", "month", "hour"]) {
+        return Some((Severity::Warning, "looks like a time"));
+    }
+    None
+}
+
+/// K-MONO, K-BUCKETLEAD and, where the declaration alone says it, K-LOWCARD: what comes first decides where a write goes.
+fn leading(key: &KeySchema, found: &mut Findings) {
+    let spreads = |kind: &SegmentKind| !matches!(kind, SegmentKind::Const(_) | SegmentKind::Salt { count: 1, .. });
+    let Some((at, segment)) = key.segments().iter().enumerate().find(|(_, segment)| spreads(&segment.kind)) else { return };
+    let Some(field) = field_of(key, &segment.kind) else { return };
+    match &segment.kind {
+        SegmentKind::Bucket { .. } => {
+            let message = format!(
+                "All rows written now are of the newest bucket of {}, so one region takes every write, however well the table is split.",
+                field.name
+            );
+            found.add("K-BUCKETLEAD", at, message).fix(salted(key));
+        }
+        SegmentKind::Plain(_) | SegmentKind::Trunc { .. } => {
+            if let Some((severity, why)) = growth(field) {
+                let end = if segment.order == Order::Desc { "first" } else { "last" };
+                let message = format!(
+                    "{} {why}: rows that come one after the other lie side by side, and one region, the {end}, takes every write.",
+                    field.name
+                );
+                found.add("K-MONO", at, message).no_worse_than(severity).fix(salted(key));
+            } else if field.ty == FieldType::Bool {
+                few_values(at, &field.name, "two", found).fix(salted(key));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn few_values<'f>(at: usize, name: &str, how_many: &str, found: &'f mut Findings) -> &'f mut Finding {
+    found.add(
+        "K-LOWCARD",
+        at,
+        format!("{name} has {how_many} values, so at most as many places in the table take the load, whatever is split or hashed."),
+    )
+}
+
+/// K-RNDSALT, K-TSMOD, K-LOWCARD of salts.
+fn salt(key: &KeySchema, at: usize, segment: &Segment, subject: &Subject<'_>, found: &mut Findings) {
+    let SegmentKind::Salt { count, function, .. } = segment.kind else { return };
+    let by = key.hashed_fields(at);
+    if !function.is_deterministic() {
+        let finds_again = |query: &&QueryShape| query.writes || asks_whole_key(key, query);
+        let again = subject.queries.iter().find(finds_again);
+        let message = format!(
+            "{} draws a salt for each write: a row that is written again becomes a second row, and finding one asks for all {count} keys it may have.",
+            function.name()
+        );
+        let finding = found.add("K-RNDSALT", at, message);
+        if let Some(query) = again {
+            finding.evidence(format!("query {} names single rows", query.name));
+        } else if !subject.queries.is_empty() {
+            // Rows that are only ever written once and scanned, as in a log, can live with it.
+            finding.no_worse_than(Severity::Warning);
+        }
+        finding.fix(with_salt(key, at, count, key.fields().iter().enumerate().filter(|(_, field)| !is_time(field.ty)).map(|(id, _)| id).collect()));
+        return;
+    }
+    if by.iter().all(|&field| is_time(key.fields()[field].ty)) {
+        let names: Vec<_> = by.iter().map(|&field| key.fields()[field].name.as_str()).collect();
+        if function == HashFunction::Modulo {
+            let message = format!(
+                "The salt is {} % {count}: times that are multiples of {count}, such as full seconds in milliseconds, have one and the same salt.",
+                names.join(", ")
+            );
+            let others = (0..key.fields().len()).filter(|field| !by.contains(field)).collect();
+            found.add("K-TSMOD", at, message).fix(with_salt(key, at, count, others));
+        }
+    } else if let [only] = by[..]
+        && key.fields()[only].ty == FieldType::Bool
+    {
+        few_values(at, &key.fields()[only].name, "two", found);
+    }
+}
+
+/// Whether a query gives every field of the key one value.
+fn asks_whole_key(key: &KeySchema, query: &QueryShape) -> bool {
+    let one = |field| query.conditions.iter().any(|&(of, asks)| of == field && matches!(asks, Asks::Equals | Asks::In(_)));
+    (0..key.fields().len()).all(one)
+}
+
+/// K-TRUNC, K-HEX and K-ENTROPY: digests and beginnings.
+fn stand_in(key: &KeySchema, at: usize, segment: &Segment, subject: &Subject<'_>, found: &mut Findings) {
+    match &segment.kind {
+        SegmentKind::Hash { by, bytes, hex, .. } => {
+            for &field in by.iter().filter(|&&field| key.carrier(field).is_none()) {
+                shared(&key.fields()[field].name, at, &format!("{bytes} bytes of a digest stand"), u32::from(*bytes) * 8, subject, found);
+            }
+            let takes = usize::from(*bytes) * if *hex { 2 } else { 1 };
+            if *hex && key.profile() != Profile::Text {
+                found
+                    .add("K-HEX", at, format!("{bytes} bytes of digest are written as {takes} digits, in every cell of the row."))
+                    .fix("leave HEX out");
+            }
+            if at == 0 && takes > 8 {
+                let message = format!(
+                    "The key begins with {takes} bytes that look random. Neighbours share none of them, so PREFIX and FAST_DIFF find nothing to leave out; 2 bytes spread over 65,536 places."
+                );
+                let evidence =
+                    "32 hexadecimal digits in front of a text key: 45 bytes for a cell under FAST_DIFF, 16 without (HBase 2.6.4, 50,000 rows)";
+                found.add("K-ENTROPY", at, message).evidence(evidence).fix("HASH(... BYTES 2)");
+            }
+        }
+        SegmentKind::Trunc { field, bytes } if key.carrier(*field).is_none() => {
+            let name = &key.fields()[*field].name;
+            let message = format!(
+                "Only the first {bytes} bytes of {name} are in the key: two of one beginning share a row, and the later one replaces the earlier one."
+            );
+            found.add("K-TRUNC", at, message).fix(format!("DICT({name}, 4) keeps it short and apart"));
+        }
+        _ => {}
+    }
+}
+
+/// That `bits` of a digest do not tell all values apart, with the number of those that will meet where it can be known.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn shared(name: &str, at: usize, what: &str, bits: u32, subject: &Subject<'_>, found: &mut Findings) {
+    let finding = found.add("K-TRUNC", at, format!("{what} for {name}, which is not in the key itself: two values of one digest share their rows."));
+    if let Some(rows) = subject.load.rows {
+        // By the birthday bound; exact enough while few meet.
+        let pairs = (rows as f64).powi(2) / 2f64.powi(i32::try_from(bits).unwrap_or(i32::MAX).saturating_add(1));
+        if pairs < 1e-6 {
+            finding.no_worse_than(Severity::Note);
+        }
+        finding.evidence(format!("with {rows} different values, {pairs:.2} pairs of them are expected to meet"));
+    }
+    finding.fix(format!("keep {name} in the key behind its digest, or use DICT({name}, 4)"));
+}
+
+/// K-REVVAR.
+fn reversed(key: &KeySchema, at: usize, segment: &Segment, found: &mut Findings) {
+    let SegmentKind::Reverse(field) = segment.kind else { return };
+    let field = &key.fields()[field];
+    if field.ty.fixed_bytes().is_none() {
+        let message =
+            format!("{} may have any length: reversed, 12345 and 612345 begin alike, and a scan for one of them meets the other.", field.name);
+        found
+            .add("K-REVVAR", at, message)
+            .fix(format!("REVERSE({}) CHAR(n) with its length, or a profile that ends fields, which BIN does", field.name));
+        if matches!(key.profile(), Profile::Bin | Profile::Ordered { .. }) {
+            found.0.last_mut().expect("it was added just now").no_worse_than(Severity::Note);
+        }
+    }
+}
+
+/// K-NULLTAIL and K-SKIP: two defects of HBase's `Struct` that its files carry for ever.
+fn hbase_struct(key: &KeySchema, found: &mut Findings) {
+    let Profile::Ordered { .. } = key.profile() else { return };
+    let count = key.segments().len();
+    let Some(last) = key.segments().last() else { return };
+    if last.nullable && last.order == Order::Desc {
+        found
+            .add(
+                "K-NULLTAIL",
+                count - 1,
+                "Struct writes nothing for a null at the end. In descending order null comes last, and a key that is cut off comes first.",
+            )
+            .evidence("(a, null) is 346100 and comes before (a, z), which is 346100cb85ff (HBase 2.6.4)")
+            .fix("NULLABLE without DESC, or PROFILE BIN");
+    }
+    let Some(before) = count.checked_sub(2).and_then(|at| key.segments().get(at)) else { return };
+    if field_of(key, &before.kind).is_some_and(|field| field.ty == FieldType::Bytes) {
+        found
+            .add("K-SKIP", count - 2, "Struct accepts a field that does not end as the last but one, and fails when it is read.")
+            .fix("PROFILE BIN, or the field as the last");
+    }
+}
+
+/// K-UNIQ: what tells rows of one moment apart.
+fn unique(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
+    let carried: Vec<FieldId> = (0..key.fields().len()).filter(|&field| key.carrier(field).is_some()).collect();
+    let times = carried.iter().filter(|&&field| is_time(key.fields()[field].ty)).count();
+    if times == 0 || times < carried.len() {
+        return;
+    }
+    let salts: f64 = key
+        .segments()
+        .iter()
+        .map(|segment| {
+            if let SegmentKind::Salt { count, function, .. } = segment.kind
+                && !function.is_deterministic()
+            {
+                f64::from(count)
+            } else {
+                1.0
+            }
+        })
+        .product();
+    let message =
+        "Nothing but a time tells rows apart: two that are written in one tick of the clock have one key, and the second replaces the first.";
+    let finding = found.add("K-UNIQ", key.segments().len() - 1, message);
+    if let Some(rate) = subject.load.writes_per_second {
+        // Of r rows a second spread over B salts, pairs of one millisecond and one salt.
+        finding.evidence(format!("with {rate} rows each second, about {:.1} are lost each second", rate * rate / (2_000.0 * salts)));
+    }
+    finding.fix("add who wrote it, or a sequence number, behind the time");
+}
+
+/// K-TIMEDUP and K-LOCAL.
+fn columns(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
+    let is_in_key = key.fields().iter().any(|field| is_time(field.ty));
+    for column in subject.columns {
+        let ty = column.ty.as_str();
+        if is_in_key && (ty.starts_with("TIMESTAMP") || matches!(column.name.to_ascii_lowercase().as_str(), "ts" | "timestamp" | "time")) {
+            let message = format!("Column {} holds a time, and the key has one; every cell has its own timestamp too.", column.name);
+            found.add("K-TIMEDUP", None, message).fix(format!("leave {} out, and read it from the key", column.name));
+        }
+    }
+    for (at, segment) in key.segments().iter().enumerate() {
+        let Some(field) = field_of(key, &segment.kind) else { continue };
+        if field.ty == FieldType::String && growth(field).is_some() && key.profile() != Profile::Text {
+            let message =
+                format!("{} is text: 2024-3-5, 05.03.2024 and 2024-03-05 are three keys of one day, and only the last form sorts.", field.name);
+            found.add("K-LOCAL", at, message).fix(format!("{} TIMESTAMP, or DATE", field.name));
+        }
+    }
+}
+
+/// K-UNUSED.
+fn unused(key: &KeySchema, queries: &[QueryShape], found: &mut Findings) {
+    if queries.is_empty() {
+        return;
+    }
+    for (id, field) in key.fields().iter().enumerate() {
+        let asked = queries.iter().any(|query| query.conditions.iter().any(|&(of, _)| of == id) || query.order.iter().any(|&(of, _)| of == id));
+        if !asked {
+            let message = format!("No declared query asks for {} or orders by it. If it only keeps rows apart, leave it at the end.", field.name);
+            found.add("K-UNUSED", key.carrier(id), message);
+        }
+    }
+}
+
+/// K-LEN, for keys whose least length is known to be long.
+fn length(key: &KeySchema, found: &mut Findings) {
+    let least: usize = key.segments().iter().map(|segment| least_bytes(key, segment)).sum();
+    if least > LONG_KEY_BYTES {
+        let message = format!(
+            "A key has at least {least} bytes, and every cell of its row repeats it in the log, in memory and on the wire; on disk a block encoding leaves most of it out."
+        );
+        found.add("K-LEN", None, message).fix("DICT for long names, and DATA_BLOCK_ENCODING = 'FAST_DIFF' for what is left");
+    }
+}
+
+fn least_bytes(key: &KeySchema, segment: &Segment) -> usize {
+    match &segment.kind {
+        SegmentKind::Const(bytes) => bytes.len(),
+        SegmentKind::Salt { count, .. } => 1 + usize::from(*count > 256),
+        SegmentKind::Hash { bytes, hex, .. } => usize::from(*bytes) * if *hex { 2 } else { 1 },
+        SegmentKind::Bucket { .. } | SegmentKind::Ipv4(_) => 4,
+        SegmentKind::Trunc { bytes, .. } => usize::from(*bytes),
+        SegmentKind::Dict { bytes, .. } => usize::from(*bytes),
+        SegmentKind::Reverse(_) | SegmentKind::BitReverse(_) | SegmentKind::Plain(_) => {
+            field_of(key, &segment.kind).and_then(|field| field.ty.fixed_bytes()).unwrap_or(0)
+        }
+    }
+}
+
+/// The key with a salt of all that is no time in front, and times behind it, newest first.
+fn salted(key: &KeySchema) -> String {
+    let is_timed = |segment: &Segment| field_of(key, &segment.kind).is_some_and(|field| growth(field).is_some());
+    let by: Vec<FieldId> = (0..key.fields().len()).filter(|&id| growth(&key.fields()[id]).is_none()).collect();
+    let count = SALTS;
+    let mut segments = vec![Segment::new(SegmentKind::Salt { count, by: by.clone(), function: HashFunction::default() })];
+    if by.is_empty() {
+        segments.extend(key.segments().iter().cloned());
+    } else {
+        let (last, first): (Vec<_>, Vec<_>) = key.segments().iter().cloned().partition(is_timed);
+        segments.extend(first);
+        segments.extend(last);
+    }
+    declaration(key, segments)
+}
+
+/// The key with another salt in the place of one.
+fn with_salt(key: &KeySchema, at: usize, count: u32, by: Vec<FieldId>) -> String {
+    let mut segments = key.segments().to_vec();
+    segments[at].kind = SegmentKind::Salt { count, by, function: HashFunction::default() };
+    declaration(key, segments)
+}
+
+/// What is proposed, as it is declared.
+fn declaration(key: &KeySchema, segments: Vec<Segment>) -> String {
+    match key.rearranged(segments) {
+        Ok(schema) => schema.to_string(),
+        // Phoenix, for one, has a salt of its own kind only.
+        Err(error) => format!("another key; one with a salt in front does not do here ({})", error.message),
+    }
+}

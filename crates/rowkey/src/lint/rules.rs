@@ -1,0 +1,55 @@
+//! The table of all rules: ids, how bad, one sentence each, and which items of the tutorials they come from.
+
+use super::Severity::{self, Error, Note, Warning};
+
+/// One rule.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its id, as in suppressions: `K-MONO`.
+    pub id: &'static str,
+    /// How bad a finding of it is at most.
+    pub severity: Severity,
+    /// What it finds, in one sentence without a full stop.
+    pub summary: &'static str,
+}
+
+/// A rule by its id.
+pub fn find_rule(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}
+
+const fn rule(id: &'static str, severity: Severity, summary: &'static str) -> Rule {
+    Rule { id, severity, summary }
+}
+
+/// All rules, in the order in which they are reported: keys, families and cells.
+pub static RULES: &[Rule] = &[
+    rule("K-MONO", Error, "the key begins with a field that grows, so that every write goes to the same region"),
+    rule("K-BUCKETLEAD", Error, "the key begins with a bucket of time, so that all writes of the moment go to one region"),
+    rule("K-TSMOD", Error, "a salt is the remainder of a time, which may be the same for every row"),
+    rule("K-RNDSALT", Error, "a salt is drawn anew for each write, so that a key cannot be found again and is not unique"),
+    rule("K-NEGMOD", Error, "salts are negative: a remainder was taken with a sign"),
+    rule("K-AMBIG", Error, "a field of any length has no end, so that different fields give one key"),
+    rule("K-PAD", Error, "numbers as text without leading zeros, which do not sort as numbers"),
+    rule("K-DELIM", Warning, "what ends a field may occur in it"),
+    rule("K-UNIQ", Warning, "rows may share a key, and the later one replaces the earlier one"),
+    rule("K-TRUNC", Warning, "a digest or a beginning stands for a field, and two fields may share it"),
+    rule("K-LOWCARD", Warning, "the field that spreads the load has few values"),
+    rule("K-LEN", Warning, "the key is long, and stands in every cell"),
+    rule("K-NULLTAIL", Warning, "HBase's Struct drops a null at the end, which then sorts wrongly in descending order"),
+    rule("K-SKIP", Warning, "HBase's Struct cannot step over a field without an end"),
+    rule("K-REVVAR", Warning, "fields of different lengths are reversed, and one may be the beginning of another"),
+    rule("K-TIMEDUP", Note, "a time stands in the key and in a column again"),
+    rule("K-SEPORD", Note, "the delimiter sorts behind what may stand before it, so that keys do not sort as their fields"),
+    rule("K-HEX", Note, "hexadecimal digits take twice the bytes they stand for"),
+    rule("K-ENTROPY", Note, "many random bytes come first, which block encodings cannot shorten"),
+    rule("K-UNUSED", Note, "no query asks for a field of the key"),
+    rule("K-LOCAL", Note, "times or numbers as text, whose form depends on who writes them"),
+    rule("K-CASE", Note, "text of mixed case or of different Unicode forms, which are different keys"),
+    rule("F-TTL", Warning, "a time to live that the family's cuts short"),
+    rule("F-VER", Warning, "hundreds of versions are kept in each cell"),
+    rule("F-MANYCF", Warning, "more than three families, which are flushed and compacted together"),
+    rule("F-LONGCF", Note, "a long family name, which stands in every cell"),
+    rule("F-LONGQ", Note, "a long qualifier, which stands in every cell"),
+    rule("F-DBE", Note, "keys that share their beginnings without a block encoding"),
+];

@@ -1,0 +1,165 @@
+//! Rules that look at keys of the table.
+
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
+use halite_types::key::print_bytes;
+
+use crate::schema::{KeySchema, Profile, SegmentKind};
+use crate::value::Value;
+
+use super::{Findings, Sample, Severity, Subject};
+
+/// Samples smaller than this say nothing about shares.
+const KEYS_MIN: usize = 100;
+/// A field with fewer values than this is few for something that is to spread load.
+const VALUES_MIN: usize = 16;
+
+pub(super) fn check(sample: &Sample, subject: &Subject<'_>, found: &mut Findings) {
+    if sample.keys.is_empty() {
+        return;
+    }
+    duplicates(sample, found);
+    long(sample, found);
+    signed_salts(sample, found);
+    frontier(sample, found);
+    let Some(key) = subject.key else { return };
+    let decoded = decoded(key, sample);
+    few_values(key, &decoded, found);
+    mixed_case(key, &decoded, found);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share is printed with one digit")]
+fn percent(part: usize, of: usize) -> f64 {
+    part as f64 * 100.0 / of.max(1) as f64
+}
+
+/// K-UNIQ: keys that were written more than once.
+fn duplicates(sample: &Sample, found: &mut Findings) {
+    let mut seen = HashSet::with_capacity(sample.keys.len());
+    let again: Vec<&Bytes> = sample.keys.iter().filter(|key| !seen.insert(*key)).collect();
+    let Some(first) = again.first() else { return };
+    let evidence = format!("{} of {} sampled keys stand there already, {} for one", again.len(), sample.keys.len(), print_bytes(first));
+    found.add("K-UNIQ", None, "Different rows were given one key, and the later one replaced the earlier one.").evidence(evidence);
+}
+
+/// K-LEN, by what is there.
+fn long(sample: &Sample, found: &mut Findings) {
+    let longest = sample.keys.iter().map(Bytes::len).max().unwrap_or(0);
+    if longest > 128 {
+        let mean = sample.keys.iter().map(Bytes::len).sum::<usize>() / sample.keys.len();
+        let finding = found.add("K-LEN", None, "Keys are long, and every cell of a row repeats its key in the log, in memory and on the wire.");
+        finding.evidence(format!("{mean} bytes in the mean, {longest} the longest"));
+    }
+}
+
+/// K-NEGMOD: keys that begin with a number and its sign, filled up with zeros in front of the sign.
+fn signed_salts(sample: &Sample, found: &mut Findings) {
+    let is_signed = |key: &Bytes| {
+        let zeros = key.iter().take_while(|&&byte| byte == b'0').count();
+        zeros <= 4 && key.get(zeros) == Some(&b'-') && key.get(zeros + 1).is_some_and(u8::is_ascii_digit)
+    };
+    let signed: Vec<&Bytes> = sample.keys.iter().filter(|key| is_signed(key)).collect();
+    let others_are_numbers =
+        sample.keys.iter().filter(|key| key.first().is_some_and(u8::is_ascii_digit)).count() * 2 >= sample.keys.len() - signed.len();
+    if let Some(first) = signed.first()
+        && signed.len() * 100 >= sample.keys.len()
+        && others_are_numbers
+    {
+        let share = percent(signed.len(), sample.keys.len());
+        found
+            .add("K-NEGMOD", None, "Keys begin with a negative number: hashCode() % n was taken as a salt. They all sort into the first region, and a scan over the salts 0 to n - 1 never finds them.")
+            .evidence(format!("{share:.1} % of {} keys, {} for one", sample.keys.len(), print_bytes(first)))
+            .fix("Math.floorMod(hash, n) where keys are written; rows that are there must be written anew");
+    }
+}
+
+/// K-MONO by what happens: each new key is greater than nearly all before.
+fn frontier(sample: &Sample, found: &mut Findings) {
+    if !sample.is_in_arrival_order || sample.keys.len() < KEYS_MIN {
+        return;
+    }
+    let mut greatest = &sample.keys[0];
+    let mut rising = 0;
+    for key in &sample.keys[1..] {
+        if key > greatest {
+            rising += 1;
+            greatest = key;
+        }
+    }
+    let share = percent(rising, sample.keys.len() - 1);
+    // Of random keys, the n-th is the greatest so far once in n times.
+    if share >= 50.0 {
+        found
+            .add("K-MONO", None, "Keys rise as they are written: every write goes to the last region, and splitting it only moves the place.")
+            .evidence(format!("{share:.1} % of the keys were greater than all before them"));
+    }
+}
+
+/// Of each field, its values in the sample by how often they occur.
+type Counted<'a> = Vec<HashMap<String, usize>>;
+
+fn decoded<'a>(key: &KeySchema, sample: &'a Sample) -> Counted<'a> {
+    let mut counted = vec![HashMap::new(); key.fields().len()];
+    for bytes in &sample.keys {
+        let Ok(values) = key.decode(bytes) else { continue };
+        for (counts, value) in counted.iter_mut().zip(values.values()) {
+            if !value.is_null() {
+                *counts.entry(shown(value)).or_insert(0) += 1;
+            }
+        }
+    }
+    counted
+}
+
+fn shown(value: &Value<'_>) -> String {
+    match value {
+        Value::Text(text) => text.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// K-LOWCARD: the field that comes first, or that a salt is made of, by what it really has.
+fn few_values(key: &KeySchema, counted: &Counted<'_>, found: &mut Findings) {
+    for (at, segment) in key.segments().iter().enumerate() {
+        let (fields, wanted) = match &segment.kind {
+            SegmentKind::Salt { count, .. } => (key.hashed_fields(at), (*count as usize).min(4096)),
+            SegmentKind::Hash { by, .. } => (by.clone(), VALUES_MIN),
+            kind if at == 0 => (kind.field().into_iter().collect(), VALUES_MIN),
+            _ => continue,
+        };
+        let [field] = fields[..] else { continue };
+        let rows: usize = counted[field].values().sum();
+        let distinct = counted[field].len();
+        if rows < KEYS_MIN || distinct >= wanted {
+            continue;
+        }
+        let name = &key.fields()[field].name;
+        let (top, of_top) = counted[field].iter().max_by_key(|(_, count)| **count).map_or(("", 0), |(value, count)| (value.as_str(), *count));
+        found
+            .add("K-LOWCARD", at, format!("{name} spreads the load, and has {distinct} values: at most {distinct} places in the table are written to, however many salts or regions there are."))
+            .evidence(format!("in {rows} keys; {top} alone has {:.1} %", percent(of_top, rows)))
+            .fix("a salt over a field of many values, or over several fields");
+    }
+}
+
+/// K-CASE: values that differ by case only.
+fn mixed_case(key: &KeySchema, counted: &Counted<'_>, found: &mut Findings) {
+    for (id, counts) in counted.iter().enumerate() {
+        if !key.fields()[id].ty.is_text() {
+            continue;
+        }
+        let mut by_lower: HashMap<String, &str> = HashMap::new();
+        for value in counts.keys() {
+            if let Some(other) = by_lower.insert(value.to_lowercase(), value) {
+                let name = &key.fields()[id].name;
+                found
+                    .add("K-CASE", key.carrier(id), format!("Values of {name} differ by case only, and are different rows."))
+                    .evidence(format!("{other} and {value}"))
+                    .fix("one case where keys are written")
+                    .no_worse_than(if key.profile() == Profile::Text { Severity::Warning } else { Severity::Note });
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Each rule speaks of what it is about, and is silent about what mends that.
+
+use halite_types::FamilyDescriptor;
+
+use super::*;
+
+fn key(text: &str) -> KeySchema {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn ids(subject: &Subject<'_>) -> Vec<&'static str> {
+    lint(subject).iter().map(|finding| finding.rule.id).collect()
+}
+
+fn of_key(text: &str) -> Vec<&'static str> {
+    let key = key(text);
+    ids(&Subject { key: Some(&key), ..Subject::default() })
+}
+
+/// Rules that need the declaration only: what breaks each, and what does not.
+const KEYS: &[(&str, &str, &str)] = &[
+    ("K-MONO", "(ts TIMESTAMP, device STRING)", "(device STRING, ts TIMESTAMP)"),
+    ("K-MONO", "(ts TIMESTAMP DESC, device STRING)", "(SALT(16 BY device), ts TIMESTAMP DESC, device STRING)"),
+    ("K-MONO", "(order_id U64)", "(BITREV(order_id) U64)"),
+    ("K-MONO", "(SALT(1), day DATE, user STRING)", "(SALT(2 BY user), day DATE, user STRING)"),
+    ("K-MONO", "TEXT '{date}_{user}'", "TEXT '{user}_{date}'"),
+    ("K-BUCKETLEAD", "(BUCKET(ts, '15m'), host STRING)", "(host STRING, BUCKET(ts, '15m'))"),
+    ("K-TSMOD", "(SALT(100 BY ts USING modulo), ts TIMESTAMP, host STRING)", "(SALT(100 BY host), ts TIMESTAMP, host STRING)"),
+    ("K-RNDSALT", "(SALT(4 USING random), id STRING)", "(SALT(4), id STRING)"),
+    ("K-RNDSALT", "(SALT(4 USING round_robin), id STRING)", "(SALT(4 USING md5), id STRING)"),
+    ("K-NEGMOD", "TEXT '{salt(1000 by k using java):3}{k}'", "TEXT '{salt(1000 by k):3}{k}'"),
+    ("K-AMBIG", "TEXT '{parent}{child}'", "TEXT '{parent}/{child}'"),
+    ("K-PAD", "TEXT '{user}_{n U32}'", "TEXT '{user}_{n U32:10}'"),
+    ("K-PAD", "TEXT '{user}_{rev(ts):13}'", "TEXT '{user}_{rev(ts):19}'"),
+    ("K-DELIM", "TEXT '{user}_{rev(ts):19}'", "TEXT '{user}_{rev(ts):19}' WHERE user MATCHES '[^_]+'"),
+    ("K-SEPORD", "TEXT '{user}_{rev(ts):19}'", "TEXT '{user} {rev(ts):19}'"),
+    ("K-UNIQ", "(SALT(4 USING random), ts TIMESTAMP)", "(SALT(4 USING random), ts TIMESTAMP, writer U16)"),
+    ("K-TRUNC", "(TRUNC(host, 8), ts TIMESTAMP)", "(DICT(host, 4), ts TIMESTAMP)"),
+    ("K-TRUNC", "(HASH(host STRING BYTES 2 USING md5), ts TIMESTAMP)", "(HASH(host BYTES 2 USING md5), host STRING, ts TIMESTAMP)"),
+    ("K-LOWCARD", "(flag BOOL, id STRING)", "(id STRING, flag BOOL)"),
+    ("K-LOWCARD", "(SALT(16 BY flag), flag BOOL, id STRING)", "(SALT(16 BY flag, id), flag BOOL, id STRING)"),
+    ("K-LEN", "(a CHAR(100), b CHAR(100))", "(a CHAR(10), b CHAR(10))"),
+    ("K-NULLTAIL", "(a STRING, b STRING DESC NULLABLE) PROFILE ORDERED COMPAT", "(a STRING, b STRING NULLABLE) PROFILE ORDERED"),
+    ("K-REVVAR", "(REVERSE(phone) STRING)", "(REVERSE(phone) CHAR(11))"),
+    ("K-HEX", "(HASH(id BYTES 4 USING md5 HEX), id STRING)", "(HASH(id BYTES 4 USING md5), id STRING)"),
+    ("K-ENTROPY", "(HASH(id BYTES 16 USING md5), id STRING)", "(HASH(id BYTES 2 USING md5), id STRING)"),
+    ("K-LOCAL", "(host STRING, day STRING)", "(host STRING, day DATE)"),
+];
+
+#[test]
+fn each_rule_of_keys_speaks_of_the_bad_one_and_not_of_the_good_one() {
+    for (rule, bad, good) in KEYS {
+        assert!(of_key(bad).contains(rule), "{rule} is silent about {bad}: {:?}", of_key(bad));
+        assert!(!of_key(good).contains(rule), "{rule} speaks of {good}");
+    }
+}
+
+#[test]
+fn what_is_proposed_for_a_key_does_not_break_the_rule_again() {
+    for (rule, bad, _) in KEYS {
+        let bad = key(bad);
+        for finding in lint(&Subject { key: Some(&bad), ..Subject::default() }) {
+            let Some(Ok(proposed)) = finding.fix.as_deref().filter(|fix| fix.starts_with("ROW KEY")).map(str::parse::<KeySchema>) else { continue };
+            let again = ids(&Subject { key: Some(&proposed), ..Subject::default() });
+            // Where only a time is in the key, no salt makes it unique.
+            assert!(!again.contains(&finding.rule.id), "{rule}: {bad} became {proposed}, of which {again:?} speak");
+        }
+    }
+}
+
+#[test]
+fn a_sample_shows_what_a_declaration_cannot() {
+    let sample = |keys: &mut dyn Iterator<Item = String>, is_in_arrival_order| Sample { keys: keys.map(Bytes::from).collect(), is_in_arrival_order };
+    let found = |sample: &Sample, text: &str| {
+        let key = key(text);
+        ids(&Subject { key: Some(&key), sample: Some(sample), ..Subject::default() })
+    };
+    let rising = sample(&mut (0..200).map(|at| format!("user_{at:09}")), true);
+    assert!(found(&rising, "(id STRING)").contains(&"K-MONO"));
+    let unordered = Sample { is_in_arrival_order: false, ..rising.clone() };
+    assert!(!found(&unordered, "(id STRING)").contains(&"K-MONO"));
+    let scattered = sample(&mut (0..200u32).map(|at| format!("{:08x}", at.wrapping_mul(2_654_435_761))), true);
+    assert!(!found(&scattered, "(id STRING)").contains(&"K-MONO"));
+
+    let signed =
+        sample(&mut (0..200).map(|at| if at % 2 == 0 { format!("00-{:03}k{at}", 100 + at) } else { format!("{:03}k{at}", 100 + at) }), false);
+    assert!(found(&signed, "(id STRING)").contains(&"K-NEGMOD"));
+    assert!(!found(&rising, "(id STRING)").contains(&"K-NEGMOD"));
+
+    let twice = sample(&mut (0..200).map(|at| format!("k{}", at % 199)), false);
+    assert!(found(&twice, "(id STRING)").contains(&"K-UNIQ"));
+    assert!(!found(&rising, "(id STRING)").contains(&"K-UNIQ"));
+
+    let cased = sample(&mut (0..200).map(|at| if at == 7 { "USER_000000008".into() } else { format!("user_{at:09}") }), false);
+    assert!(found(&cased, "(id STRING)").contains(&"K-CASE"));
+    assert!(!found(&rising, "(id STRING)").contains(&"K-CASE"));
+}
+
+#[test]
+fn a_field_that_is_to_spread_load_is_counted() {
+    let schema = key("(HASH(region BYTES 2 USING md5), region STRING, ts TIMESTAMP)");
+    let rows = |regions: i64| -> Sample {
+        let keys = (0..400).map(|at| {
+            let region = format!("r{}", at % regions);
+            Bytes::copy_from_slice(&schema.encode(&[region.as_str().into(), crate::Value::Signed(at)]).unwrap())
+        });
+        Sample { keys: keys.collect(), is_in_arrival_order: false }
+    };
+    let found = |regions| ids(&Subject { key: Some(&schema), sample: Some(&rows(regions)), ..Subject::default() });
+    assert!(found(8).contains(&"K-LOWCARD"));
+    assert!(!found(200).contains(&"K-LOWCARD"));
+}
+
+#[test]
+fn queries_say_what_a_drawn_salt_costs_and_which_fields_nobody_asks_for() {
+    let schema = key("(SALT(4 USING random), id STRING, note STRING)");
+    let by_id = QueryShape { name: "one".into(), conditions: vec![(0, Asks::Equals), (1, Asks::Equals)], ..QueryShape::default() };
+    let range = QueryShape { name: "some".into(), conditions: vec![(0, Asks::Range)], ..QueryShape::default() };
+    let worst = |queries: &[QueryShape]| lint(&Subject { key: Some(&schema), queries, ..Subject::default() })[0].severity;
+    assert_eq!(worst(std::slice::from_ref(&by_id)), Severity::Error);
+    assert_eq!(worst(std::slice::from_ref(&range)), Severity::Warning);
+    let found = |queries: &[QueryShape]| ids(&Subject { key: Some(&schema), queries, ..Subject::default() });
+    assert!(found(&[range]).contains(&"K-UNUSED") && !found(&[by_id]).contains(&"K-UNUSED"));
+}
+
+#[test]
+fn families_and_columns_are_looked_at() {
+    let table = |families: &[FamilyDescriptor]| {
+        families.iter().fold(TableDescriptor::new("t".parse().unwrap()), |table, family| table.family(family.clone()))
+    };
+    let found = |families: &[FamilyDescriptor], columns: &[Column]| {
+        let (key, table) = (key("(id STRING, ts TIMESTAMP)"), table(families));
+        ids(&Subject { key: Some(&key), table: Some(&table), columns, ..Subject::default() })
+    };
+    let good = FamilyDescriptor::new("f").set("DATA_BLOCK_ENCODING", "FAST_DIFF");
+    let column = |qualifier: &str, name: &str| Column { name: name.into(), family: "f".into(), qualifier: qualifier.into(), ty: "STRING".into() };
+    assert_eq!(found(std::slice::from_ref(&good), &[column("v", "value")]), [""; 0]);
+    assert_eq!(found(&[FamilyDescriptor::new("information").set("DATA_BLOCK_ENCODING", "FAST_DIFF")], &[]), ["F-LONGCF"]);
+    assert_eq!(found(&[good.clone().versions(500)], &[]), ["F-VER"]);
+    assert_eq!(found(&[FamilyDescriptor::new("f")], &[]), ["F-DBE"]);
+    assert_eq!(found(&["a", "b", "c", "d"].map(|name| FamilyDescriptor::new(name).set("DATA_BLOCK_ENCODING", "FAST_DIFF")), &[]), ["F-MANYCF"]);
+    assert_eq!(found(std::slice::from_ref(&good), &[column("login_count", "login_count")]), ["F-LONGQ"]);
+    assert_eq!(found(std::slice::from_ref(&good), &[column("t", "timestamp")]), ["K-TIMEDUP"]);
+}
+
+#[test]
+fn losses_are_counted_where_the_load_is_known() {
+    let schema = key("(SALT(4 USING random), ts TIMESTAMP)");
+    let load = Load { writes_per_second: Some(1000.0), rows: Some(1_000_000), ..Load::default() };
+    let findings = lint(&Subject { key: Some(&schema), load, ..Subject::default() });
+    let unique = findings.iter().find(|finding| finding.rule.id == "K-UNIQ").unwrap();
+    assert!(unique.evidence.as_ref().unwrap().contains("about 125.0 are lost each second"), "{unique:?}");
+}
+
+#[test]
+fn a_report_is_read_from_top_to_bottom_the_worst_first() {
+    let schema = key("(ts TIMESTAMP, note STRING)");
+    let family = FamilyDescriptor::new("data");
+    let table = TableDescriptor::new("log".parse().unwrap()).family(family);
+    let findings = lint(&Subject { key: Some(&schema), table: Some(&table), ..Subject::default() });
+    let text = report(&findings, "log");
+    assert!(text.starts_with("error[K-MONO] log, segment 1: "), "{text}");
+    assert!(text.contains("instead: ROW KEY (SALT(16 BY note), note STRING, ts TIMESTAMP)"), "{text}");
+    assert!(text.ends_with("log: 1 errors, 0 warnings, 2 notes\n"), "{text}");
+    assert_eq!(report(&[], "log"), "log: nothing found\n");
+}
+
+#[test]
+fn every_rule_has_one_id() {
+    let mut ids: Vec<_> = RULES.iter().map(|rule| rule.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), RULES.len());
+}

@@ -1,0 +1,174 @@
+//! Values of fields as people write them, in conditions and on the command line.
+
+use std::borrow::Cow;
+
+use halite_types::key::parse_bytes;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+
+use crate::value::{Decimal, FieldType, TimeUnit, Value};
+
+/// Digits of a number as text, signs and points among them; longer ones are no number of any type.
+const NUMBER_CHARS_MAX: usize = 64;
+
+impl FieldType {
+    /// The value that `text` stands for: `null` in any case is null; numbers are decimal; bytes are `x'0aff'` or text with
+    /// `\xNN`, as HBase's shell prints them; times are RFC 3339 (`2024-03-15T08:00:00Z`), a date and time of day without a
+    /// zone, which are UTC, a date, or a number in the field's unit since 1970; dates are `2024-03-15` or days since 1970.
+    ///
+    /// # Errors
+    /// What is wanted instead, as the end of a sentence.
+    pub fn parse(self, text: &str) -> Result<Value<'static>, String> {
+        if text.eq_ignore_ascii_case("null") {
+            return Ok(Value::Null);
+        }
+        let value = self.parse_some(text).ok_or_else(|| format!("{text:?} is no {self}; {}", self.example()))?;
+        if self.accepts(&value) {
+            return Ok(value);
+        }
+        Err(match (self, self.integer_range()) {
+            (_, Some((least, most))) => format!("{text} is outside of {self}, which goes from {least} to {most}"),
+            (Self::Char(bytes) | Self::Fixed(bytes), _) => format!("{text:?} has another length than the {bytes} bytes of {self}"),
+            _ => format!("{text:?} is no {self}; {}", self.example()),
+        })
+    }
+
+    fn parse_some(self, text: &str) -> Option<Value<'static>> {
+        Some(match self {
+            Self::Bool => Value::Bool(text.to_ascii_lowercase().parse().ok()?),
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => Value::Unsigned(text.parse().ok()?),
+            Self::I8 | Self::I16 | Self::I32 | Self::I64 => Value::Signed(text.parse().ok()?),
+            Self::F32 => Value::F32(text.parse().ok()?),
+            Self::F64 => Value::F64(text.parse().ok()?),
+            Self::Decimal => Value::Decimal(decimal(text)?),
+            Self::String | Self::Char(_) => Value::Text(Cow::Owned(text.to_owned())),
+            Self::Bytes | Self::Fixed(_) => Value::Bytes(Cow::Owned(bytes(text)?)),
+            Self::Uuid => Value::Uuid(hexadecimal(&text.replace('-', ""))?.try_into().ok()?),
+            Self::Ipv4 => Value::Ipv4(text.parse().ok()?),
+            Self::Ipv6 => Value::Ipv6(text.parse().ok()?),
+            Self::Timestamp(unit) => Value::Signed(time(text, unit)?),
+            Self::Date => Value::Signed(date(text)?),
+        })
+    }
+
+    fn example(self) -> &'static str {
+        match self {
+            Self::Bool => "true or false is wanted",
+            Self::Timestamp(_) => "2024-03-15T08:00:00Z, 2024-03-15 or a number is wanted",
+            Self::Date => "2024-03-15 or a number of days is wanted",
+            Self::Uuid => "32 hexadecimal digits are wanted",
+            Self::Ipv4 => "an address like 10.0.0.1 is wanted",
+            Self::Ipv6 => "an address like 2001:db8::1 is wanted",
+            Self::Bytes | Self::Fixed(_) => "x'0aff' or \\x0A\\xFF is wanted",
+            _ => "a number is wanted",
+        }
+    }
+}
+
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    match text.strip_prefix("x'").and_then(|rest| rest.strip_suffix('\'')) {
+        Some(digits) => hexadecimal(digits),
+        None => Some(parse_bytes(text)),
+    }
+}
+
+fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
+    let digits = digits.chars().map(|char| char.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<Vec<u8>>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+/// `-12.50`, `3E-7`.
+fn decimal(text: &str) -> Option<Decimal> {
+    if text.len() > NUMBER_CHARS_MAX {
+        return None;
+    }
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let places = i32::try_from(part.len()).ok()?;
+    if part.starts_with(['+', '-']) {
+        return None;
+    }
+    Decimal::new(format!("{whole}{part}").parse().ok()?, exponent.checked_sub(places)?)
+}
+
+fn time(text: &str, unit: TimeUnit) -> Option<i64> {
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    let since_1970 = match text.parse::<Timestamp>() {
+        Ok(time) => time,
+        Err(_) => text.parse::<DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp(),
+    };
+    let per = i128::from(1_000_000_000 / unit.per_second());
+    // What is finer than the unit would be lost without a word.
+    let nanoseconds = since_1970.as_nanosecond();
+    (nanoseconds % per == 0).then(|| i64::try_from(nanoseconds / per).ok())?
+}
+
+fn date(text: &str) -> Option<i64> {
+    if let Ok(days) = text.parse() {
+        return Some(days);
+    }
+    let since = text.parse::<Date>().ok()?.since(Date::constant(1970, 1, 1)).ok()?;
+    Some(since.get_days().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_write_becomes_the_value_they_mean() {
+        let millis = FieldType::Timestamp(TimeUnit::Millis);
+        let good = [
+            (FieldType::Bool, "TRUE", Value::Bool(true)),
+            (FieldType::U8, "255", Value::Unsigned(255)),
+            (FieldType::I64, "-9223372036854775808", Value::Signed(i64::MIN)),
+            (FieldType::F64, "-inf", Value::F64(f64::NEG_INFINITY)),
+            (FieldType::Decimal, "-12.50", Value::Decimal(Decimal::new(-125, -1).unwrap())),
+            (FieldType::Decimal, "-0.5", Value::Decimal(Decimal::new(-5, -1).unwrap())),
+            (FieldType::Decimal, "3E-7", Value::Decimal(Decimal::new(3, -7).unwrap())),
+            (FieldType::String, "it's", "it's".into()),
+            (FieldType::Bytes, "x'0aFF'", (&[10u8, 255][..]).into()),
+            (FieldType::Fixed(2), "a\\x00", (&b"a\0"[..]).into()),
+            (FieldType::Ipv4, "10.0.0.1", Value::Ipv4([10, 0, 0, 1].into())),
+            (millis, "2024-03-15T00:00:00Z", Value::Signed(1_710_460_800_000)),
+            (millis, "2024-03-15T08:00:00.250+08:00", Value::Signed(1_710_460_800_250)),
+            (millis, "2024-03-15", Value::Signed(1_710_460_800_000)),
+            (millis, "2024-03-15 00:00:01", Value::Signed(1_710_460_801_000)),
+            (millis, "-5", Value::Signed(-5)),
+            (FieldType::Timestamp(TimeUnit::Nanos), "1970-01-01T00:00:00.000000001Z", Value::Signed(1)),
+            (FieldType::Date, "2024-03-15", Value::Signed(19_797)),
+            (FieldType::Date, "1969-12-31", Value::Signed(-1)),
+            (FieldType::U16, "NULL", Value::Null),
+        ];
+        for (ty, text, value) in good {
+            assert_eq!(ty.parse(text), Ok(value), "{ty} {text}");
+        }
+        assert!(matches!(FieldType::Uuid.parse("00112233-4455-6677-8899-aabbccddeeff"), Ok(Value::Uuid(bytes)) if bytes[15] == 0xff));
+    }
+
+    #[test]
+    fn what_is_no_value_is_told_with_one_that_is() {
+        let bad = [
+            (FieldType::U8, "256", "from 0 to 255"),
+            (FieldType::U8, "-1", "a number is wanted"),
+            (FieldType::Decimal, "1.-5", "is no DECIMAL"),
+            (FieldType::Decimal, "1e99999999999", "is no DECIMAL"),
+            (FieldType::Decimal, "1234567890123456789012345678901234", "is no DECIMAL"),
+            (FieldType::Char(3), "ab", "3 bytes"),
+            (FieldType::Bytes, "x'abc'", "x'0aff'"),
+            (FieldType::Date, "2024-02-30", "2024-03-15 or"),
+            (FieldType::Timestamp(TimeUnit::Millis), "2024-03-15T00:00:00.0001Z", "is no TIMESTAMP"),
+            (FieldType::Ipv4, "10.0.0.256", "10.0.0.1"),
+        ];
+        for (ty, text, wanted) in bad {
+            let said = ty.parse(text).unwrap_err();
+            assert!(said.contains(wanted), "{ty} {text}: {said}");
+        }
+    }
+}
