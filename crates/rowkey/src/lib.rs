@@ -17,6 +17,7 @@ pub mod plan;
 pub mod scatter;
 pub mod schema;
 pub mod series;
+pub mod typed;
 pub mod value;
 
 pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};
