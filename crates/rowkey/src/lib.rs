@@ -12,7 +12,7 @@ pub mod error;
 mod hash;
 pub mod language;
 pub mod lint;
-mod literal;
+pub mod literal;
 pub mod plan;
 pub mod scatter;
 pub mod schema;
