@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-wire", &["halite-types"]),
     ("halite-wire-codegen", &[]),
     ("halite-rowkey", &["halite-types"]),
-    ("halite-server", &["halite-types", "halite-engine", "halite-wire"]),
+    ("halite-server", &["halite-types", "halite-engine", "halite-rowkey", "halite-wire"]),
     ("halite-client", &["halite-types", "halite-wire", "halite-engine", "halite-server"]),
     ("halite", &["halite-types", "halite-engine", "halite-client", "halite-rowkey"]),
     ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-server", "halite-wire"]),
