@@ -6,6 +6,7 @@ mod cmd;
 mod copy;
 mod demo;
 mod hfile;
+mod key;
 mod place;
 mod serve;
 mod shell;

@@ -35,6 +35,7 @@ pub use blocking::{Blocking, BlockingRows, BlockingTable};
 #[cfg(feature = "client")]
 pub use halite_client::{Config as ClientConfig, RemoteCluster, connect, connect_with};
 pub use halite_engine::{Options, WalSync};
+pub use halite_rowkey as rowkey;
 pub use halite_types::key::{parse_bytes, print_bytes};
 pub use halite_types::*;
 pub use store::{Builder, Rows, Store, StoreTable};

@@ -1,8 +1,9 @@
 //! Values of fields as people write them, in conditions and on the command line.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use halite_types::key::parse_bytes;
+use halite_types::key::{parse_bytes, print_bytes};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
@@ -117,6 +118,48 @@ fn date(text: &str) -> Option<i64> {
     Some(since.get_days().into())
 }
 
+/// A value of a type, as it is written in conditions: text and bytes in quotes with `\xNN`, times and dates as such where
+/// the calendar has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'v>(pub &'v Value<'v>, pub FieldType);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0, self.1) {
+            (Value::Null, _) => out.write_str("NULL"),
+            (Value::Bool(value), _) => write!(out, "{value}"),
+            (Value::Unsigned(value), _) => write!(out, "{value}"),
+            (Value::Signed(value), ty) => match calendar(*value, ty) {
+                Some(shown) => out.write_str(&shown),
+                None => write!(out, "{value}"),
+            },
+            (Value::F32(value), _) => write!(out, "{value}"),
+            (Value::F64(value), _) => write!(out, "{value}"),
+            (Value::Decimal(value), _) => write!(out, "{value}"),
+            (Value::Text(text), _) => write!(out, "'{}'", print_bytes(text.as_bytes())),
+            (Value::Bytes(value), _) => write!(out, "x'{}'", print_bytes(value)),
+            (Value::Uuid(value), _) => value.iter().try_for_each(|byte| write!(out, "{byte:02x}")),
+            (Value::Ipv4(value), _) => write!(out, "{value}"),
+            (Value::Ipv6(value), _) => write!(out, "{value}"),
+        }
+    }
+}
+
+/// A time or a date of the years the calendar has.
+fn calendar(value: i64, ty: FieldType) -> Option<String> {
+    match ty {
+        FieldType::Timestamp(unit) => {
+            let nanoseconds = i128::from(value) * i128::from(1_000_000_000 / unit.per_second());
+            Timestamp::from_nanosecond(nanoseconds).ok().map(|time| time.to_string())
+        }
+        FieldType::Date => {
+            let days = jiff::Span::new().try_days(value).ok()?;
+            Date::constant(1970, 1, 1).checked_add(days).ok().map(|date| date.to_string())
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +193,17 @@ mod tests {
             assert_eq!(ty.parse(text), Ok(value), "{ty} {text}");
         }
         assert!(matches!(FieldType::Uuid.parse("00112233-4455-6677-8899-aabbccddeeff"), Ok(Value::Uuid(bytes)) if bytes[15] == 0xff));
+    }
+
+    #[test]
+    fn times_and_dates_are_shown_as_such_where_there_is_a_calendar() {
+        let shown = |value: i64, ty: FieldType| Shown(&Value::Signed(value), ty).to_string();
+        let millis = FieldType::Timestamp(TimeUnit::Millis);
+        assert_eq!(shown(1_710_460_800_250, millis), "2024-03-15T00:00:00.25Z");
+        assert_eq!(shown(-1, millis), "1969-12-31T23:59:59.999Z");
+        assert_eq!(shown(i64::MAX, millis), i64::MAX.to_string());
+        assert_eq!(shown(19_797, FieldType::Date), "2024-03-15");
+        assert_eq!(shown(i64::from(i32::MIN), FieldType::Date), i32::MIN.to_string());
     }
 
     #[test]

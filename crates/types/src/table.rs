@@ -115,20 +115,33 @@ impl RowStream {
             if let Some(row) = self.rows.next() {
                 return Ok(Some(row));
             }
-            if self.ended {
+            let rows = self.next_rows().await?;
+            if rows.is_empty() {
                 return Ok(None);
             }
-            if self.waiting {
-                self.ended = true;
-                let text = "the scan was cancelled while it waited for rows, and where it stood is lost; begin it again behind the last row";
-                return Err(Error::new(ErrorKind::Stopped, text));
-            }
-            self.waiting = true;
-            let rows = self.source.next_rows().await;
-            self.waiting = false;
-            self.ended = rows.as_ref().map_or(true, Vec::is_empty);
-            self.rows = rows?.into_iter();
+            self.rows = rows.into_iter();
         }
+    }
+
+    /// The rows that are here already, or else the next ones as they come from the store; empty at the end, and again after
+    /// it.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub async fn next_rows(&mut self) -> Result<Vec<Row>> {
+        if self.ended || !self.rows.as_slice().is_empty() {
+            return Ok(std::mem::take(&mut self.rows).collect());
+        }
+        if self.waiting {
+            self.ended = true;
+            let text = "the scan was cancelled while it waited for rows, and where it stood is lost; begin it again behind the last row";
+            return Err(Error::new(ErrorKind::Stopped, text));
+        }
+        self.waiting = true;
+        let rows = self.source.next_rows().await;
+        self.waiting = false;
+        self.ended = rows.as_ref().map_or(true, Vec::is_empty);
+        rows
     }
 }
 

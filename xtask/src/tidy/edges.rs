@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-rowkey", &["halite-types"]),
     ("halite-server", &["halite-types", "halite-engine", "halite-wire"]),
     ("halite-client", &["halite-types", "halite-wire", "halite-engine", "halite-server"]),
-    ("halite", &["halite-types", "halite-engine", "halite-client"]),
+    ("halite", &["halite-types", "halite-engine", "halite-client", "halite-rowkey"]),
     ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-server", "halite-wire"]),
     ("halite-sim", &["halite-types", "halite-engine", "halite"]),
     ("halite-conformance", &["halite-types", "halite-engine", "halite-server", "halite"]),

@@ -4,6 +4,7 @@ mod bench;
 mod copy;
 mod demo;
 mod hfile;
+pub(crate) mod key;
 mod serve;
 mod shell;
 
@@ -16,6 +17,7 @@ pub(crate) enum Command {
     Copy(copy::Copy),
     Demo(demo::Demo),
     Hfile(hfile::Hfile),
+    Key(key::Key),
     Serve(serve::Serve),
     Shell(shell::Shell),
 }
@@ -30,6 +32,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Copy(copy) => copy.run(),
         Command::Demo(demo) => demo.run(),
         Command::Hfile(hfile) => hfile.run(),
+        Command::Key(key) => key.run(),
         Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),
     }

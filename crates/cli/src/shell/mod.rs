@@ -4,7 +4,7 @@
 //! line -> lexer -> parser -> eval -> words/<command> -> dyn Cluster
 //!                                     `-> print
 //! ```
-//! A statement may take several lines: what is not complete yet is kept until it is.
+//! Statements of the row-key language (`statements.rs`) go their own way. A statement may take several lines: what is not complete yet is kept until it is.
 
 mod ast;
 mod column;
@@ -22,6 +22,7 @@ mod print;
 mod scratch;
 mod script;
 mod session;
+mod statements;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -94,6 +95,9 @@ impl<'a> Shell<'a> {
         self.line += 1;
         self.pending.push_str(line);
         self.pending.push('\n');
+        if statements::begins(&self.pending) {
+            return self.feed_statement();
+        }
         let variables = self.session.variables.keys().cloned().collect();
         match parser::parse(&self.pending, &variables) {
             Err(SyntaxProblem::Incomplete { quote }) => {
@@ -113,6 +117,16 @@ impl<'a> Shell<'a> {
         }
     }
 
+    /// Runs what is pending if its last line ends it.
+    fn feed_statement(&mut self) -> io::Result<State> {
+        if !statements::is_complete(&self.pending) {
+            return Ok(State::Unfinished);
+        }
+        let text = std::mem::take(&mut self.pending);
+        let outcome = statements::run(&mut self.session, &text);
+        self.finish(outcome)
+    }
+
     /// Says that the input has ended inside a statement, if it has.
     ///
     /// # Errors
@@ -123,6 +137,7 @@ impl<'a> Shell<'a> {
         }
         let what = match self.missing_quote {
             Some(quote) => format!("inside a string; the closing {quote} is missing"),
+            None if statements::begins(&self.pending) => "inside a statement; its semicolon is missing".to_owned(),
             None => "inside a statement; a bracket, 'end' or value is missing".to_owned(),
         };
         let first = self.pending.lines().next().unwrap_or_default().to_owned();

@@ -162,7 +162,7 @@ macro_rules! transcripts {
         }
     };
 }
-transcripts!(tutorials, create, data, scan, ddl, namespace, language, tools, snapshots, status, beyond);
+transcripts!(tutorials, create, data, scan, ddl, namespace, language, tools, snapshots, status, beyond, row_keys);
 
 /// Runs lines as a pipe would and gives what the shell printed and how it ended.
 fn pipe(lines: &[&str], stop_at_error: bool) -> (String, super::End) {

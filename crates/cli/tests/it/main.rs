@@ -4,4 +4,5 @@
 mod connect;
 mod copy;
 mod demo;
+mod key;
 mod serve;

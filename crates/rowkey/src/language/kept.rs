@@ -8,7 +8,7 @@ use super::cursor::Cursor;
 use super::declaration::TableDeclaration;
 use super::error::{LanguageError, Span};
 use super::statement::suppressions;
-use crate::schema::{Field, KeySchema, Segment, SegmentKind};
+use crate::schema::{Field, KeySchema, Segment};
 
 /// The attribute of a table that holds the canonical text of its key.
 pub const ROW_KEY: &str = "ROW_KEY";
@@ -47,14 +47,7 @@ impl KeySchema {
         };
         if let Some(at) = (0..count).find(differs) {
             let shown = |schema: &Self| if at < schema.segments().len() { schema.segment_text(at) } else { "nothing".to_owned() };
-            let salted = |schema: &Self| matches!(schema.segments().get(at).map(|segment| &segment.kind), Some(SegmentKind::Salt { .. }));
-            let salt = if salted(self) && salted(new) { " The number of salts is changed by ALTER TABLE .. ALTER SALT TO .." } else { "" };
-            return Err(Error::invalid(format!(
-                "segment {} of the row key, {}, would become {}, and {mend}.{salt}",
-                at + 1,
-                shown(self),
-                shown(new)
-            )));
+            return Err(Error::invalid(format!("segment {} of the row key, {}, would become {}, and {mend}", at + 1, shown(self), shown(new))));
         }
         match self.fields().iter().zip(new.fields()).find(|(before, after)| before.ty != after.ty) {
             Some((before, after)) => Err(Error::invalid(format!("{} is {} and would become {}, and {mend}", before.name, before.ty, after.ty))),

@@ -1,5 +1,6 @@
 //! Rules that need the declared key, and sometimes what is asked of it.
 
+use crate::language::ColumnType;
 use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
 use crate::value::FieldType;
 
@@ -127,7 +128,7 @@ fn salt(key: &KeySchema, at: usize, segment: &Segment, subject: &Subject<'_>, fo
 
 /// Whether a query gives every field of the key one value.
 fn asks_whole_key(key: &KeySchema, query: &QueryShape) -> bool {
-    let one = |field| query.conditions.iter().any(|&(of, asks)| of == field && matches!(asks, Asks::Equals | Asks::In(_)));
+    let one = |field| query.conditions.iter().any(|&(of, asks)| of == field && matches!(asks, Asks::Equals | Asks::In));
     (0..key.fields().len()).all(one)
 }
 
@@ -252,8 +253,8 @@ fn unique(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
 fn columns(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
     let is_in_key = key.fields().iter().any(|field| is_time(field.ty));
     for column in subject.columns {
-        let ty = column.ty.as_str();
-        if is_in_key && (ty.starts_with("TIMESTAMP") || matches!(column.name.to_ascii_lowercase().as_str(), "ts" | "timestamp" | "time")) {
+        let is_a_time = matches!(column.ty, ColumnType::Value(ty) if is_time(ty));
+        if is_in_key && (is_a_time || matches!(column.name.to_ascii_lowercase().as_str(), "ts" | "timestamp" | "time")) {
             let message = format!("Column {} holds a time, and the key has one; every cell has its own timestamp too.", column.name);
             found.add("K-TIMEDUP", None, message).fix(format!("leave {} out, and read it from the key", column.name));
         }

@@ -4,6 +4,7 @@
 //! load is expected - and needs as much of it as it needs: without a sample no rule about samples speaks. A
 //! [`Finding`] names the rule, what is wrong, the evidence, and where possible the declaration that mends it.
 
+mod declared;
 mod families;
 mod keys;
 mod report;
@@ -14,8 +15,10 @@ mod text;
 use bytes::Bytes;
 use halite_types::TableDescriptor;
 
+use crate::language::Column;
 use crate::schema::{FieldId, KeySchema, Order};
 
+pub use declared::lint_declaration;
 pub use report::report;
 pub use rules::{RULES, Rule, find_rule};
 
@@ -48,7 +51,7 @@ pub struct Subject<'a> {
     pub key: Option<&'a KeySchema>,
     /// Families and attributes.
     pub table: Option<&'a TableDescriptor>,
-    /// Columns by name, as `family:qualifier` or as they are declared.
+    /// Columns of values.
     pub columns: &'a [Column],
     /// The keys at which regions begin, without the empty one; `None` if it is not known how the table is split.
     pub splits: Option<&'a [Bytes]>,
@@ -58,19 +61,6 @@ pub struct Subject<'a> {
     pub sample: Option<&'a Sample>,
     /// How much is expected.
     pub load: Load,
-}
-
-/// One column outside the key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Its name in queries.
-    pub name: String,
-    /// Its family.
-    pub family: String,
-    /// Its qualifier.
-    pub qualifier: String,
-    /// Its type, upper case.
-    pub ty: String,
 }
 
 /// What one kind of query says about the fields of the key.
@@ -97,8 +87,8 @@ pub struct QueryShape {
 pub enum Asks {
     /// One value.
     Equals,
-    /// One of so many values.
-    In(usize),
+    /// One of a few values.
+    In,
     /// Values between bounds.
     Range,
     /// Text that begins with something.

@@ -3,6 +3,8 @@
 use halite_types::FamilyDescriptor;
 
 use super::*;
+use crate::language::{ColumnType, Statement};
+use crate::value::FieldType;
 
 fn key(text: &str) -> KeySchema {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -133,7 +135,12 @@ fn families_and_columns_are_looked_at() {
         ids(&Subject { key: Some(&key), table: Some(&table), columns, ..Subject::default() })
     };
     let good = FamilyDescriptor::new("f").set("DATA_BLOCK_ENCODING", "FAST_DIFF");
-    let column = |qualifier: &str, name: &str| Column { name: name.into(), family: "f".into(), qualifier: qualifier.into(), ty: "STRING".into() };
+    let column = |qualifier: &str, name: &str| Column {
+        name: name.into(),
+        family: "f".into(),
+        qualifier: qualifier.into(),
+        ty: ColumnType::Value(FieldType::String),
+    };
     assert_eq!(found(std::slice::from_ref(&good), &[column("v", "value")]), [""; 0]);
     assert_eq!(found(&[FamilyDescriptor::new("information").set("DATA_BLOCK_ENCODING", "FAST_DIFF")], &[]), ["F-LONGCF"]);
     assert_eq!(found(&[good.clone().versions(500)], &[]), ["F-VER"]);
@@ -141,6 +148,22 @@ fn families_and_columns_are_looked_at() {
     assert_eq!(found(&["a", "b", "c", "d"].map(|name| FamilyDescriptor::new(name).set("DATA_BLOCK_ENCODING", "FAST_DIFF")), &[]), ["F-MANYCF"]);
     assert_eq!(found(std::slice::from_ref(&good), &[column("login_count", "login_count")]), ["F-LONGQ"]);
     assert_eq!(found(std::slice::from_ref(&good), &[column("t", "timestamp")]), ["K-TIMEDUP"]);
+}
+
+#[test]
+fn a_declaration_is_looked_at_as_a_whole_and_may_ask_for_silence() {
+    let found = |text: &str| {
+        let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
+        lint_declaration(&declaration).iter().map(|finding| finding.rule.id).collect::<Vec<_>>()
+    };
+    let sensors = "CREATE TABLE s (v DOUBLE FAMILY d, ts2 TIMESTAMP FAMILY d, ROW KEY (ts TIMESTAMP, id STRING)) WITH QUERIES (one: id = ?)";
+    assert_eq!(found(sensors), ["K-MONO", "K-TIMEDUP", "K-UNUSED", "F-DBE"]);
+    let quiet = format!("{sensors} -- lint:allow K-MONO one writer, a day of data\n-- lint:allow F-DBE");
+    assert_eq!(found(&quiet), ["K-TIMEDUP", "K-UNUSED"]);
+    assert!(
+        found("CREATE TABLE m (body STRING FAMILY m, ROW KEY (id STRING, ts TIMESTAMP)) WITH QUERIES (all: body = ? AND id = ?)")
+            .contains(&"K-UNUSED")
+    );
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
+use halite_types::RegionInfo;
 use halite_types::key::print_bytes;
-use halite_types::{Bytes, RegionInfo};
 
 use super::query::{Condition, Test};
 use super::range::{KeyRange, Pin, PinValue};
 use super::{Note, Plan};
+use crate::literal::Shown;
 use crate::schema::{KeySchema, SegmentKind};
 use crate::value::{FieldType, Value};
 
@@ -157,55 +158,4 @@ fn describe(schema: &KeySchema, condition: &Condition) -> String {
         Test::IsNull => format!("{name} IS NULL"),
         Test::NotNull => format!("{name} IS NOT NULL"),
     }
-}
-
-/// A value as it is written in conditions.
-struct Shown<'v>(&'v Value<'v>, FieldType);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = |bytes: &[u8]| print_bytes(&Bytes::copy_from_slice(bytes));
-        match (self.0, self.1) {
-            (Value::Null, _) => out.write_str("NULL"),
-            (Value::Bool(value), _) => write!(out, "{value}"),
-            (Value::Unsigned(value), _) => write!(out, "{value}"),
-            (Value::Signed(value), FieldType::Timestamp(unit)) => write_time(out, *value, unit.per_second()),
-            (Value::Signed(value), FieldType::Date) => write_date(out, *value),
-            (Value::Signed(value), _) => write!(out, "{value}"),
-            (Value::F32(value), _) => write!(out, "{value}"),
-            (Value::F64(value), _) => write!(out, "{value}"),
-            (Value::Decimal(value), _) => write!(out, "{value}"),
-            (Value::Text(text), _) => write!(out, "'{}'", bytes(text.as_bytes())),
-            (Value::Bytes(value), _) => write!(out, "x'{}'", bytes(value)),
-            (Value::Uuid(value), _) => value.iter().try_for_each(|byte| write!(out, "{byte:02x}")),
-            (Value::Ipv4(value), _) => write!(out, "{value}"),
-            (Value::Ipv6(value), _) => write!(out, "{value}"),
-        }
-    }
-}
-
-fn write_time(out: &mut fmt::Formatter<'_>, value: i64, per_second: i64) -> fmt::Result {
-    let (seconds, part) = (value.div_euclid(per_second), value.rem_euclid(per_second));
-    write_date(out, seconds.div_euclid(86_400))?;
-    let of_day = seconds.rem_euclid(86_400);
-    write!(out, "T{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60)?;
-    if part > 0 {
-        let digits = per_second.ilog10() as usize;
-        write!(out, ".{part:0digits$}")?;
-    }
-    out.write_char('Z')
-}
-
-/// Days since 1970 as a date: the Gregorian calendar repeats every 400 years, and its years are counted from March so that
-/// the leap day is the last of one.
-fn write_date(out: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
-    let days = i128::from(days) + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i128::from(month <= 2);
-    write!(out, "{year:04}-{month:02}-{day:02}")
 }

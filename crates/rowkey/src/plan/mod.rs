@@ -24,7 +24,7 @@ mod range;
 mod residual;
 mod skip;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod walk;
 
 pub use order::{OrderTerm, OrderedBy};

@@ -132,12 +132,16 @@ impl KeyRange {
         (!self.range.is_empty()).then_some(self)
     }
 
-    fn key_with(&self, tail: &[u8]) -> Vec<u8> {
-        let fixed = match &self.range.start {
+    /// The bytes that all its keys have in common, up to the end of the last salt or hash.
+    pub fn fixed_bytes(&self) -> &[u8] {
+        match &self.range.start {
             Bound::Included(start) | Bound::Excluded(start) => &start[..self.fixed.min(start.len())],
             Bound::Unbounded => &[],
-        };
-        [fixed, tail].concat()
+        }
+    }
+
+    fn key_with(&self, tail: &[u8]) -> Vec<u8> {
+        [self.fixed_bytes(), tail].concat()
     }
 
     /// Adds the range behind this one, if nothing lies between them and their rows compare alike.

@@ -5,6 +5,7 @@ use halite_types::{FamilyDescriptor, TableDescriptor, TableName, block_on};
 use super::create::{family_attributes, table_attributes};
 use super::explain::About;
 use super::options::Options;
+use super::row_key;
 use super::{Arguments, Group, Word};
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;
@@ -27,6 +28,7 @@ const OPTIONS: &[&str] = &[
     "MEMSTORE_FLUSHSIZE",
     "DURABILITY",
     "READONLY",
+    "ROW_KEY",
     "METADATA",
     "CONFIGURATION",
 ];
@@ -117,6 +119,7 @@ fn change(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Option<Ta
         }
     }
     descriptor.check()?;
+    row_key::check(Some(&current), &mut descriptor)?;
     session.ask(|admin| admin.alter_table(descriptor)).about(session, &table)?;
     Ok(Some(table))
 }

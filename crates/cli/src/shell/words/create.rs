@@ -6,8 +6,8 @@ use halite_types::{Bytes, FamilyDescriptor, TableDescriptor, TableName, block_on
 
 use super::explain::About;
 use super::options::Options;
-use super::splits;
 use super::{Arguments, Group, Word};
+use super::{row_key, splits};
 use crate::shell::session::{Outcome, Session, Stop};
 use crate::shell::value::Value;
 use halite_types::nearest::{nearest, suggestion};
@@ -62,6 +62,8 @@ pub(crate) const TABLE_ATTRIBUTES: &[&str] = &[
     "REGION_REPLICATION",
     "REGION_MEMSTORE_REPLICATION",
     "OWNER",
+    "ROW_KEY",
+    "ROW_SCHEMA",
 ];
 
 pub(super) const WORDS: &[Word] = &[
@@ -91,19 +93,22 @@ pub(super) const WORDS: &[Word] = &[
             "MEMSTORE_FLUSHSIZE",
             "DURABILITY",
             "READONLY",
+            "ROW_KEY",
             "METADATA",
             "CONFIGURATION",
         ],
         synopsis: "create 'table', 'family' or {NAME => 'family', ATTRIBUTE => value, ...}, ... [, TABLE_ATTRIBUTE => value, SPLITS => [...]]",
         about: "Makes a table of one or more column families and gives back a reference to it. A table in a namespace is named 'namespace:table'. \
                 TTL is in seconds, or text such as '1 DAY 2 HOURS'. SPLITS gives the keys at which regions begin, with \\xNN for any byte; SPLITS_FILE \
-                reads them from a file, one a line; NUMREGIONS with SPLITALGO (HexStringSplit, DecimalStringSplit, UniformSplit) spreads them evenly.",
+                reads them from a file, one a line; NUMREGIONS with SPLITALGO (HexStringSplit, DecimalStringSplit, UniformSplit) spreads them evenly. \
+                ROW_KEY declares what the row keys are made of; CREATE TABLE says the same and more.",
         examples: &[
             "create 't1', 'f1', 'f2'",
             "create 't1', {NAME => 'f1', VERSIONS => 5, TTL => 86400, COMPRESSION => 'GZ'}, 'f2'",
             "create 'ns1:t1', 'f1', SPLITS => ['10', '20', '30', '40']",
             "create 't1', 'f1', {NUMREGIONS => 15, SPLITALGO => 'HexStringSplit'}",
             "create 't1', 'f1', MAX_FILESIZE => '134217728', DURABILITY => 'FSYNC_WAL', METADATA => {'owner' => 'me'}",
+            "create 't1', 'f1', ROW_KEY => '(SALT(16 BY device), device STRING, ts TIMESTAMP DESC)'",
             "t1 = create 't1', 'f1'",
         ],
         run: create,
@@ -160,6 +165,7 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
         return Err(Stop::Problem(format!("Table must have at least one column family: create '{table}', 'f'")));
     }
     descriptor.check()?;
+    row_key::check(None, &mut descriptor)?;
     session.ask(|admin| admin.create_table(descriptor, split_keys)).about(session, &table)?;
     session.say(format!("Created table {table}"))?;
     Ok(Value::Table(table))
@@ -279,7 +285,7 @@ fn clone_schema(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
 }
 
 /// The keys at which the regions of a table begin, without the empty one.
-pub(super) fn split_keys(session: &Session<'_>, table: &TableName) -> Outcome<Vec<Bytes>> {
+pub(crate) fn split_keys(session: &Session<'_>, table: &TableName) -> Outcome<Vec<Bytes>> {
     let regions = block_on(session.table(table).regions()).about(session, table)?;
     Ok(regions.into_iter().map(|region| region.start).filter(|start| !start.is_empty()).collect())
 }

@@ -177,7 +177,7 @@ fn exists(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
     Ok(Value::Bool(exists))
 }
 
-pub(super) fn table_exists(session: &Session<'_>, table: &halite_types::TableName) -> Outcome<bool> {
+pub(crate) fn table_exists(session: &Session<'_>, table: &halite_types::TableName) -> Outcome<bool> {
     match block_on(session.table(table).descriptor()) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == halite_types::ErrorKind::NoSuchTable => Ok(false),
@@ -186,7 +186,7 @@ pub(super) fn table_exists(session: &Session<'_>, table: &halite_types::TableNam
 }
 
 /// Fails unless the table exists.
-pub(super) fn must_exist(session: &Session<'_>, table: &halite_types::TableName) -> Outcome<()> {
+pub(crate) fn must_exist(session: &Session<'_>, table: &halite_types::TableName) -> Outcome<()> {
     if table_exists(session, table)? { Ok(()) } else { Err(Stop::Problem(unknown_table(session, table))) }
 }
 

@@ -11,6 +11,7 @@ mod namespace;
 mod options;
 mod read;
 mod regions;
+mod row_key;
 mod scan;
 mod snapshots;
 mod splits;
@@ -19,6 +20,9 @@ mod tools;
 mod write;
 
 pub(crate) use arguments::Arguments;
+pub(super) use create::split_keys;
+pub(super) use describe::{must_exist, table_exists};
+pub(super) use explain::About;
 
 use super::session::{Outcome, Session, Stop};
 

@@ -10,7 +10,7 @@ use crate::schema::{Field, HashFunction, KeySchema, Order, Profile, Segment, Seg
 use crate::value::{Decimal, FieldType, TimeUnit, Value};
 
 /// `SplitMix64`.
-pub(super) struct Chance(pub(super) u64);
+pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {
     fn next(&mut self) -> u64 {
@@ -21,11 +21,11 @@ impl Chance {
         word ^ (word >> 31)
     }
 
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
     }
 
-    pub(super) fn one_in(&mut self, of: usize) -> bool {
+    pub(crate) fn one_in(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
 
@@ -35,12 +35,12 @@ impl Chance {
 }
 
 /// A schema, rows of it, and a question.
-pub(super) struct Case {
-    pub(super) schema: Arc<KeySchema>,
+pub(crate) struct Case {
+    pub(crate) schema: Arc<KeySchema>,
     /// Every key with the values that were written under it; several where the key has only a part of them.
-    pub(super) rows: BTreeMap<Vec<u8>, Vec<Vec<Value<'static>>>>,
-    pub(super) query: KeyQuery,
-    pub(super) options: PlanOptions,
+    pub(crate) rows: BTreeMap<Vec<u8>, Vec<Vec<Value<'static>>>>,
+    pub(crate) query: KeyQuery,
+    pub(crate) options: PlanOptions,
 }
 
 /// Dictionaries of the words that rows have, and salts that are drawn.
@@ -65,7 +65,7 @@ impl KeyHelper for Words {
 }
 
 impl Case {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut chance = Chance(seed);
         let (schema, fields) = loop {
             let fields = fields(&mut chance);

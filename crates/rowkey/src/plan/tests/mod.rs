@@ -1,5 +1,5 @@
 //! Plans against filtering after a full scan, and the tutorials' keys by their numbers.
 
-mod cases;
+pub(crate) mod cases;
 mod random;
 mod tutorials;

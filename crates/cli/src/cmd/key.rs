@@ -1,0 +1,103 @@
+//! `halite key`: row keys by declaration.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use halite::TableName;
+
+use crate::key::{self, ReportFormat};
+use crate::place::PlaceFlags;
+
+/// Encode, decode, explain and check row keys
+///
+/// A key is declared as in `ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)`; the language is described in docs/rowkey.md.
+#[derive(clap::Args)]
+pub(crate) struct Key {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// The key of these values, piece by piece
+    ///
+    /// Times are 2024-03-15T08:00:00Z, 2024-03-15 or a number; bytes are x'0aff' or text with \xNN; a missing value is null.
+    Encode {
+        #[command(flatten)]
+        which: Declared,
+        /// Values of the fields, as in device_id=s1
+        #[arg(value_name = "FIELD=VALUE", required = true)]
+        values: Vec<String>,
+    },
+    /// What keys say
+    Decode {
+        #[command(flatten)]
+        which: Declared,
+        /// Keys, as the shell prints them (\xNN), or in hexadecimal as x'0173'; from standard input, one in a line, where none is given
+        #[arg(value_name = "KEY")]
+        keys: Vec<String>,
+    },
+    /// Which keys a question reads: ranges, fan-out, order, regions
+    ///
+    /// Conditions are FIELD=VALUE, FIELD<VALUE, FIELD<=VALUE, FIELD>VALUE, FIELD>=VALUE, FIELD=A..B (A included, B not), FIELD=A,B,C and FIELD=PREFIX*.
+    /// All of them hold.
+    Explain {
+        #[command(flatten)]
+        which: Declared,
+        /// What is asked of the fields
+        #[arg(value_name = "CONDITION")]
+        conditions: Vec<String>,
+        /// From the last key to the first
+        #[arg(long)]
+        reverse: bool,
+        /// Rows that are wanted
+        #[arg(long, value_name = "ROWS")]
+        limit: Option<usize>,
+    },
+    /// What a declaration will cost, before it costs anything
+    ///
+    /// Ends with 1 if something is found that is an error, or as bad as --fail-on says. A rule is silenced by a comment
+    /// `-- lint:allow RULE reason` in the statement.
+    Lint {
+        /// File with CREATE TABLE statements, or with one ROW KEY; - is standard input
+        #[arg(value_name = "FILE", required_unless_present = "table", conflicts_with = "table")]
+        file: Option<PathBuf>,
+        /// Table that is there, with its families, and a sample of its keys
+        #[arg(long, value_name = "TABLE")]
+        table: Option<TableName>,
+        #[command(flatten)]
+        place: PlaceFlags,
+        /// How findings are written
+        #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+        format: ReportFormat,
+        /// How bad a finding ends the command with 1
+        #[arg(long, value_enum, default_value_t = key::FailOn::Error)]
+        fail_on: key::FailOn,
+    },
+}
+
+/// Which key.
+#[derive(clap::Args)]
+pub(crate) struct Declared {
+    /// The key as it is declared, or @FILE with it
+    #[arg(long, value_name = "ROW KEY", required_unless_present = "table", conflicts_with = "table")]
+    pub(crate) key: Option<String>,
+    /// The key of a table that declares one
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) table: Option<TableName>,
+    #[command(flatten)]
+    pub(crate) place: PlaceFlags,
+}
+
+impl Key {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        match self.what {
+            What::Encode { which, values } => key::encode(&which.find()?.key, &values),
+            What::Decode { which, keys } => key::decode(&which.find()?.key, &keys),
+            What::Explain { which, conditions, reverse, limit } => key::explain(which.find()?, &conditions, reverse, limit),
+            What::Lint { file: Some(file), format, fail_on, .. } => key::lint_file(&file, format, fail_on),
+            What::Lint { table: Some(table), place, format, fail_on, .. } => key::lint_table(&table, &place, format, fail_on),
+            What::Lint { .. } => anyhow::bail!("give a FILE, or --table"),
+        }
+    }
+}

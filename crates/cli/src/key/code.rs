@@ -1,0 +1,94 @@
+//! `halite key encode` and `decode`.
+
+use std::io::{BufRead as _, Write as _};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, anyhow, bail};
+use halite::key::{parse_bytes, print_bytes};
+use halite::rowkey::literal::Shown;
+use halite::rowkey::{KeySchema, SaltDrawer, Value};
+
+use crate::text_table::TextTable;
+
+/// Prints the key of values given as `FIELD=VALUE`, whole and by segments.
+pub(crate) fn encode(key: &KeySchema, given: &[String]) -> anyhow::Result<ExitCode> {
+    let mut values = vec![Value::Null; key.fields().len()];
+    for one in given {
+        let (name, text) = one.split_once('=').with_context(|| format!("{one:?}: a value is given as FIELD=VALUE"))?;
+        let field = field_id(key, name)?;
+        values[field] = key.fields()[field].ty.parse(text).map_err(|error| anyhow!("{name}: {error}"))?;
+    }
+    let bytes = key.encode_with(&values, &SaltDrawer::default())?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", print_bytes(&bytes))?;
+    writeln!(out, "x'{}', {} bytes\n", hexadecimal(&bytes), bytes.len())?;
+    let mut table = TextTable::new(&[">", "segment", "bytes", "of"]);
+    let ranges = key.split_segments(&bytes)?;
+    for (at, range) in ranges.into_iter().enumerate() {
+        let of = key.segments()[at].kind.field().map_or(String::new(), |field| Shown(&values[field], key.fields()[field].ty).to_string());
+        table.row([(at + 1).to_string(), key.segment_text(at), hexadecimal(&bytes[range]), of]);
+    }
+    for line in table.lines() {
+        writeln!(out, "{line}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what keys say, a line each; those of standard input where none is given.
+pub(crate) fn decode(key: &KeySchema, keys: &[String]) -> anyhow::Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    let mut bad = 0u64;
+    let mut one = |text: &str| -> anyhow::Result<()> {
+        let bytes = read_key_bytes(text)?;
+        match key.decode(&bytes) {
+            Ok(decoded) => {
+                let shown = key.fields().iter().enumerate().filter_map(|(id, field)| {
+                    let value = decoded.get(id)?;
+                    let about = if decoded.is_partial(id) { "~" } else { "=" };
+                    Some(format!("{} {about} {}", field.name, Shown(value, field.ty)))
+                });
+                writeln!(out, "{}", shown.collect::<Vec<_>>().join(", "))?;
+            }
+            Err(error) => {
+                bad += 1;
+                writeln!(out, "{text}: {error}")?;
+            }
+        }
+        Ok(())
+    };
+    if keys.is_empty() {
+        for line in std::io::stdin().lock().lines() {
+            one(line?.trim_end())?;
+        }
+    } else {
+        keys.iter().try_for_each(|text| one(text))?;
+    }
+    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The field of that name.
+///
+/// # Errors
+/// With the names there are.
+pub(super) fn field_id(key: &KeySchema, name: &str) -> anyhow::Result<usize> {
+    let Some(field) = key.field_id(name.trim()) else {
+        let names: Vec<_> = key.fields().iter().map(|field| field.name.as_str()).collect();
+        bail!("the key has no field {name}; its fields are {}", names.join(", "));
+    };
+    Ok(field)
+}
+
+/// A key as the shell prints it, or in hexadecimal.
+fn read_key_bytes(text: &str) -> anyhow::Result<Vec<u8>> {
+    if text.starts_with("x'") {
+        return match halite::rowkey::FieldType::Bytes.parse(text) {
+            Ok(Value::Bytes(bytes)) => Ok(bytes.into_owned()),
+            _ => bail!("{text}: an even number of hexadecimal digits is wanted between x' and '"),
+        };
+    }
+    Ok(parse_bytes(text))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,156 @@
+//! `halite key lint`: what is looked at, and findings as text, JSON and SARIF.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, anyhow};
+use halite::rowkey::language::{Statement, TableDeclaration, statements};
+use halite::rowkey::lint::{Finding, RULES, Sample, Severity, Subject, lint, lint_declaration, report};
+use halite::rowkey::{KeySchema, LanguageError};
+use halite::{Bytes, Filter, Scan, TableName};
+use serde_json::{Value, json};
+
+use crate::place::PlaceFlags;
+
+/// Keys that are read of each region of a table.
+const KEYS_OF_REGION: usize = 2_000;
+/// Keys that are read of a table at most.
+const KEYS_MAX: usize = 20_000;
+
+/// How findings are written.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    Text,
+    /// An array with an object for each finding
+    Json,
+    /// SARIF 2.1.0, which code review tools read
+    Sarif,
+}
+
+/// From how bad a finding on the command ends with 1.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum FailOn {
+    Error,
+    Warning,
+    Note,
+}
+
+/// Looks at the statements of a file.
+pub(crate) fn lint_file(file: &Path, format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
+    let text = read(file)?;
+    let shown = |error: LanguageError| anyhow!("{} cannot be read\n{}", file.display(), error.render(&text));
+    let mut found = Vec::new();
+    if text.trim_start().get(..7).is_some_and(|begin| begin.eq_ignore_ascii_case("ROW KEY")) {
+        let key: KeySchema = text.parse().map_err(shown)?;
+        found.push((file.display().to_string(), lint(&Subject { key: Some(&key), ..Subject::default() })));
+    } else {
+        for statement in statements(&text).map_err(shown)? {
+            match statement {
+                Statement::CreateTable(table) => {
+                    found.push((format!("{}, table {}", file.display(), table.descriptor.name()), lint_declaration(&table)))
+                }
+                Statement::Adopt { table, key } => {
+                    found.push((format!("{}, table {table}", file.display()), lint(&Subject { key: Some(&key), ..Subject::default() })));
+                }
+                Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) => {}
+            }
+        }
+    }
+    tell(&found, format, fail_on)
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    if file.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("standard input")?;
+        return Ok(text);
+    }
+    std::fs::read_to_string(file).with_context(|| format!("file {}", file.display()))
+}
+
+/// Looks at a table: what it declares, its families, and some of its keys.
+pub(crate) fn lint_table(name: &TableName, place: &PlaceFlags, format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
+    let place = place.open()?;
+    let table = place.table(&name.to_string())?;
+    let descriptor = table.descriptor()?;
+    let declared = TableDeclaration::of_table(&descriptor).transpose().map_err(|error| anyhow!("what table {name} declares: {error}"))?;
+    let regions = table.regions()?;
+    let mut keys: Vec<Bytes> = Vec::new();
+    for region in &regions {
+        let scan =
+            Scan::range(region.start.clone(), region.end.clone()).limit(KEYS_OF_REGION.min(KEYS_MAX - keys.len())).filter(Filter::FirstKeyOnly);
+        for row in table.scan(scan) {
+            keys.push(Bytes::copy_from_slice(row?.key()));
+        }
+        if keys.len() >= KEYS_MAX {
+            break;
+        }
+    }
+    place.close()?;
+    let sample = Sample { keys, is_in_arrival_order: false };
+    let mut findings = declared.as_ref().map_or_else(|| lint(&Subject { table: Some(&descriptor), ..Subject::default() }), lint_declaration);
+    let key = declared.as_ref().map(|declared| &declared.key);
+    // What a sample shows is said once, and beside the declaration's own findings.
+    let seen = lint(&Subject { key, sample: Some(&sample), ..Subject::default() });
+    let new = seen
+        .into_iter()
+        .filter(|finding| !findings.iter().any(|other| other.rule == finding.rule && other.segment == finding.segment))
+        .collect::<Vec<_>>();
+    findings.extend(new);
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    tell(&[(format!("table {name}"), findings)], format, fail_on)
+}
+
+fn tell(found: &[(String, Vec<Finding>)], format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    match format {
+        ReportFormat::Text => found.iter().try_for_each(|(source, findings)| write!(out, "{}", report(findings, source)))?,
+        ReportFormat::Json => {
+            let all: Vec<_> = found.iter().flat_map(|(source, findings)| findings.iter().map(move |finding| as_json(source, finding))).collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        }
+        ReportFormat::Sarif => writeln!(out, "{}", serde_json::to_string_pretty(&as_sarif(found))?)?,
+    }
+    let least = match fail_on {
+        FailOn::Error => Severity::Error,
+        FailOn::Warning => Severity::Warning,
+        FailOn::Note => Severity::Note,
+    };
+    let fails = found.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= least);
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn as_json(source: &str, finding: &Finding) -> Value {
+    json!({
+        "source": source,
+        "rule": finding.rule.id,
+        "severity": finding.severity.name(),
+        "segment": finding.segment.map(|at| at + 1),
+        "summary": finding.rule.summary,
+        "message": finding.message,
+        "evidence": finding.evidence,
+        "fix": finding.fix,
+    })
+}
+
+/// SARIF 2.1.0 (OASIS), as far as findings without lines need it.
+fn as_sarif(found: &[(String, Vec<Finding>)]) -> Value {
+    let rules: Vec<_> = RULES.iter().map(|rule| json!({ "id": rule.id, "shortDescription": { "text": rule.summary } })).collect();
+    let result = |source: &str, finding: &Finding| {
+        let said: Vec<_> = [Some(&finding.message), finding.evidence.as_ref(), finding.fix.as_ref()].into_iter().flatten().cloned().collect();
+        json!({
+            "ruleId": finding.rule.id,
+            "level": finding.severity.name(),
+            "message": { "text": said.join("\n") },
+            "locations": [{ "physicalLocation": { "artifactLocation": { "uri": source.split(", table ").next() } }, "logicalLocations": [{ "name": source }] }],
+        })
+    };
+    let results: Vec<_> = found.iter().flat_map(|(source, findings)| findings.iter().map(move |finding| result(source, finding))).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{ "tool": { "driver": { "name": "halite key lint", "version": env!("CARGO_PKG_VERSION"), "rules": rules } }, "results": results }],
+    })
+}

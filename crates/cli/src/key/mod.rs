@@ -1,0 +1,10 @@
+//! What `halite key` does.
+
+mod code;
+mod declared;
+mod explain;
+mod lint;
+
+pub(crate) use code::{decode, encode};
+pub(crate) use explain::explain;
+pub(crate) use lint::{FailOn, ReportFormat, lint_file, lint_table};

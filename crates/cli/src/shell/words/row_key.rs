@@ -1,0 +1,34 @@
+//! The declared row key in a table's attributes: looked at before the store keeps it.
+
+use halite::rowkey::KeySchema;
+use halite::rowkey::language::{ROW_KEY, ROW_SCHEMA, TableDeclaration};
+use halite_types::TableDescriptor;
+
+use crate::shell::session::{Outcome, Stop};
+
+/// Puts the text of a declared key into its canonical form.
+///
+/// # Errors
+/// A text that is no key, shown where it is wrong; a key that would give the rows of `before` other bytes.
+pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDescriptor) -> Outcome<()> {
+    let name = descriptor.name().clone();
+    let shown = |attribute: &str, error: &halite::rowkey::LanguageError, text: &str| {
+        let lines = error.render(text);
+        Stop::Problem(format!("table {name}: {attribute}: {}", lines.trim_start_matches("error: ")))
+    };
+    let Some(text) = descriptor.attributes.get(ROW_KEY).cloned() else {
+        return match descriptor.attributes.get(ROW_SCHEMA) {
+            Some(_) => Err(Stop::Problem(format!("table {name}: {ROW_SCHEMA} says what is beside a {ROW_KEY}, and there is none"))),
+            None => Ok(()),
+        };
+    };
+    let key: KeySchema = text.parse().map_err(|error| shown(ROW_KEY, &error, &text))?;
+    if let Some(Ok(old)) = before.and_then(KeySchema::of_table) {
+        old.check_change(&key)?;
+    }
+    descriptor.attributes.insert(ROW_KEY.to_owned(), key.to_text());
+    match TableDeclaration::of_table(descriptor) {
+        Some(Err(error)) => Err(shown(ROW_SCHEMA, &error, descriptor.attributes.get(ROW_SCHEMA).map_or("", String::as_str))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,98 @@
+//! `halite key`: declarations on the command line, in files, and of tables on a server.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::serve::Served;
+
+const SENSORS: &str = "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)";
+
+/// Runs `halite key`: its exit code, output and errors.
+fn key(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
+    command.arg("key").args(arguments).env_remove("HALITE_DATA").env_remove("HALITE_CONNECT");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_key_is_encoded_and_decoded_by_its_declaration() {
+    let (code, said, _) = key(&["encode", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15"], "");
+    assert_eq!(code, Some(0));
+    for wanted in ["\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97s\\xFF\n", "x'0173656e736f725f303030303100017ffffe71c09773ff', 23 bytes"] {
+        assert!(said.contains(wanted), "no {wanted}:\n{said}");
+    }
+    let keys = format!("{}\nabc\n", said.lines().next().unwrap());
+    let (code, said, _) = key(&["decode", "--key", SENSORS], &keys);
+    assert_eq!(code, Some(1), "one of them is no key");
+    assert!(said.starts_with("device_id = 'sensor_00001', ts = 2024-03-15T00:00:00Z\nabc: "), "{said}");
+}
+
+#[test]
+fn mistakes_are_shown_where_they_are() {
+    let (_, _, errors) = key(&["encode", "--key", "(SALT(16 BY a), a STRNG)", "a=b"], "");
+    assert!(errors.contains("^^^^^ did you mean STRING?"), "{errors}");
+    let (_, _, errors) = key(&["encode", "--key", SENSORS, "device=a"], "");
+    assert!(errors.contains("its fields are device_id, ts"), "{errors}");
+    let (_, _, errors) = key(&["encode", "--key", SENSORS, "device_id=a", "ts=soon"], "");
+    assert!(errors.contains("ts: \"soon\" is no TIMESTAMP; 2024-03-15T08:00:00Z"), "{errors}");
+    let (_, _, errors) = key(&["encode", "--key", SENSORS, "device_id=a"], "");
+    assert!(errors.contains("the value is null"), "{errors}");
+}
+
+#[test]
+fn a_question_is_explained_with_its_ranges_in_the_right_order() {
+    // E01 and E02 of the tutorials: the bounds of newest-first times, written by hand, are the wrong way round.
+    let (code, said, _) = key(&["explain", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15..2024-03-16"], "");
+    assert_eq!(code, Some(0));
+    assert!(
+        said.contains("[\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xBBq\\x18\\x00 .. \\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97t)"),
+        "{said}"
+    );
+    let (_, said, _) = key(&["explain", "--key", SENSORS, "device_id=a,b,c"], "");
+    assert!(said.contains("fan-out  3") && said.contains("(merged)"), "{said}");
+    let (_, said, _) = key(&["explain", "--key", SENSORS, "ts>=2024-03-15"], "");
+    assert!(said.contains("fan-out  16") && said.contains("Q-FULL"), "{said}");
+}
+
+#[test]
+fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
+    let bad = "CREATE TABLE s (v DOUBLE FAMILY d, ROW KEY (ts TIMESTAMP, id STRING));";
+    let (code, said, _) = key(&["lint", "-"], bad);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("error[K-MONO]") && said.contains("instead: ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP)"), "{said}");
+    let (code, said, _) = key(&["lint", "-", "--format", "json"], bad);
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &found[0]["rule"]), (Some(1), &"K-MONO".into()));
+    let (_, said, _) = key(&["lint", "-", "--format", "sarif"], bad);
+    let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "K-MONO");
+    let good = "ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP DESC)";
+    assert_eq!(key(&["lint", "-"], good).0, Some(0));
+    assert_eq!(key(&["lint", "-", "--fail-on", "note"], &bad.replace(';', " -- lint:allow K-MONO a day of data\n")).0, Some(1));
+    let (_, _, errors) = key(&["lint", "-"], "CREATE TABLE s (ROW KEY (id STRNG))");
+    assert!(errors.contains("did you mean STRING?"), "{errors}");
+}
+
+#[test]
+fn a_table_on_a_server_tells_its_key_its_regions_and_a_sample() {
+    let served = Served::start(&["--ephemeral"]);
+    let uri = format!("zk://{}", served.address("zookeeper"));
+    let lines = "create 't', {NAME => 'f'}, {SPLITS => [\"\\x08\"], METADATA => {'ROW_KEY' => 'ROW KEY (SALT(16 BY id), id STRING)'}}\nput 't', \"\\x06user_001\", 'f:q', 1\n";
+    let mut shell = Command::new(env!("CARGO_BIN_EXE_halite"));
+    let mut shell = shell.args(["shell", "-n", "--connect", &uri]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    assert!(shell.wait().unwrap().success());
+    let (code, said, errors) = key(&["explain", "--table", "t", "--connect", &uri, "id=user_001"], "");
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(said.contains("regions  1 of 2") && said.contains("= \\x06user_001"), "{said}");
+    let (code, said, errors) = key(&["lint", "--table", "t", "--connect", &uri], "");
+    assert_eq!(code, Some(0), "{said}{errors}");
+    let (_, _, errors) = key(&["decode", "--table", "absent", "--connect", &uri, "x"], "");
+    assert!(errors.contains("absent"), "{errors}");
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}

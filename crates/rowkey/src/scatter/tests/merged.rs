@@ -1,0 +1,221 @@
+//! What comes out: the rows of the plan in its order, whatever the pieces, and no more reading than was asked for.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use halite_types::{Bytes, ErrorKind, Row, Scan, block_on};
+
+use super::fake::{Fake, keys_of};
+use crate::plan::tests::cases::{Case, Chance};
+use crate::plan::{KeyQuery, Plan, PlanOptions, Test};
+use crate::scatter::{PageToken, Scatter, ScatterOptions, Unreadable};
+use crate::schema::{Field, HashFunction, KeySchema, Profile, Segment, SegmentKind};
+use crate::value::{FieldType, Value};
+
+fn all(scatter: &mut Scatter) -> Vec<Row> {
+    let mut rows = Vec::new();
+    while let Some(row) = block_on(scatter.next()).expect("a row") {
+        rows.push(row);
+    }
+    rows
+}
+
+fn scatter(table: &Fake, plan: &Arc<Plan>, after: Option<&PageToken>) -> Scatter {
+    Scatter::new(Arc::new(table.clone()), Arc::clone(plan), Scan::all(), &ScatterOptions::default(), after).expect("a scatter")
+}
+
+fn plan(schema: &Arc<KeySchema>, query: &KeyQuery) -> Arc<Plan> {
+    Arc::new(Plan::new(schema, query, &PlanOptions::default()).expect("a plan"))
+}
+
+/// Keys `(at, id)` behind so many salts.
+fn salted(salts: u32, function: HashFunction) -> Arc<KeySchema> {
+    let field = |name: &str, ty| Field { name: name.into(), ty, pattern: None };
+    let salt = Segment::new(SegmentKind::Salt { count: salts, by: vec![0, 1], function });
+    let plain = |field| Segment::new(SegmentKind::Plain(field));
+    let fields = vec![field("at", FieldType::Char(12)), field("id", FieldType::String)];
+    Arc::new(KeySchema::new(Profile::Bin, fields, vec![salt, plain(0), plain(1)]).expect("a schema"))
+}
+
+fn values(number: usize) -> [Value<'static>; 2] {
+    [Value::Text(format!("2015{number:08}").into()), Value::Text(format!("u{}", number % 13).into())]
+}
+
+fn table(schema: &KeySchema, rows: usize) -> Fake {
+    Fake::new((0..rows).map(|number| schema.encode(&values(number)).expect("a key").to_vec()))
+}
+
+/// The keys without their salts.
+fn logical(rows: &[Row], salt_bytes: usize) -> Vec<Bytes> {
+    keys_of(rows).into_iter().map(|key| key.slice(salt_bytes..)).collect()
+}
+
+fn between(low: usize, high: usize) -> Test {
+    let [low, high] = [low, high].map(|number| values(number)[0].clone());
+    Test::Range { low: Bound::Included(low), high: Bound::Excluded(high) }
+}
+
+#[test]
+fn random_plans_give_their_rows_in_order_page_by_page() {
+    for seed in 1..4_000 {
+        let case = Case::new(seed);
+        let query = KeyQuery { limit: None, ..case.query.clone() };
+        let Ok(plan) = Plan::new(&case.schema, &query, &case.options) else { continue };
+        let merge_key = |key: &[u8]| {
+            let range = plan.ranges().find(|range| range.range.contains(key))?;
+            let (first, second) = range.merge_key(key);
+            Some([first, second].concat())
+        };
+        let in_plan = case.rows.keys().filter_map(|key| Some((merge_key(key)?, key.clone())));
+        let mut wanted: Vec<_> = in_plan.filter(|(_, key)| plan.admits(&plan.decode(key).expect("a key"))).collect();
+        wanted.sort();
+        if query.reverse {
+            wanted.reverse();
+        }
+        let wanted: Vec<_> = wanted.into_iter().map(|(_, key)| Bytes::from(key)).collect();
+        let mut chance = Chance(seed);
+        let mut table = Fake::new(case.rows.keys().cloned());
+        table.batch = 1 + chance.below(9);
+        let options = ScatterOptions { concurrency: 1 + chance.below(5), ..ScatterOptions::default() };
+        let open = |query: &KeyQuery, after: Option<&PageToken>| {
+            let plan = Arc::new(Plan::new(&case.schema, query, &case.options).expect("a plan"));
+            Scatter::new(Arc::new(table.clone()), plan, Scan::all(), &options, after).expect("a scatter")
+        };
+        assert_eq!(keys_of(&all(&mut open(&query, None))), wanted, "seed {seed}: {plan:?}");
+        let mut unordered = keys_of(&all(&mut open(&query.clone().ordered(false), None)));
+        unordered.sort();
+        let mut sorted = wanted.clone();
+        sorted.sort();
+        assert_eq!(unordered, sorted, "seed {seed}, without order: {plan:?}");
+        let page = query.clone().limit(1 + chance.below(4));
+        let (mut paged, mut token) = (Vec::new(), None);
+        loop {
+            let mut scatter = open(&page, token.as_ref());
+            let rows = all(&mut scatter);
+            let Some(last) = rows.last() else { break };
+            token = Some(PageToken::from_bytes(&scatter.token_of(last).to_bytes()).expect("a token"));
+            paged.extend(keys_of(&rows));
+        }
+        assert_eq!(paged, wanted, "seed {seed}, in pages: {plan:?}");
+    }
+}
+
+#[test]
+fn k22_a_thousand_salts_give_the_order_of_the_table_without_salts() {
+    let (unsalted, schema) = (salted(1, HashFunction::Murmur3), salted(1000, HashFunction::Murmur3));
+    let query = KeyQuery::all().with(0, between(500, 4500));
+    let plain = logical(&all(&mut scatter(&table(&unsalted, 5000), &plan(&unsalted, &query), None)), 1);
+    assert_eq!(plain.len(), 4000);
+    for reverse in [false, true] {
+        let table = table(&schema, 5000);
+        let mut found = logical(&all(&mut scatter(&table, &plan(&schema, &query.clone().reverse(reverse)), None)), 2);
+        if reverse {
+            found.reverse();
+        }
+        assert_eq!(found, plain);
+        assert!(table.counts.waiting_most.load(Ordering::Relaxed) <= 16, "more than the concurrency at once");
+        assert_eq!(table.counts.scans.load(Ordering::Relaxed), 1000);
+    }
+    let table = table(&schema, 5000);
+    let mut first = scatter(&table, &plan(&schema, &query.limit(10)), None);
+    assert_eq!(logical(&all(&mut first), 2), plain[..10]);
+    let limits = table.counts.limits.lock().expect("a list");
+    assert!(limits.iter().all(|limit| limit.is_some_and(|limit| limit <= 10)), "a branch was asked for more than the limit");
+}
+
+#[test]
+fn a_page_goes_on_behind_its_token_when_the_number_of_salts_has_changed() {
+    let (before, after) = (salted(16, HashFunction::Murmur3), salted(64, HashFunction::Murmur3));
+    let query = KeyQuery::all().with(0, between(100, 300));
+    let mut first = scatter(&table(&before, 500), &plan(&before, &query.clone().limit(70)), None);
+    let mut rows = all(&mut first);
+    let token = first.token_of(rows.last().expect("a row"));
+    let rest = all(&mut scatter(&table(&after, 500), &plan(&after, &query), Some(&token)));
+    rows.extend(rest);
+    let wanted: Vec<_> = (100..300).map(|number| Bytes::from(before.encode(&values(number)).expect("a key")).slice(1..)).collect();
+    assert_eq!(logical(&rows, 1), wanted);
+    let other = plan(&before, &query.reverse(true));
+    let refused = Scatter::new(Arc::new(table(&before, 1)), other, Scan::all(), &ScatterOptions::default(), Some(&token)).err();
+    assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::InvalidRequest));
+}
+
+#[test]
+fn a_limit_without_order_opens_no_more_branches_than_it_takes() {
+    let schema = salted(100, HashFunction::Murmur3);
+    let table = table(&schema, 5000);
+    let rows = all(&mut scatter(&table, &plan(&schema, &KeyQuery::all().ordered(false).limit(5)), None));
+    assert_eq!((rows.len(), table.counts.scans.load(Ordering::Relaxed)), (5, 1));
+}
+
+#[test]
+fn whole_keys_are_got_and_a_drawn_salt_makes_a_get_of_each() {
+    let schema = salted(16, HashFunction::Murmur3);
+    let table = table(&schema, 100);
+    let one = |number: usize| KeyQuery::all().equals(0, values(number)[0].clone()).equals(1, values(number)[1].clone());
+    assert_eq!(all(&mut scatter(&table, &plan(&schema, &one(5)), None)).len(), 1);
+    assert_eq!((table.counts.gets.load(Ordering::Relaxed), table.counts.scans.load(Ordering::Relaxed)), (1, 0));
+    let drawn = salted(16, HashFunction::Random);
+    let table = Fake::new(table.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(all(&mut scatter(&table, &plan(&drawn, &one(5)), None)).len(), 1);
+    assert_eq!((table.counts.gets.load(Ordering::Relaxed), table.counts.scans.load(Ordering::Relaxed)), (16, 0));
+}
+
+#[test]
+fn an_error_says_which_table_and_which_rows() {
+    let schema = salted(4, HashFunction::Murmur3);
+    let mut table = table(&schema, 400);
+    let broken = table.keys().nth(150).cloned();
+    table.broken = broken;
+    let mut scatter = scatter(&table, &plan(&schema, &KeyQuery::all()), None);
+    let error = loop {
+        match block_on(scatter.next()) {
+            Ok(row) => assert!(row.is_some(), "the end came before the error"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert_eq!(error.message(), "table t, rows \\x01 .. \\x02: the block is damaged");
+    assert_eq!(block_on(scatter.next()), Ok(None));
+}
+
+#[test]
+fn dropping_the_rows_ends_every_scan() {
+    let schema = salted(100, HashFunction::Murmur3);
+    let table = table(&schema, 5000);
+    let mut scatter = scatter(&table, &plan(&schema, &KeyQuery::all()), None);
+    assert!(block_on(scatter.next()).expect("a row").is_some());
+    assert!(table.counts.open.load(Ordering::Relaxed) > 50);
+    drop(scatter);
+    assert_eq!(table.counts.open.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn rows_that_are_no_keys_are_returned_counted_or_refused() {
+    let schema = salted(4, HashFunction::Murmur3);
+    let good = table(&schema, 20);
+    let table = Fake::new(good.keys().cloned().chain([b"\x01stray".to_vec()]));
+    let read = |unreadable| {
+        let options = ScatterOptions { unreadable, ..ScatterOptions::default() };
+        let plan = plan(&schema, &KeyQuery::all());
+        let mut scatter = Scatter::new(Arc::new(table.clone()), plan, Scan::all(), &options, None).expect("a scatter");
+        let mut rows = 0;
+        loop {
+            match block_on(scatter.next()) {
+                Ok(Some(_)) => rows += 1,
+                Ok(None) => return (rows, scatter.left_out(), None),
+                Err(error) => return (rows, scatter.left_out(), Some(error.kind())),
+            }
+        }
+    };
+    assert_eq!(read(Unreadable::Return), (21, 0, None));
+    assert_eq!(read(Unreadable::Count), (20, 1, None));
+    assert_eq!(read(Unreadable::Fail).2, Some(ErrorKind::InvalidRequest));
+}
+
+#[test]
+fn damaged_tokens_are_refused() {
+    for bytes in [&[][..], &[1], &[2; 40], &[1, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 0]] {
+        assert!(PageToken::from_bytes(bytes).is_err());
+    }
+}

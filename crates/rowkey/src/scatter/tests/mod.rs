@@ -1,0 +1,4 @@
+//! Scatter-gather on a table in memory that waits, fails and counts on purpose.
+
+mod fake;
+mod merged;
