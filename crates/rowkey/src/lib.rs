@@ -17,6 +17,7 @@ pub mod plan;
 pub mod scatter;
 pub mod schema;
 pub mod series;
+pub mod split;
 pub mod typed;
 pub mod value;
 
@@ -26,4 +27,5 @@ pub use language::LanguageError;
 pub use plan::{KeyQuery, Plan, PlanError, PlanOptions, Test};
 pub use scatter::{PageToken, Scatter, ScatterOptions, Unreadable};
 pub use schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind};
+pub use split::{KeyModel, RegionSplitter, SplitError, SplitNote, Splits};
 pub use value::{Decimal, FieldType, TimeUnit, Value};

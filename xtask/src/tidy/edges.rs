@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-wire-codegen", &[]),
     ("halite-rowkey", &["halite-types"]),
     ("halite-rowkey-derive", &["halite-types", "halite-rowkey"]),
-    ("halite-server", &["halite-types", "halite-engine", "halite-wire"]),
+    ("halite-server", &["halite-types", "halite-engine", "halite-rowkey", "halite-wire"]),
     ("halite-client", &["halite-types", "halite-wire", "halite-engine", "halite-server"]),
     ("halite", &["halite-types", "halite-engine", "halite-client", "halite-rowkey", "halite-rowkey-derive"]),
     ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-server", "halite-wire"]),

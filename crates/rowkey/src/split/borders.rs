@@ -1,0 +1,159 @@
+//! Splits that follow from a schema: where salts begin, and what regions get when these are not as many as the salts.
+
+use halite_types::Bytes;
+
+use super::model::KeyModel;
+use super::sample::Spread;
+use super::{REGIONS_MAX, SplitError, SplitNote, Splits};
+use crate::codec::KeyBuf;
+use crate::schema::{KeySchema, SegmentKind};
+
+/// A salt in front of a key, behind constants at most.
+struct LeadingSalt {
+    segment: usize,
+    /// The first bytes of each salt, constants included.
+    starts: Vec<Bytes>,
+}
+
+impl LeadingSalt {
+    fn of(schema: &KeySchema) -> Option<Self> {
+        let mut prefix = KeyBuf::new();
+        for (segment, declared) in schema.segments().iter().enumerate() {
+            match &declared.kind {
+                SegmentKind::Const(bytes) => prefix.extend(bytes),
+                SegmentKind::Salt { count, .. } => {
+                    let start = |salt| {
+                        let mut start = prefix.clone();
+                        schema.encode_salt(segment, salt, &mut start).ok().map(|()| Bytes::from(start))
+                    };
+                    return Some(Self { segment, starts: (0..*count).map(start).collect::<Option<_>>()? });
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Splits with so many regions for each salt, given one by one.
+    fn with_regions(&self, schema: &KeySchema, each: impl Fn(usize) -> u32, model: Option<&KeyModel>) -> Result<Splits, SplitError> {
+        let is_divided = (0..self.starts.len()).any(|salt| each(salt) > 1);
+        let assumed = KeyModel::of_segment(schema, first_of_key(schema, self.segment + 1));
+        let Some(inside) = model.copied().or(assumed).or((!is_divided).then_some(KeyModel::Bytes)) else {
+            return Err(no_model(schema, self.segment + 1));
+        };
+        let (mut keys, mut shares) = (Vec::new(), Vec::new());
+        for (salt, start) in self.starts.iter().enumerate() {
+            let regions = each(salt).max(1);
+            keys.push(start.clone());
+            keys.extend(inside.cuts(regions).iter().map(|cut| Bytes::from([&start[..], &cut[..]].concat())));
+            let share = 1.0 / f64::from(self.count()) / f64::from(regions);
+            shares.extend((0..regions).map(|_| share));
+        }
+        // The first salt's region begins at the empty key.
+        keys.remove(0);
+        let notes = if is_divided && model.is_none() { vec![SplitNote::Assumed(inside)] } else { Vec::new() };
+        Ok(Splits { keys, shares: Some(shares), notes })
+    }
+}
+
+pub(super) fn by_salt(schema: &KeySchema, regions_each: u32, model: Option<&KeyModel>) -> Result<Splits, SplitError> {
+    let salt = LeadingSalt::of(schema).ok_or(SplitError::NoSalt)?;
+    match salt.count().checked_mul(regions_each) {
+        Some(1..=REGIONS_MAX) => salt.with_regions(schema, |_| regions_each, model),
+        regions => Err(SplitError::Regions { regions: regions.unwrap_or(u32::MAX) }),
+    }
+}
+
+pub(super) fn into_regions(schema: &KeySchema, regions: u32, model: Option<&KeyModel>) -> Result<Splits, SplitError> {
+    if !(2..=REGIONS_MAX).contains(&regions) {
+        return Err(SplitError::Regions { regions });
+    }
+    let Some(salt) = LeadingSalt::of(schema) else { return unsalted(schema, regions, model) };
+    let salts = salt.count();
+    let mut splits = if regions <= salts {
+        // Whole salts, the first regions getting one more where they do not divide.
+        let keys: Vec<_> = (1..regions).map(|region| (u64::from(region) * u64::from(salts)).div_ceil(u64::from(regions))).collect();
+        let keys = keys.into_iter().filter_map(|first| salt.starts.get(usize::try_from(first).ok()?).cloned()).collect();
+        Splits { keys, shares: None, notes: Vec::new() }
+    } else {
+        let (each, more) = (regions / salts, regions % salts);
+        salt.with_regions(schema, |salt| each + u32::from((salt as u64) < u64::from(more)), model)?
+    };
+    if splits.shares.is_none() {
+        splits.shares = salt_shares(&salt, &splits.keys);
+    }
+    note_division(&mut splits, salts);
+    Ok(splits)
+}
+
+fn unsalted(schema: &KeySchema, regions: u32, model: Option<&KeyModel>) -> Result<Splits, SplitError> {
+    let first = first_of_key(schema, 0);
+    let assumed = KeyModel::of_segment(schema, first);
+    let Some(used) = model.copied().or(assumed) else { return Err(no_model(schema, 0)) };
+    let constants = schema.segments()[..first].iter().map(|segment| match &segment.kind {
+        SegmentKind::Const(bytes) => &bytes[..],
+        _ => &[],
+    });
+    let prefix = constants.collect::<Vec<_>>().concat();
+    let keys = used.cuts(regions).iter().map(|cut| Bytes::from([&prefix[..], &cut[..]].concat())).collect();
+    let shares = Some(vec![1.0 / f64::from(regions); regions as usize]);
+    let is_certain = matches!(schema.segments()[first].kind, SegmentKind::Hash { .. });
+    let notes = if model.is_none() && !is_certain { vec![SplitNote::Assumed(used)] } else { Vec::new() };
+    Ok(Splits { keys, shares, notes })
+}
+
+/// The first segment from `from` on that is no constant.
+fn first_of_key(schema: &KeySchema, from: usize) -> usize {
+    let is_const = |segment: &usize| matches!(schema.segments()[*segment].kind, SegmentKind::Const(_));
+    (from..schema.segments().len()).find(|segment| !is_const(segment)).unwrap_or(0)
+}
+
+fn no_model(schema: &KeySchema, from: usize) -> SplitError {
+    let field = schema.segments()[first_of_key(schema, from)].kind.field();
+    SplitError::NoModel { field: field.map_or_else(String::new, |field| schema.fields()[field].name.clone()) }
+}
+
+/// The shares of regions whose borders are all where a salt begins, every salt having as many rows.
+fn salt_shares(salt: &LeadingSalt, keys: &[Bytes]) -> Option<Vec<f64>> {
+    keys.iter().all(|key| salt.starts.binary_search(key).is_ok()).then(|| super::shares_of(&salt.starts, keys))
+}
+
+pub(super) fn assess(mut splits: Splits, schema: &KeySchema) -> Splits {
+    let Some(salt) = LeadingSalt::of(schema) else { return splits };
+    let inside = splits.keys.iter().filter(|key| salt.starts.binary_search(key).is_err());
+    // What lies before the first salt or behind the last one is inside none.
+    let inside: Vec<_> = inside.filter(|key| salt.starts.iter().any(|start| key.starts_with(start))).collect();
+    let of_salt = |start: &Bytes| inside.iter().filter(|key| key.starts_with(start)).count();
+    let is_even = salt.starts.windows(2).all(|pair| of_salt(&pair[0]) == of_salt(&pair[1]));
+    if !is_even {
+        splits.notes.push(SplitNote::NotAtSalts { splits: inside.len() });
+    } else if inside.is_empty() && splits.shares.is_none() {
+        splits.shares = Some(super::shares_of(&salt.starts, &splits.keys));
+        note_division(&mut splits, salt.count());
+    }
+    splits
+}
+
+/// Says it when regions get different shares because of their number.
+fn note_division(splits: &mut Splits, salts: u32) {
+    let Some(spread) = splits.spread().filter(|spread| spread.max_over_mean > 1.001) else { return };
+    let regions = u32::try_from(splits.regions()).unwrap_or(u32::MAX);
+    splits.notes.push(SplitNote::SaltsAndRegions { salts, regions, max_over_mean: spread.max_over_mean, empty: spread.empty });
+}
+
+/// What regions get when so many salts lie on so many regions, each salt whole: nothing makes more of a salt than one region
+/// as long as nobody splits inside it. `None` for no salts or no regions.
+pub fn salts_on_regions(salts: u32, regions: u32) -> Option<(Spread, Option<SplitNote>)> {
+    if salts == 0 || regions == 0 {
+        return None;
+    }
+    let fullest = f64::from(salts.div_ceil(regions)) / f64::from(salts);
+    let empty = regions.saturating_sub(salts) as usize;
+    let spread = Spread { max_over_mean: fullest * f64::from(regions), empty };
+    let note = SplitNote::SaltsAndRegions { salts, regions, max_over_mean: spread.max_over_mean, empty };
+    Some((spread, (spread.max_over_mean > 1.001).then_some(note)))
+}
