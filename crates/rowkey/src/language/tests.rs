@@ -111,6 +111,7 @@ fn keys_are_printed_as_in_the_golden_file() {
 fn show(statement: &Statement) -> String {
     match statement {
         Statement::CreateTable(declaration) => declaration.to_string(),
+        Statement::Adopt { table, key } => format!("{table} adopts {key}"),
         other => format!("{other:?}"),
     }
 }
