@@ -60,9 +60,16 @@ impl Place<'_> {
         let follows_values = matches!(segment.kind, SegmentKind::Plain(_) | SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. });
         follows_values
             && match self.schema.profile() {
-                Profile::Bin | Profile::Phoenix => true,
-                // The shapes that only `compat` allows are those that HBase does not keep in order.
-                Profile::Ordered { compat } => !(compat && segment.nullable),
+                Profile::Bin => true,
+                // Phoenix writes nothing for null, which comes first in both orders.
+                Profile::Phoenix => !(segment.nullable && segment.order == Order::Desc),
+                // The shapes that only `compat` allows are those that HBase does not keep in order. Its `BlobVar` does not
+                // either: the byte that ends it lacks a bit that all others have, so `01` comes before `00 00`. The last
+                // bytes of a key stand there as they are.
+                Profile::Ordered { compat } => {
+                    let is_raw = self.is_last() && segment.order == Order::Asc;
+                    !(compat && segment.nullable) && (ty != FieldType::Bytes || is_raw)
+                }
                 Profile::Text => match ty {
                     FieldType::Char(_) => segment.order == Order::Asc,
                     FieldType::String => segment.order == Order::Asc && self.is_last(),
@@ -82,7 +89,7 @@ impl Place<'_> {
     }
 
     /// Whether a key may end before this segment, or without what ends it: HBase's and Phoenix's trailing nulls.
-    fn may_be_cut_off(&self) -> bool {
+    pub(super) fn may_be_cut_off(&self) -> bool {
         let rest = &self.schema.segments()[self.segment + 1..];
         self.schema.profile() == Profile::Phoenix && !rest.is_empty() && rest.iter().all(|segment| segment.nullable)
     }

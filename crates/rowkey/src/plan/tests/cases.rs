@@ -70,7 +70,9 @@ impl Case {
         let (schema, fields) = loop {
             let fields = fields(&mut chance);
             let segments = segments(&mut chance, &fields);
-            if let Ok(schema) = KeySchema::new(Profile::Bin, fields.clone(), segments) {
+            let profile =
+                chance.pick(&[Profile::Bin, Profile::Bin, Profile::Ordered { compat: false }, Profile::Ordered { compat: true }, Profile::Phoenix]);
+            if let Ok(schema) = KeySchema::new(profile, fields.clone(), segments) {
                 break (schema, fields);
             }
         };
@@ -131,7 +133,9 @@ fn segments(chance: &mut Chance, fields: &[Field]) -> Vec<Segment> {
     if chance.one_in(2) {
         use HashFunction::{Crc32, Java, Md5, Modulo, Murmur3, Random, RoundRobin};
         let function = chance.pick(&[Murmur3, Md5, Java, Crc32, Modulo, Random, RoundRobin]);
-        let salt = SegmentKind::Salt { count: [1, 2, 3, 5, 300][chance.below(5)], by: by(chance), function };
+        // Phoenix has only its own.
+        let (function, by) = if chance.one_in(4) { (HashFunction::Phoenix, Vec::new()) } else { (function, by(chance)) };
+        let salt = SegmentKind::Salt { count: [1, 2, 3, 5, 300][chance.below(5)], by, function };
         let place = if chance.one_in(3) { chance.below(segments.len() + 1) } else { 0 };
         segments.insert(place, Segment::new(salt));
     }
