@@ -13,9 +13,12 @@
 //! ```
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use bytes::Bytes;
+use regex::Regex;
 
+use crate::codec::patterns;
 use crate::value::FieldType;
 
 /// Most fields, and most segments, of one key.
@@ -251,11 +254,35 @@ impl SegmentKind {
 }
 
 /// A row key as it was declared, checked.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct KeySchema {
     profile: Profile,
     fields: Vec<Field>,
     segments: Vec<Segment>,
+    patterns: Patterns,
+}
+
+/// The compiled patterns of the fields, which say nothing that the fields do not.
+#[derive(Clone, Debug, Default)]
+struct Patterns(Vec<Option<Regex>>);
+
+impl PartialEq for Patterns {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Patterns {}
+
+impl Hash for Patterns {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl fmt::Debug for KeySchema {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { profile, fields, segments, patterns: _ } = self;
+        out.debug_struct("KeySchema").field("profile", profile).field("fields", fields).field("segments", segments).finish()
+    }
 }
 
 /// Why a list of segments is no schema: which one, why, and the mend.
@@ -295,12 +322,13 @@ impl KeySchema {
         if profile == Profile::Text {
             segments.iter_mut().for_each(in_text);
         }
-        let schema = Self { profile, fields, segments };
+        let mut schema = Self { profile, fields, segments, patterns: Patterns::default() };
         schema.check_whole()?;
         for at in 0..schema.segments.len() {
             schema.check_segment(at).and_then(|()| schema.check_profile(at)).map_err(|message| SchemaError { segment: Some(at), message })?;
         }
         schema.check_order()?;
+        schema.patterns = Patterns(patterns(&schema).map_err(|message| SchemaError { segment: None, message })?);
         Ok(schema)
     }
 
@@ -312,6 +340,11 @@ impl KeySchema {
     /// The logical fields, in the order in which segments carry them; one that none carries whole stands where its first part is.
     pub fn fields(&self) -> &[Field] {
         &self.fields
+    }
+
+    /// The pattern of a field, for text as a whole.
+    pub(crate) fn pattern(&self, field: FieldId) -> Option<&Regex> {
+        self.patterns.0.get(field)?.as_ref()
     }
 
     /// The segments, in the order of the bytes.

@@ -9,7 +9,7 @@ use halite_types::{Bytes, Filter, Scan, TableName, block_on};
 
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
-use super::words::{About, must_exist, split_keys, table_exists};
+use super::words::{About, must_exist, split_keys, table_exists, warn};
 
 /// Rows that are looked at when a table is given a schema for rows it has.
 const ADOPTED_ROWS_MAX: usize = 10_000;
@@ -65,7 +65,8 @@ fn create(session: &mut Session<'_>, declaration: &TableDeclaration) -> Outcome<
     let descriptor = declaration.described();
     descriptor.check()?;
     session.ask(|admin| admin.create_table(descriptor, keys)).about(session, &table)?;
-    session.say(format!("Created table {table}"))
+    session.say(format!("Created table {table}"))?;
+    warn(session, declaration)
 }
 
 /// The keys at which regions begin.

@@ -122,8 +122,7 @@ impl KeySchema {
             if !whole && self.carrier(slot.field).is_some() {
                 return Ok(());
             }
-            let stored = self.read_stored(&slot, &key[range])?;
-            values[slot.field] = if slot.is_plain() { stored } else { slot.backward(stored, helper)? };
+            values[slot.field] = self.read_value(&slot, &key[range], helper)?;
             // A bucket of null is all there is to know.
             if whole || values[slot.field].is_null() {
                 partial &= !(1 << slot.field);

@@ -2,12 +2,12 @@
 
 use crate::error::Cause;
 use crate::hash::{self, DIGEST_BYTES_MAX, Input};
-use crate::schema::{FieldId, HashFunction, KeySchema, SegmentKind};
+use crate::schema::{FieldId, HashFunction, KeySchema, Profile, SegmentKind};
 use crate::value::Value;
 
 use super::helper::KeyHelper;
 use super::slot::wrong_type;
-use super::{KeyBuf, bin};
+use super::{KeyBuf, bin, text};
 
 /// The fields of a key as far as they are known whole.
 pub(super) trait Known {
@@ -32,6 +32,7 @@ const DRAWN: Cause = Cause::Unsupported("this salt is drawn anew for every key, 
 impl KeySchema {
     /// Adds a constant, a salt or a hash. `false` and nothing added: not all of its fields are known.
     pub(super) fn push_derived<K: Known + ?Sized>(&self, at: usize, known: &K, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<bool, Cause> {
+        let start = out.len();
         match &self.segments()[at].kind {
             SegmentKind::Const(bytes) => {
                 out.extend(bytes);
@@ -56,13 +57,16 @@ impl KeySchema {
                 Ok(true)
             }
             SegmentKind::Salt { count, by, function } => {
-                let found = self.with_input(by, known, |input| hash::salt(*function, input, *count))?;
+                let found = self.with_input(by, *function != HashFunction::Modulo, known, |input| hash::salt(*function, input, *count))?;
                 let Some(salt) = found else { return Ok(false) };
                 self.push_salt(at, salt.ok_or(Cause::Unsupported("this salt is the remainder of one integer field; name it in BY"))?, out);
                 Ok(true)
             }
             SegmentKind::Hash { by, bytes, function, hex } => {
-                let found = self.with_input(by, known, |input| push_hash(*function, input, *bytes, *hex, out))?;
+                let found = self.with_input(by, true, known, |input| push_hash(*function, input, *bytes, *hex, out))?;
+                if let Some(digits) = self.segments()[at].digits.filter(|_| found.is_some()) {
+                    out.truncate(start + usize::from(digits));
+                }
                 Ok(found.is_some())
             }
             _ => Ok(false),
@@ -75,8 +79,11 @@ impl KeySchema {
         salt.and_then(|salt| u8::try_from(salt).ok()).unwrap_or(0)
     }
 
-    /// Adds a salt: one byte of up to 256, two above.
+    /// Adds a salt: one byte of up to 256, two above; decimal in a text key.
     pub(super) fn push_salt(&self, at: usize, salt: u32, out: &mut KeyBuf) {
+        if self.profile() == Profile::Text {
+            return text::push_salt(self, at, salt, out);
+        }
         let width = self.derived_bytes(at).unwrap_or(1);
         out.extend(&salt.to_be_bytes()[4 - width.min(4)..]);
     }
@@ -93,7 +100,16 @@ impl KeySchema {
 
     /// What the fields of `by` (all, if it names none) are to a hash: one text or bytes as they are, one integer as eight
     /// bytes, anything else encoded as in BIN, ascending and with ends. `None` if one of them is not known.
-    fn with_input<K: Known + ?Sized, R>(&self, by: &[FieldId], known: &K, then: impl FnOnce(Input<'_>) -> R) -> Result<Option<R>, Cause> {
+    fn with_input<K: Known + ?Sized, R>(
+        &self,
+        by: &[FieldId],
+        takes_text: bool,
+        known: &K,
+        then: impl FnOnce(Input<'_>) -> R,
+    ) -> Result<Option<R>, Cause> {
+        if takes_text && self.profile() == Profile::Text {
+            return self.with_text(by, known, then);
+        }
         let only = match (by, self.fields().len()) {
             (&[field], _) => Some(field),
             ([], 1) => Some(0),
@@ -119,6 +135,19 @@ impl KeySchema {
             bin::ascending(self.fields()[field].ty, self.is_nullable(field), false, value, &mut encoded)?;
         }
         Ok(Some(then(Input::Bytes(&encoded))))
+    }
+
+    /// In text keys text is hashed, but the remainder is of the number.
+    fn with_text<K: Known + ?Sized, R>(&self, by: &[FieldId], known: &K, then: impl FnOnce(Input<'_>) -> R) -> Result<Option<R>, Cause> {
+        let mut text = KeyBuf::new();
+        if !text::push_input(self, by, known, &mut text)? {
+            return Ok(None);
+        }
+        let input = match str::from_utf8(&text) {
+            Ok(text) => Input::Text(text),
+            Err(_) => Input::Bytes(&text),
+        };
+        Ok(Some(then(input)))
     }
 
     fn is_nullable(&self, field: FieldId) -> bool {

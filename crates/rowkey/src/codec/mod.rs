@@ -5,7 +5,7 @@
 //! (`derived.rs`) are computed from the fields. Decoding goes the same way back (`decode.rs`).
 
 use crate::error::{Cause, KeyError};
-use crate::schema::{KeySchema, Profile, SegmentKind};
+use crate::schema::{KeySchema, Profile, SEGMENTS_MAX, SegmentKind};
 use crate::value::Value;
 
 mod bin;
@@ -19,6 +19,9 @@ mod phoenix;
 mod slot;
 #[cfg(test)]
 pub(crate) mod tests;
+mod text;
+
+pub(crate) use text::patterns;
 
 pub use buffer::{INLINE_BYTES, KeyBuf};
 pub use decode::Decoded;
@@ -74,9 +77,14 @@ impl KeySchema {
             out.push(0);
         }
         let segments = self.written_segments(|field| values[field].is_null());
-        for at in usize::from(salted)..segments {
+        let mut ends = [0; SEGMENTS_MAX];
+        for (at, end) in ends.iter_mut().enumerate().take(segments).skip(salted.into()) {
             let before = out.len() - start;
             self.push_any(at, values, helper, out).map_err(|cause| KeyError::new(at, before, cause))?;
+            *end = u16::try_from(out.len() - start).unwrap_or(u16::MAX);
+        }
+        if self.profile() == Profile::Text {
+            text::check_readable(self, &out[start..], &ends)?;
         }
         if salted {
             if out.len() == start + 1 {
@@ -137,7 +145,10 @@ impl KeySchema {
             }
             Profile::Ordered { .. } => ordered::encode_prefix(&slot, prefix, out),
             Profile::Phoenix => phoenix::encode_prefix(self, &slot, prefix, out),
-            _ => Err(OTHER_PROFILE),
+            Profile::Text => {
+                text::encode_prefix(prefix, out);
+                Ok(())
+            }
         }
         .map_err(|cause| KeyError::new(segment, before, cause))
     }
@@ -164,7 +175,8 @@ impl KeySchema {
         match self.profile() {
             Profile::Ordered { .. } => ordered::check(self, at),
             Profile::Phoenix => phoenix::check(self, at),
-            _ => Ok(()),
+            Profile::Text => text::check(self, at),
+            Profile::Bin => Ok(()),
         }
     }
 
@@ -178,9 +190,15 @@ impl KeySchema {
             Profile::Ordered { .. } => !(slot.is_blob_var() || slot.flip != 0 && self.may_be_left_out(segment)),
             // Null is first in Phoenix's keys, in both orders.
             Profile::Phoenix => slot.flip == 0 || !slot.nullable,
-            _ => true,
+            Profile::Text => text::keeps_order(self, &slot),
+            Profile::Bin => true,
         };
         kind_does && profile_does
+    }
+
+    /// The first segment of which a text key does not say where it ends: such keys are written, but not read back.
+    pub fn ambiguous_segment(&self) -> Option<usize> {
+        (0..self.segments().len()).find(|&at| self.profile() == Profile::Text && text::is_ambiguous(self, at))
     }
 
     /// How many salts a segment has; `None` if it is no salt.
@@ -216,6 +234,9 @@ impl KeySchema {
 
     fn push_segment(&self, at: usize, value: &Value<'_>, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), Cause> {
         let slot = self.slot(at).ok_or(NO_FIELD)?;
+        if self.profile() == Profile::Text {
+            return text::encode(self, &slot, value, helper, out);
+        }
         if slot.is_plain() || value.is_null() {
             return self.write_stored(&slot, value, out);
         }
@@ -229,21 +250,26 @@ impl KeySchema {
             Profile::Bin => bin::encode(slot, stored, out),
             Profile::Ordered { .. } => ordered::encode(slot, stored, out),
             Profile::Phoenix => phoenix::encode(self, slot, stored, out),
-            _ => Err(OTHER_PROFILE),
+            Profile::Text => text::encode(self, slot, stored, &NoHelper, out),
         }
     }
 
-    fn read_stored<'k>(&self, slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, Cause> {
-        match self.profile() {
-            Profile::Bin => bin::decode(slot, bytes),
-            Profile::Ordered { .. } => ordered::decode(slot, bytes),
-            Profile::Phoenix => phoenix::decode(self, slot, bytes),
-            _ => Err(OTHER_PROFILE),
-        }
+    /// The value of a field from the bytes of its segment.
+    fn read_value<'k>(&self, slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<Value<'k>, Cause> {
+        let stored = match self.profile() {
+            Profile::Bin => bin::decode(slot, bytes)?,
+            Profile::Ordered { .. } => ordered::decode(slot, bytes)?,
+            Profile::Phoenix => phoenix::decode(self, slot, bytes)?,
+            Profile::Text => return text::decode(self, slot, bytes, helper),
+        };
+        if slot.is_plain() { Ok(stored) } else { slot.backward(stored, helper) }
     }
 
     /// Where the segment that begins at `start` ends.
     fn end_of(&self, at: usize, key: &[u8], start: usize) -> Result<usize, Cause> {
+        if self.profile() == Profile::Text {
+            return text::end(self, at, key, start);
+        }
         if let Some(bytes) = self.derived_bytes(at) {
             return if key.len() - start >= bytes { Ok(start + bytes) } else { Err(Cause::Short) };
         }
@@ -252,13 +278,16 @@ impl KeySchema {
             Profile::Bin => bin::end(&slot, key, start),
             Profile::Ordered { .. } => ordered::end(&slot, key, start, self.may_be_left_out(at)),
             Profile::Phoenix => phoenix::end(self, &slot, key, start),
-            _ => Err(OTHER_PROFILE),
+            Profile::Text => text::end(self, at, key, start),
         }
     }
 
     /// The number of a salt from its bytes.
     fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
         self.salt_count(at)?;
+        if self.profile() == Profile::Text {
+            return str::from_utf8(bytes).ok()?.parse().ok();
+        }
         Some(bytes.iter().fold(0, |salt, &byte| (salt << 8) | u32::from(byte)))
     }
 }
@@ -288,5 +317,3 @@ impl KeySchema {
         matches!(self.profile(), Profile::Ordered { .. } | Profile::Phoenix)
     }
 }
-
-const OTHER_PROFILE: Cause = Cause::Unsupported("keys of this profile are not written or read yet; declare PROFILE BIN");

@@ -32,10 +32,8 @@ const NANOS_BYTES: usize = 12;
 /// Why a segment cannot be in this profile.
 pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     if let SegmentKind::Salt { by, .. } = &schema.segments()[at].kind {
-        return match by.is_empty() && at == 0 {
-            true => Ok(()),
-            false => Err("Phoenix has one salt, first in the key and computed from all of it: SALT(n USING phoenix) without BY".into()),
-        };
+        let message = "Phoenix has one salt, first in the key and computed from all of it: SALT(n USING phoenix) without BY";
+        return if by.is_empty() && at == 0 { Ok(()) } else { Err(message.into()) };
     }
     let Some(slot) = schema.slot(at) else { return Ok(()) };
     let unknown = match slot.stored {

@@ -26,6 +26,8 @@ pub(super) struct Slot<'s> {
     pub(super) nullable: bool,
     /// Whether nothing follows in the key.
     pub(super) last: bool,
+    /// Decimal digits in a text key.
+    pub(super) digits: Option<u8>,
 }
 
 impl KeySchema {
@@ -44,6 +46,7 @@ impl KeySchema {
             flip: if segment.order == Order::Desc { 0xff } else { 0 },
             nullable: segment.nullable,
             last: at + 1 == self.segments().len(),
+            digits: segment.digits,
         })
     }
 }

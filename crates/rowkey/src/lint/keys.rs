@@ -196,7 +196,7 @@ fn reversed(key: &KeySchema, at: usize, segment: &Segment, found: &mut Findings)
     }
 }
 
-/// K-NULLTAIL and K-SKIP: two defects of HBase's `Struct` that its files carry for ever.
+/// K-NULLTAIL and K-BLOB: two defects of HBase's own encodings that keys carry for ever.
 fn hbase_struct(key: &KeySchema, found: &mut Findings) {
     let Profile::Ordered { .. } = key.profile() else { return };
     let count = key.segments().len();
@@ -211,11 +211,11 @@ fn hbase_struct(key: &KeySchema, found: &mut Findings) {
             .evidence("(a, null) is 346100 and comes before (a, z), which is 346100cb85ff (HBase 2.6.4)")
             .fix("NULLABLE without DESC, or PROFILE BIN");
     }
-    let Some(before) = count.checked_sub(2).and_then(|at| key.segments().get(at)) else { return };
-    if field_of(key, &before.kind).is_some_and(|field| field.ty == FieldType::Bytes) {
-        found
-            .add("K-SKIP", count - 2, "Struct accepts a field that does not end as the last but one, and fails when it is read.")
-            .fix("PROFILE BIN, or the field as the last");
+    let is_bytes = |segment: &Segment| field_of(key, &segment.kind).is_some_and(|field| field.ty == FieldType::Bytes);
+    if let Some(at) = key.segments().iter().position(|segment| is_bytes(segment)).filter(|&at| at + 1 < count || last.order == Order::Desc) {
+        let name = field_of(key, &key.segments()[at].kind).map_or("", |field| &field.name);
+        let message = format!("{name} is written as OrderedBlobVar, seven bits to a byte, and that does not sort: 01 comes before 00 00.");
+        found.add("K-BLOB", at, message).fix(format!("{name} as the last field, ascending, or PROFILE BIN"));
     }
 }
 

@@ -43,6 +43,7 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("K-LOWCARD", "(SALT(16 BY flag), flag BOOL, id STRING)", "(SALT(16 BY flag, id), flag BOOL, id STRING)"),
     ("K-LEN", "(a CHAR(100), b CHAR(100))", "(a CHAR(10), b CHAR(10))"),
     ("K-NULLTAIL", "(a STRING, b STRING DESC NULLABLE) PROFILE ORDERED COMPAT", "(a STRING, b STRING NULLABLE) PROFILE ORDERED"),
+    ("K-BLOB", "(a BYTES, b I64) PROFILE ORDERED COMPAT", "(b I64, a BYTES) PROFILE ORDERED COMPAT"),
     ("K-REVVAR", "(REVERSE(phone) STRING)", "(REVERSE(phone) CHAR(11))"),
     ("K-HEX", "(HASH(id BYTES 4 USING md5 HEX), id STRING)", "(HASH(id BYTES 4 USING md5), id STRING)"),
     ("K-ENTROPY", "(HASH(id BYTES 16 USING md5), id STRING)", "(HASH(id BYTES 2 USING md5), id STRING)"),
@@ -186,6 +187,17 @@ fn a_report_is_read_from_top_to_bottom_the_worst_first() {
     assert!(text.contains("instead: ROW KEY (SALT(16 BY note), note STRING, ts TIMESTAMP)"), "{text}");
     assert!(text.ends_with("log: 1 errors, 0 warnings, 2 notes\n"), "{text}");
     assert_eq!(report(&[], "log"), "log: nothing found\n");
+}
+
+#[test]
+fn every_rule_is_broken_by_a_test_and_stands_in_the_documentation() {
+    let elsewhere = ["K-TIMEDUP", "K-UNUSED", "K-CASE", "F-VER", "F-MANYCF", "F-LONGCF", "F-LONGQ", "F-DBE"];
+    let page = include_str!("../../../../docs/rowkey.md");
+    for rule in RULES {
+        assert!(KEYS.iter().any(|(id, ..)| *id == rule.id) || elsewhere.contains(&rule.id), "no test breaks {}", rule.id);
+        let line = format!("| {} | {} | {} |", rule.id, rule.severity.name(), rule.summary);
+        assert!(page.contains(&line), "docs/rowkey.md does not have the line {line}");
+    }
 }
 
 #[test]

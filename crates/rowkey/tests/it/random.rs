@@ -36,9 +36,12 @@ const BIN_TYPES: [FieldType; 24] = [
 pub(crate) fn plain_schema(rng: &mut Rng, profile: Profile) -> KeySchema {
     loop {
         let types: Vec<_> = (0..rng.usize(1..=5)).map(|_| pick(rng, &BIN_TYPES)).collect();
-        let segments = (0..types.len()).map(|field| ordered(rng, SegmentKind::Plain(field))).collect();
+        let mut segments: Vec<_> = (0..types.len()).map(|field| ordered(rng, SegmentKind::Plain(field))).collect();
+        if profile == Profile::Text {
+            segments = in_text(rng, segments);
+        }
         let schema = KeySchema::new(profile, named(types), segments);
-        if let Some(schema) = schema.ok().filter(|schema| (0..schema.segments().len()).all(|at| schema.keeps_order(at))) {
+        if let Some(schema) = schema.ok().filter(in_order) {
             return schema;
         }
     }
@@ -52,6 +55,9 @@ pub(crate) fn any_schema(rng: &mut Rng, profile: Profile) -> KeySchema {
         for _ in 0..rng.usize(0..3) {
             segments.insert(rng.usize(0..=segments.len()), derived(rng, types.len()));
         }
+        if profile == Profile::Text {
+            segments = in_text(rng, segments);
+        }
         if profile == Profile::Phoenix && rng.bool() {
             segments.insert(0, Segment::new(SegmentKind::Salt { count: rng.u32(1..=256), by: Vec::new(), function: HashFunction::Phoenix }));
         }
@@ -59,6 +65,26 @@ pub(crate) fn any_schema(rng: &mut Rng, profile: Profile) -> KeySchema {
             return schema;
         }
     }
+}
+
+fn in_order(schema: &KeySchema) -> bool {
+    let is_const = |at: usize| matches!(schema.segments()[at].kind, SegmentKind::Const(_));
+    (0..schema.segments().len()).all(|at| is_const(at) || schema.keeps_order(at))
+}
+
+/// Literals between most segments, and digits for some.
+fn in_text(rng: &mut Rng, segments: Vec<Segment>) -> Vec<Segment> {
+    let mut all = Vec::new();
+    for mut segment in segments {
+        if !all.is_empty() && rng.u8(..10) < 8 {
+            all.push(Segment::new(SegmentKind::Const(pick(rng, &[&b"_"[..], b"a", b"0", b"\0\0", b"a7"]).into())));
+        }
+        if rng.bool() && !matches!(segment.kind, SegmentKind::Hash { .. }) {
+            segment.digits = Some(pick(rng, &[1, 3, 10, 19, 20]));
+        }
+        all.push(segment);
+    }
+    all
 }
 
 fn named(types: Vec<FieldType>) -> Vec<Field> {

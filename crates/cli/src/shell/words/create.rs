@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use halite::rowkey::language::TableDeclaration;
 use halite_types::{Bytes, FamilyDescriptor, TableDescriptor, TableName, block_on};
 
 use super::explain::About;
@@ -166,8 +167,12 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
     }
     descriptor.check()?;
     row_key::check(None, &mut descriptor)?;
+    let declared = TableDeclaration::of_table(&descriptor).and_then(Result::ok);
     session.ask(|admin| admin.create_table(descriptor, split_keys)).about(session, &table)?;
     session.say(format!("Created table {table}"))?;
+    if let Some(declared) = declared {
+        row_key::warn(session, &declared)?;
+    }
     Ok(Value::Table(table))
 }
 

@@ -23,6 +23,7 @@ pub(crate) use arguments::Arguments;
 pub(super) use create::split_keys;
 pub(super) use describe::{must_exist, table_exists};
 pub(super) use explain::About;
+pub(super) use row_key::warn;
 
 use super::session::{Outcome, Session, Stop};
 

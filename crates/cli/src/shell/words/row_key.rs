@@ -2,9 +2,10 @@
 
 use halite::rowkey::KeySchema;
 use halite::rowkey::language::{ROW_KEY, ROW_SCHEMA, TableDeclaration};
+use halite::rowkey::lint::{Severity, lint_declaration, report};
 use halite_types::TableDescriptor;
 
-use crate::shell::session::{Outcome, Stop};
+use crate::shell::session::{Outcome, Session, Stop};
 
 /// Puts the text of a declared key into its canonical form.
 ///
@@ -31,4 +32,14 @@ pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDesc
         Some(Err(error)) => Err(shown(ROW_SCHEMA, &error, descriptor.attributes.get(ROW_SCHEMA).map_or("", String::as_str))),
         _ => Ok(()),
     }
+}
+
+/// Says what a declared table will cost, where that is more than worth knowing; `halite key lint` says all.
+pub(in crate::shell) fn warn(session: &mut Session<'_>, declaration: &TableDeclaration) -> Outcome<()> {
+    let mut findings = lint_declaration(declaration);
+    findings.retain(|finding| finding.severity >= Severity::Warning);
+    if findings.is_empty() {
+        return Ok(());
+    }
+    session.say(report(&findings, &declaration.descriptor.name().to_string()).trim_end().to_owned())
 }

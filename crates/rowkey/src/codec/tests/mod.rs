@@ -9,6 +9,7 @@ use crate::value::{Decimal, FieldType, TimeUnit};
 mod golden;
 mod ordered;
 mod phoenix;
+mod text;
 
 /// 2024-03-15T00:00:00Z.
 const T0: i64 = 1_710_460_800_000;
