@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
             Reach::Values(values) if (values.len() * self.starts.len()) as u64 <= self.options.limits.ranges.max(values.len().min(1) as u64) => {
                 let binds = constraint.values.is_some();
                 self.expand(segment, field, &values, binds);
-                self.exact[field] |= is_carrier;
+                self.exact[field] |= is_carrier && place.is_prefix_free();
                 true
             }
             Reach::Values(values) => self.stop_at_many(&place, field, &values),
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
                 Some(start)
             })
             .collect();
-        self.exact[field] |= is_carrier;
+        self.exact[field] |= is_carrier && place.is_prefix_free();
         true
     }
 

@@ -67,11 +67,15 @@ impl KeyHelper for Words {
 impl Case {
     pub(crate) fn new(seed: u64) -> Self {
         let mut chance = Chance(seed);
+        let profiles =
+            [Profile::Bin, Profile::Bin, Profile::Ordered { compat: false }, Profile::Ordered { compat: true }, Profile::Phoenix, Profile::Text];
         let (schema, fields) = loop {
             let fields = fields(&mut chance);
-            let segments = segments(&mut chance, &fields);
-            let profile =
-                chance.pick(&[Profile::Bin, Profile::Bin, Profile::Ordered { compat: false }, Profile::Ordered { compat: true }, Profile::Phoenix]);
+            let profile = chance.pick(&profiles);
+            let mut segments = segments(&mut chance, &fields);
+            if profile == Profile::Text {
+                segments = as_text(&mut chance, segments);
+            }
             if let Ok(schema) = KeySchema::new(profile, fields.clone(), segments) {
                 break (schema, fields);
             }
@@ -148,6 +152,18 @@ fn segments(chance: &mut Chance, fields: &[Field]) -> Vec<Segment> {
         segments.insert(chance.below(segments.len() + 1), Segment::new(SegmentKind::Const(bytes::Bytes::from_static(literal))));
     }
     segments
+}
+
+/// The same with a literal behind every segment but the last, and digits for some.
+fn as_text(chance: &mut Chance, segments: Vec<Segment>) -> Vec<Segment> {
+    let literal = Segment::new(SegmentKind::Const(bytes::Bytes::from_static(b"_")));
+    let last = segments.len().saturating_sub(1);
+    let with_digits = |mut segment: Segment| {
+        segment.digits = chance.pick(&[None, Some(10), Some(19)]);
+        segment
+    };
+    let with_literal = |(place, segment)| std::iter::once(segment).chain((place < last).then(|| literal.clone()));
+    segments.into_iter().map(with_digits).enumerate().flat_map(with_literal).collect()
 }
 
 fn carriers(chance: &mut Chance, field: usize, ty: FieldType) -> Vec<Segment> {
