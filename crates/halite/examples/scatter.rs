@@ -1,7 +1,7 @@
 //! How fast merged scans over salts are, beside one scan of the same rows without salts and salts read one after the other.
 //!
 //!     cargo run --release -p halite --example scatter [rows]
-#![allow(clippy::print_stdout, reason = "it prints its figures")]
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "it prints its figures")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
