@@ -16,6 +16,7 @@ mod reading;
 mod recovery;
 mod restart;
 mod row_keys;
+mod scatter;
 mod snapshots;
 mod writing;
 
