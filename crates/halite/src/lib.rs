@@ -19,6 +19,24 @@
 //! # }
 //! ```
 //!
+//! Keys of several fields are declared, and `halite::RowKey` makes a struct of them:
+//!
+//! ```
+//! # #[cfg(feature = "derive")] {
+//! use halite::RowKey;
+//! use halite::rowkey::typed::TsMillis;
+//!
+//! #[derive(RowKey)]
+//! #[row_key(salt(16, by = "device_id"))]
+//! struct SensorKey<'a> {
+//!     device_id: &'a str,
+//!     #[key(desc)]
+//!     ts: TsMillis,
+//! }
+//! assert_eq!(SensorKey::SCHEMA, "ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)");
+//! # }
+//! ```
+//!
 //! [`open`] gives a [`Store`]. Its own methods are synchronous and need no runtime. It is also a [`Cluster`]: what is
 //! written against that trait works here and on a cluster elsewhere: `halite::connect("zk://host:2181/hbase")`, with the feature
 //! `client`. [`Blocking`] gives any cluster synchronous calls.
@@ -36,6 +54,8 @@ pub use blocking::{Blocking, BlockingRows, BlockingTable};
 pub use halite_client::{Config as ClientConfig, RemoteCluster, connect, connect_with};
 pub use halite_engine::{Options, WalSync};
 pub use halite_rowkey as rowkey;
+#[cfg(feature = "derive")]
+pub use halite_rowkey_derive::RowKey;
 pub use halite_types::key::{parse_bytes, print_bytes};
 pub use halite_types::*;
 pub use store::{Builder, Rows, Store, StoreTable};

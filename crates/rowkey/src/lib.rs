@@ -18,6 +18,7 @@ pub mod scatter;
 pub mod schema;
 pub mod series;
 pub mod split;
+pub mod typed;
 pub mod value;
 
 pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};

@@ -54,6 +54,19 @@ enum What {
         #[arg(long, value_name = "ROWS")]
         limit: Option<usize>,
     },
+    /// Where to split a table, and what share of the rows each region gets
+    ///
+    /// Shares are exact for a sample and for salts; otherwise it is said what was assumed. Of a table that is there, its regions are looked at.
+    Split {
+        #[command(flatten)]
+        which: Declared,
+        /// 'BY SALT', 'BY SALT x 4', 'INTO 16', "AT ('b', x'80')", 'LIKE table' or "FROM SAMPLE 'file' INTO 16"; the file has one key a line
+        #[arg(value_name = "HOW")]
+        how: Option<String>,
+        /// Print them as the option of the shell's create
+        #[arg(long)]
+        shell: bool,
+    },
     /// What a declaration will cost, before it costs anything
     ///
     /// Ends with 1 if something is found that is an error, or as bad as --fail-on says. A rule is silenced by a comment
@@ -95,6 +108,7 @@ impl Key {
             What::Encode { which, values } => key::encode(&which.find()?.key, &values),
             What::Decode { which, keys } => key::decode(&which.find()?.key, &keys),
             What::Explain { which, conditions, reverse, limit } => key::explain(which.find()?, &conditions, reverse, limit),
+            What::Split { which, how, shell } => key::split(&which, how.as_deref(), shell),
             What::Lint { file: Some(file), format, fail_on, .. } => key::lint_file(&file, format, fail_on),
             What::Lint { table: Some(table), place, format, fail_on, .. } => key::lint_table(&table, &place, format, fail_on),
             What::Lint { .. } => anyhow::bail!("give a FILE, or --table"),

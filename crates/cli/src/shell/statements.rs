@@ -3,6 +3,7 @@
 //! They are told from commands by their first words, may take several lines, and end with a semicolon.
 
 use halite::rowkey::language::{SplitClause, Statement, TableDeclaration, statements};
+use halite::rowkey::split::SplitNote;
 use halite::rowkey::{Cause, KeySchema};
 use halite_types::key::print_bytes;
 use halite_types::{Bytes, Filter, Scan, TableName, block_on};
@@ -10,6 +11,7 @@ use halite_types::{Bytes, Filter, Scan, TableName, block_on};
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
 use super::words::{About, must_exist, split_keys, table_exists, warn};
+use crate::key::splits_of;
 
 /// Rows that are looked at when a table is given a schema for rows it has.
 const ADOPTED_ROWS_MAX: usize = 10_000;
@@ -64,41 +66,25 @@ fn create(session: &mut Session<'_>, declaration: &TableDeclaration) -> Outcome<
     let keys = first_keys(session, declaration)?;
     let descriptor = declaration.described();
     descriptor.check()?;
+    let splits = keys.clone();
     session.ask(|admin| admin.create_table(descriptor, keys)).about(session, &table)?;
     session.say(format!("Created table {table}"))?;
-    warn(session, declaration)
+    warn(session, declaration, &splits)
 }
 
-/// The keys at which regions begin.
-fn first_keys(session: &Session<'_>, declaration: &TableDeclaration) -> Outcome<Vec<Bytes>> {
-    match &declaration.split {
-        None => Ok(Vec::new()),
-        Some(SplitClause::At(rows)) => Ok(rows.iter().cloned().map(Bytes::from).collect()),
-        Some(SplitClause::Like(other)) => split_keys(session, other),
-        Some(SplitClause::BySalt { regions_each: 1 }) => salt_borders(&declaration.key),
-        Some(other) => Err(Stop::Problem(format!("{other} is not possible here yet; give the rows: SPLIT AT ('m', x'80'), or SPLIT BY SALT"))),
+/// The keys at which regions begin; what should be known about them is said.
+fn first_keys(session: &mut Session<'_>, declaration: &TableDeclaration) -> Outcome<Vec<Bytes>> {
+    let Some(clause) = &declaration.split else { return Ok(Vec::new()) };
+    let like = match clause {
+        SplitClause::Like(table) => split_keys(session, table)?,
+        _ => Vec::new(),
+    };
+    let splits = splits_of(clause, &declaration.key, |_| Ok(like)).map_err(|error| Stop::Problem(format!("{clause}: {error:#}")))?;
+    // Of salts and regions that do not fit, lint speaks when the table is there.
+    for note in splits.notes.iter().filter(|note| matches!(note, SplitNote::Assumed(_) | SplitNote::FewerRegions { .. })) {
+        session.say(note.to_string())?;
     }
-}
-
-/// The first key of each salt but the first, of a key that begins with a salt, or with constants and a salt.
-fn salt_borders(key: &KeySchema) -> Outcome<Vec<Bytes>> {
-    let salt = (0..key.segments().len()).find_map(|at| Some((at, key.salt_count(at)?)));
-    let no_salt = || Stop::problem("SPLIT BY SALT needs a salt in front of the key: ROW KEY (SALT(16 BY id), id STRING)");
-    let (at, count) = salt.ok_or_else(no_salt)?;
-    let unknown = vec![None; key.fields().len()];
-    let wrong = |error: halite::rowkey::KeyError| Stop::Problem(error.to_string());
-    (1..count)
-        .map(|salt| {
-            let mut row = halite::rowkey::KeyBuf::new();
-            for before in 0..at {
-                if !key.encode_derived(before, &unknown, &mut row).map_err(wrong)? {
-                    return Err(no_salt());
-                }
-            }
-            key.encode_salt(at, salt, &mut row).map_err(wrong)?;
-            Ok(Bytes::copy_from_slice(&row))
-        })
-        .collect()
+    Ok(splits.keys)
 }
 
 fn adopt(session: &mut Session<'_>, table: &TableName, key: &KeySchema) -> Outcome<()> {

@@ -60,6 +60,21 @@ fn a_question_is_explained_with_its_ranges_in_the_right_order() {
 }
 
 #[test]
+fn splits_come_with_the_share_of_each_region() {
+    let (code, said, _) = key(&["split", "--key", "(SALT(16 BY id), id STRING)", "INTO 10"], "");
+    assert_eq!(code, Some(0));
+    assert!(said.contains("10 regions; the greatest gets 1.25 times the mean\nP-SALTREG: 16 salts on 10 regions do not divide"), "{said}");
+    let (_, said, _) = key(&["split", "--key", "(SALT(4 BY id), id STRING)", "BY SALT", "--shell"], "");
+    assert_eq!(said, "SPLITS => [\"\\x01\", \"\\x02\", \"\\x03\"]\n");
+    let sample = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(sample.path(), "a\nb\nc\nd\n").unwrap();
+    let (_, said, errors) = key(&["split", "--key", "(id STRING)", &format!("FROM SAMPLE '{}' INTO 2", sample.path().display())], "");
+    assert!(said.contains("     2  c          50.00 %"), "{said}{errors}");
+    let (_, _, errors) = key(&["split", "--key", "(ts TIMESTAMP, id STRING)", "INTO 4"], "");
+    assert!(errors.contains("begins with ts"), "{errors}");
+}
+
+#[test]
 fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
     let bad = "CREATE TABLE s (v DOUBLE FAMILY d, ROW KEY (ts TIMESTAMP, id STRING));";
     let (code, said, _) = key(&["lint", "-"], bad);

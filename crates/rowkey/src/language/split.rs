@@ -7,6 +7,7 @@
 //! ```
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::cursor::Cursor;
 use super::declaration::SplitClause;
@@ -53,6 +54,19 @@ pub(super) fn split(cursor: &mut Cursor<'_>) -> Result<SplitClause, LanguageErro
         };
     }
     Err(cursor.unexpected(&["BY SALT", "INTO", "AT", "LIKE", "FROM SAMPLE", "ROLLING"]))
+}
+
+impl FromStr for SplitClause {
+    type Err = LanguageError;
+
+    /// Reads what stands behind `SPLIT`, with that word or without it.
+    fn from_str(text: &str) -> Result<Self, LanguageError> {
+        let mut cursor = Cursor::new(text)?;
+        cursor.eat_word("SPLIT");
+        let clause = split(&mut cursor)?;
+        cursor.expect_end()?;
+        Ok(clause)
+    }
 }
 
 fn regions(cursor: &mut Cursor<'_>) -> Result<u32, LanguageError> {

@@ -10,6 +10,7 @@ mod keys;
 mod report;
 mod rules;
 mod samples;
+mod splits;
 mod text;
 
 use bytes::Bytes;
@@ -171,6 +172,9 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
     }
     if let Some(sample) = subject.sample {
         samples::check(sample, subject, &mut findings);
+    }
+    if let Some(keys) = subject.splits {
+        splits::check(keys, subject, &mut findings);
     }
     if let Some(table) = subject.table {
         families::check(table, subject, &mut findings);

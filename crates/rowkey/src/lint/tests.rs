@@ -155,7 +155,7 @@ fn families_and_columns_are_looked_at() {
 fn a_declaration_is_looked_at_as_a_whole_and_may_ask_for_silence() {
     let found = |text: &str| {
         let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
-        lint_declaration(&declaration).iter().map(|finding| finding.rule.id).collect::<Vec<_>>()
+        lint_declaration(&declaration, None).iter().map(|finding| finding.rule.id).collect::<Vec<_>>()
     };
     let sensors = "CREATE TABLE s (v DOUBLE FAMILY d, ts2 TIMESTAMP FAMILY d, ROW KEY (ts TIMESTAMP, id STRING)) WITH QUERIES (one: id = ?)";
     assert_eq!(found(sensors), ["K-MONO", "K-TIMEDUP", "K-UNUSED", "F-DBE"]);
@@ -165,6 +165,32 @@ fn a_declaration_is_looked_at_as_a_whole_and_may_ask_for_silence() {
         found("CREATE TABLE m (body STRING FAMILY m, ROW KEY (id STRING, ts TIMESTAMP)) WITH QUERIES (all: body = ? AND id = ?)")
             .contains(&"K-UNUSED")
     );
+}
+
+#[test]
+fn splits_are_looked_at_with_the_salts_and_the_keys() {
+    let found = |text: &str| {
+        let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
+        let ids: Vec<_> = lint_declaration(&declaration, None).iter().map(|finding| finding.rule.id).filter(|id| id.starts_with("P-")).collect();
+        ids
+    };
+    let table = |salts: u32, split: &str| format!("CREATE TABLE s (v DOUBLE, ROW KEY (SALT({salts} BY id), id STRING)) {split}");
+    assert_eq!(found(&table(16, "")), ["P-NONE"]);
+    assert_eq!(found(&table(16, "SPLIT BY SALT")), [""; 0]);
+    assert_eq!(found(&table(16, "SPLIT INTO 8")), [""; 0]);
+    assert_eq!(found(&table(16, "SPLIT INTO 10")), ["P-SALTREG"]);
+    assert_eq!(found(&table(4, "SPLIT AT (x'01', x'0161', x'02', x'03')")), ["P-ALIGN"]);
+
+    let keys: Vec<Bytes> = (0..400).map(|at| format!("{at:09}").chars().rev().collect::<String>().into()).collect();
+    let sample = Sample { keys, is_in_arrival_order: false };
+    let splits = |keys: &[&'static str]| keys.iter().map(|key| Bytes::from_static(key.as_bytes())).collect::<Vec<_>>();
+    let of_sample = |splits: &[Bytes]| ids(&Subject { splits: Some(splits), sample: Some(&sample), ..Subject::default() });
+    assert_eq!(of_sample(&splits(&["4", "8", "a", "c", "e"])), ["P-RANGE"]);
+    assert_eq!(of_sample(&splits(&["3", "6"])), [""; 0]);
+    let load = Load { servers: Some(1), ..Load::default() };
+    let many: Vec<_> = (0..300).map(|at| Bytes::from(format!("{at:03}"))).collect();
+    assert_eq!(ids(&Subject { splits: Some(&many), load, ..Subject::default() }), ["P-MANY"]);
+    assert_eq!(ids(&Subject { splits: Some(&many[..100]), load, ..Subject::default() }), [""; 0]);
 }
 
 #[test]
@@ -191,7 +217,21 @@ fn a_report_is_read_from_top_to_bottom_the_worst_first() {
 
 #[test]
 fn every_rule_is_broken_by_a_test_and_stands_in_the_documentation() {
-    let elsewhere = ["K-TIMEDUP", "K-UNUSED", "K-CASE", "F-VER", "F-MANYCF", "F-LONGCF", "F-LONGQ", "F-DBE"];
+    let elsewhere = [
+        "K-TIMEDUP",
+        "K-UNUSED",
+        "K-CASE",
+        "P-NONE",
+        "P-SALTREG",
+        "P-ALIGN",
+        "P-RANGE",
+        "P-MANY",
+        "F-VER",
+        "F-MANYCF",
+        "F-LONGCF",
+        "F-LONGQ",
+        "F-DBE",
+    ];
     let page = include_str!("../../../../docs/rowkey.md");
     for rule in RULES {
         assert!(KEYS.iter().any(|(id, ..)| *id == rule.id) || elsewhere.contains(&rule.id), "no test breaks {}", rule.id);

@@ -34,6 +34,7 @@ mod quotas;
 mod regions;
 mod results;
 pub(crate) mod routes;
+mod row_keys;
 mod sanity;
 pub(crate) mod schema;
 mod servers;

@@ -30,6 +30,7 @@ pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Res
         if check_exists(engine, &name).is_ok() {
             return Err(table_exists(&name));
         }
+        super::row_keys::warn(&descriptor, &splits);
         let regions = splits.len() + 1;
         with_room(&context, &name, Wanted::Table { regions }, || Ok(engine.create_table(descriptor, splits)?))
     })?;

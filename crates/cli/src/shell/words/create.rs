@@ -168,10 +168,11 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
     descriptor.check()?;
     row_key::check(None, &mut descriptor)?;
     let declared = TableDeclaration::of_table(&descriptor).and_then(Result::ok);
-    session.ask(|admin| admin.create_table(descriptor, split_keys)).about(session, &table)?;
+    let keys = split_keys.clone();
+    session.ask(|admin| admin.create_table(descriptor, keys)).about(session, &table)?;
     session.say(format!("Created table {table}"))?;
     if let Some(declared) = declared {
-        row_key::warn(session, &declared)?;
+        row_key::warn(session, &declared, &split_keys)?;
     }
     Ok(Value::Table(table))
 }

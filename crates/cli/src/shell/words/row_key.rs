@@ -3,7 +3,7 @@
 use halite::rowkey::KeySchema;
 use halite::rowkey::language::{ROW_KEY, ROW_SCHEMA, TableDeclaration};
 use halite::rowkey::lint::{Severity, lint_declaration, report};
-use halite_types::TableDescriptor;
+use halite_types::{Bytes, TableDescriptor};
 
 use crate::shell::session::{Outcome, Session, Stop};
 
@@ -35,8 +35,8 @@ pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDesc
 }
 
 /// Says what a declared table will cost, where that is more than worth knowing; `halite key lint` says all.
-pub(in crate::shell) fn warn(session: &mut Session<'_>, declaration: &TableDeclaration) -> Outcome<()> {
-    let mut findings = lint_declaration(declaration);
+pub(in crate::shell) fn warn(session: &mut Session<'_>, declaration: &TableDeclaration, splits: &[Bytes]) -> Outcome<()> {
+    let mut findings = lint_declaration(declaration, Some(splits));
     findings.retain(|finding| finding.severity >= Severity::Warning);
     if findings.is_empty() {
         return Ok(());

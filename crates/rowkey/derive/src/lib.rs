@@ -1,0 +1,64 @@
+//! `#[derive(RowKey)]`: a struct whose fields are those of a row key, with the declaration in its attributes.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod attributes;
+mod declare;
+mod expand;
+mod types;
+
+use proc_macro::TokenStream;
+
+/// Makes a struct the key of a table: its declaration as text, encoding, decoding, and a builder of scans.
+///
+/// ```
+/// # use halite_rowkey::typed::TsMillis;
+/// # use halite_rowkey_derive::RowKey;
+/// #[derive(RowKey)]
+/// # #[row_key(crate = "halite_rowkey")]
+/// #[row_key(table = "sensor_data", salt(16, by = "device_id"))]
+/// struct SensorKey<'a> {
+///     device_id: &'a str,
+///     #[key(desc)]
+///     ts: TsMillis,
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let key = SensorKey { device_id: "s1", ts: TsMillis(1_710_460_800_000) }.encode()?;
+/// assert_eq!(SensorKey::decode(&key)?.device_id, "s1");
+/// let of_one = SensorKey::scan().device_id("s1").ts(TsMillis(0)..);
+/// let of_all = SensorKey::scan().ts(TsMillis(0)..);
+/// assert_eq!((of_one.plan()?.fan_out(), of_all.plan()?.fan_out()), (1, 16));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// | on the struct, `row_key(..)` | in the language |
+/// |---|---|
+/// | `salt(16, by = "a, b", using = "md5")` | `SALT(16 BY a, b USING md5)` in front |
+/// | `hash(by = "a", bytes = 4, using = "md5", hex)` | `HASH(a BYTES 4 USING md5 HEX)` in front |
+/// | `constant = "x"` | `CONST 'x'` in front |
+/// | `profile = "ordered"` | `PROFILE ORDERED` |
+/// | `text = "{a}_{b:10}"` | `ROW KEY TEXT '{a}_{b:10}'`; fields then have no attributes |
+/// | `key = "(SALT(16), a STRING)"` | `ROW KEY (SALT(16), a STRING)`, as it is; the same |
+/// | `table = "t"` | the constant `TABLE` |
+/// | `allow("K-MONO")` | `-- lint:allow K-MONO` |
+/// | `crate = "halite_rowkey"` | where the library is; `halite::rowkey` if it is not said |
+///
+/// | on a field, `key(..)` | in the language |
+/// |---|---|
+/// | `desc` | `DESC` |
+/// | `reverse`, `bitrev`, `ipv4`, `trunc = 8`, `dict = 3`, `bucket = "1h"` | `REVERSE(a)` and so on; with `and_whole` behind it, `a` itself follows |
+/// | `type = "CHAR(11)"` | the type, where the Rust type leaves a choice |
+/// | `name = "ts"` | the name, if it is not the field's |
+/// | `salt(..)`, `hash(..)`, `constant = ".."` | the same as on the struct, in front of this field |
+///
+/// An `Option` is `NULLABLE`. The struct gets `SCHEMA` (the canonical text), `FINGERPRINT`, `schema()`, `encode()`,
+/// `decode(key)` and `scan()`, whose methods are the fields, from left to right; each takes a value, a range, a list or a
+/// `Prefix`. What the language refuses is an error here, and a key that lint finds to be hot (K-MONO) a warning.
+#[proc_macro_derive(RowKey, attributes(row_key, key))]
+pub fn row_key(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    let expanded = declare::declare(&input).map(|declared| expand::expand(&input, &declared));
+    expanded.unwrap_or_else(syn::Error::into_compile_error).into()
+}

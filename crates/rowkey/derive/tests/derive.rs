@@ -1,0 +1,116 @@
+//! Structs that are keys: their text is the language's, their bytes are the codec's, their scans are the planner's.
+
+use std::borrow::Cow;
+
+use halite_rowkey::typed::{Days, Prefix, TsMillis};
+use halite_rowkey::{KeySchema, Test, Value};
+use halite_rowkey_derive::RowKey;
+
+const T0: i64 = 1_710_460_800_000;
+
+#[derive(Clone, Debug, PartialEq, RowKey)]
+#[row_key(crate = "halite_rowkey", table = "sensor_data", salt(16, by = "device_id"))]
+struct SensorKey<'a> {
+    device_id: &'a str,
+    #[key(desc)]
+    ts: TsMillis,
+}
+
+#[derive(Clone, Debug, PartialEq, RowKey)]
+#[row_key(crate = "halite_rowkey", constant = "it's", hash(by = "user", bytes = 8, using = "md5", hex), profile = "bin")]
+struct Everything<'a> {
+    #[key(reverse, type = "CHAR(11)")]
+    phone: Cow<'a, str>,
+    #[key(salt(4, by = "user", using = "crc32"), trunc = 2, and_whole)]
+    user: String,
+    #[key(bucket = "1h", desc)]
+    at: TsMillis,
+    #[key(name = "by")]
+    number: Option<u32>,
+    #[key(bitrev)]
+    id: u64,
+    day: Days,
+    #[key(type = "TIMESTAMP(us)")]
+    raw: i64,
+    flag: bool,
+    bytes: [u8; 3],
+    tail: &'a [u8],
+}
+
+#[derive(Debug, PartialEq, RowKey)]
+#[row_key(crate = "halite_rowkey", key = "(HASH(user STRING BYTES 4), id I64)")]
+struct Hashed {
+    id: i64,
+    user: Option<String>,
+}
+
+#[test]
+fn the_text_is_that_of_the_language() {
+    let text = "ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)";
+    assert_eq!((SensorKey::SCHEMA, SensorKey::TABLE), (text, "sensor_data"));
+    let schema: KeySchema = text.parse().unwrap();
+    assert_eq!((&**SensorKey::schema(), SensorKey::FINGERPRINT), (&schema, schema.fingerprint()));
+    assert_eq!(
+        Everything::SCHEMA,
+        "ROW KEY (CONST 'it''s', HASH(user BYTES 8 USING md5 HEX), REVERSE(phone) CHAR(11), SALT(4 BY user USING crc32), TRUNC(user, 2), user STRING, \
+         BUCKET(at, '1h') DESC, \"by\" U32 NULLABLE, BITREV(id) U64, day DATE, raw TIMESTAMP(us), flag BOOL, bytes BYTES(3), tail BYTES)"
+    );
+    assert_eq!(Hashed::SCHEMA, "ROW KEY (HASH(user STRING BYTES 4 USING murmur3), id I64)");
+}
+
+#[test]
+fn k12_keys_are_encoded_without_an_allocation_and_read_back() {
+    let key = SensorKey { device_id: "sensor_00001", ts: TsMillis(T0) };
+    let bytes = key.encode().unwrap();
+    assert_eq!(bytes, SensorKey::schema().encode(&["sensor_00001".into(), Value::Signed(T0)]).unwrap());
+    assert!(!bytes.is_allocated());
+    assert_eq!(SensorKey::decode(&bytes).unwrap(), key);
+    assert!(SensorKey::decode(&bytes[1..]).is_err());
+}
+
+#[test]
+fn every_kind_of_field_comes_back() {
+    let key = Everything {
+        phone: "13812345678".into(),
+        user: "ab\0c".into(),
+        at: TsMillis(T0 / 3_600_000 * 3_600_000),
+        number: None,
+        id: 77,
+        day: Days(-3),
+        raw: T0 * 1000,
+        flag: true,
+        bytes: [1, 0, 255],
+        tail: b"rest",
+    };
+    assert_eq!(Everything::decode(&key.encode().unwrap()).unwrap(), key);
+    let key = Everything { number: Some(5), ..key };
+    assert_eq!(Everything::decode(&key.encode().unwrap()).unwrap(), key);
+}
+
+#[test]
+fn what_is_only_hashed_is_not_read_back() {
+    let bytes = Hashed { id: -1, user: Some("a".into()) }.encode().unwrap();
+    assert_eq!(Hashed::decode(&bytes).unwrap(), Hashed { id: -1, user: None });
+}
+
+#[test]
+fn text_with_a_zero_byte_is_not_borrowed_but_refused() {
+    let bytes = SensorKey { device_id: "a\0b", ts: TsMillis(0) }.encode().unwrap();
+    let error = SensorKey::decode(&bytes).unwrap_err().to_string();
+    assert!(error.contains("cannot be borrowed"), "{error}");
+}
+
+#[test]
+fn scans_name_fields_from_left_to_right_and_fan_out_as_they_must() {
+    let one = SensorKey::scan().device_id("s1").ts(TsMillis(T0)..TsMillis(T0 + 1000));
+    assert_eq!(one.plan().unwrap().fan_out(), 1);
+    let all = SensorKey::scan().ts(TsMillis(T0)..).limit(10);
+    assert_eq!((all.plan().unwrap().fan_out(), all.query().limit), (16, Some(10)));
+    let some = SensorKey::scan().device_id(["a", "b"]);
+    assert_eq!(some.query().conditions[0].test, Test::In(vec!["a".into(), "b".into()]));
+    let prefix = SensorKey::scan().device_id(Prefix("s")).reverse();
+    assert_eq!((prefix.query().conditions[0].test.clone(), prefix.query().reverse), (Test::Prefix("s".into()), true));
+    let null = Everything::scan().number_is_null().id(1..=9);
+    let number = Everything::schema().field_id("by").unwrap();
+    assert_eq!((null.query().conditions[0].field, null.query().conditions[0].test.clone()), (number, Test::IsNull));
+}

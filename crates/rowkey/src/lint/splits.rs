@@ -1,0 +1,87 @@
+//! Rules about where a table is split.
+
+use bytes::Bytes;
+
+use crate::schema::{KeySchema, SegmentKind};
+use crate::split::{SplitNote, Splits, shares_of};
+
+use super::{Finding, Findings, Severity, Subject};
+
+/// Regions of one server from which on its memory is spread thin, as HBase's guide has it.
+const REGIONS_OF_SERVER: u32 = 200;
+/// Keys of a sample from which on an empty region says something, for each region.
+const KEYS_OF_REGION: usize = 20;
+
+pub(super) fn check(splits: &[Bytes], subject: &Subject<'_>, found: &mut Findings) {
+    many(splits.len() + 1, subject, found);
+    if let Some(key) = subject.key {
+        if splits.is_empty() {
+            none(key, found);
+        } else if let Ok(splits) = Splits::at(splits.to_vec()) {
+            let of_salts = splits.for_schema(key);
+            of_salts.notes.iter().for_each(|note| noted(note, found));
+        }
+    }
+    if let Some(sample) = subject.sample {
+        dead(splits, &sample.keys, found);
+    }
+}
+
+/// P-NONE: a salt spreads nothing while all of it lies in one region.
+fn none(key: &KeySchema, found: &mut Findings) {
+    let salts = |(at, segment): (usize, &crate::schema::Segment)| match segment.kind {
+        SegmentKind::Salt { count, .. } if count > 1 => Some((at, count)),
+        _ => None,
+    };
+    let Some((at, count)) = key.segments().iter().enumerate().find_map(salts) else { return };
+    let message = format!(
+        "The key has {count} salts, and the table begins as one region: all of them lie in one place until it has grown and split by itself."
+    );
+    found.add("P-NONE", at, message).fix("SPLIT BY SALT");
+}
+
+/// P-SALTREG and P-ALIGN, as the splits know them.
+fn noted(note: &SplitNote, found: &mut Findings) {
+    let rule = match note {
+        SplitNote::SaltsAndRegions { .. } => "P-SALTREG",
+        SplitNote::NotAtSalts { .. } => "P-ALIGN",
+        SplitNote::Assumed(_) | SplitNote::FewerRegions { .. } => return,
+    };
+    // The note names its rule, and ends with what to do.
+    let text = note.to_string();
+    let text = text.split_once(": ").map_or(text.as_str(), |(_, text)| text);
+    let (message, fix) = text.split_once("; ").unwrap_or((text, "SPLIT BY SALT"));
+    found.add(rule, None, format!("{message}.")).fix(fix);
+}
+
+/// P-MANY.
+fn many(regions: usize, subject: &Subject<'_>, found: &mut Findings) {
+    let Some(servers) = subject.load.servers.filter(|servers| *servers > 0) else { return };
+    let each = u32::try_from(regions).unwrap_or(u32::MAX).div_ceil(servers);
+    if each > REGIONS_OF_SERVER {
+        let message =
+            format!("{regions} regions on {servers} servers are {each} on each: their memstores share one memory, and flush as many small files.");
+        found.add("P-MANY", None, message).fix(format!("at most {} regions", u64::from(REGIONS_OF_SERVER) * u64::from(servers)));
+    }
+}
+
+/// P-RANGE: regions that no key can fall into, as hexadecimal splits of decimal keys have them.
+fn dead(splits: &[Bytes], keys: &[Bytes], found: &mut Findings) {
+    let regions = splits.len() + 1;
+    if regions < 3 || keys.len() < regions * KEYS_OF_REGION {
+        return;
+    }
+    let shares = shares_of(keys, splits);
+    let empty = shares.iter().filter(|share| **share == 0.0).count();
+    if empty * 10 < regions {
+        return;
+    }
+    let letters = splits.iter().filter(|split| split.first().is_some_and(|first| matches!(first, b'a'..=b'f' | b'A'..=b'F'))).count();
+    let digits_only = keys.iter().all(|key| key.first().is_some_and(u8::is_ascii_digit));
+    let why = if letters > 0 && digits_only { " The splits are hexadecimal, and the keys begin with decimal digits." } else { "" };
+    let finding: &mut Finding = found.add("P-RANGE", None, format!("{empty} of {regions} regions have none of the keys.{why}"));
+    finding.evidence(format!("in {} sampled keys", keys.len())).fix(format!("SPLIT FROM SAMPLE 'keys.txt' INTO {regions}"));
+    if why.is_empty() {
+        finding.no_worse_than(Severity::Note);
+    }
+}
