@@ -212,7 +212,7 @@ fn hbase_struct(key: &KeySchema, found: &mut Findings) {
             .fix("NULLABLE without DESC, or PROFILE BIN");
     }
     let is_bytes = |segment: &Segment| field_of(key, &segment.kind).is_some_and(|field| field.ty == FieldType::Bytes);
-    if let Some(at) = key.segments().iter().position(|segment| is_bytes(segment)).filter(|&at| at + 1 < count || last.order == Order::Desc) {
+    if let Some(at) = key.segments().iter().position(is_bytes).filter(|&at| at + 1 < count || last.order == Order::Desc) {
         let name = field_of(key, &key.segments()[at].kind).map_or("", |field| &field.name);
         let message = format!("{name} is written as OrderedBlobVar, seven bits to a byte, and that does not sort: 01 comes before 00 00.");
         found.add("K-BLOB", at, message).fix(format!("{name} as the last field, ascending, or PROFILE BIN"));
