@@ -12,6 +12,7 @@ mod serve;
 mod shell;
 mod text_table;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -27,6 +28,8 @@ struct Arguments {
 fn main() -> ExitCode {
     match cmd::run(Arguments::parse().command) {
         Ok(code) => code,
+        // Who read our output has seen enough, as `head` has: nobody is left to tell.
+        Err(error) if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) => ExitCode::FAILURE,
         Err(error) => report(&error),
     }
 }

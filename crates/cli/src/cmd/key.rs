@@ -44,15 +44,25 @@ enum What {
     Explain {
         #[command(flatten)]
         which: Declared,
-        /// What is asked of the fields
-        #[arg(value_name = "CONDITION")]
-        conditions: Vec<String>,
-        /// From the last key to the first
-        #[arg(long)]
-        reverse: bool,
-        /// Rows that are wanted
-        #[arg(long, value_name = "ROWS")]
-        limit: Option<usize>,
+        #[command(flatten)]
+        question: Question,
+    },
+    /// The rows of a table that a question asks for, in the order of their fields, whatever salts they lie under
+    ///
+    /// Conditions are those of `halite key explain`.
+    Scan {
+        /// The table; it declares its key
+        table: TableName,
+        #[command(flatten)]
+        question: Question,
+        /// Family, or family:qualifier, that is read; may be given several times
+        #[arg(long, value_name = "COLUMN")]
+        column: Vec<String>,
+        /// Where the page before ended, as it said
+        #[arg(long, value_name = "TOKEN")]
+        after: Option<String>,
+        #[command(flatten)]
+        place: PlaceFlags,
     },
     /// Where to split a table, and what share of the rows each region gets
     ///
@@ -89,6 +99,20 @@ enum What {
     },
 }
 
+/// What is asked.
+#[derive(clap::Args)]
+pub(crate) struct Question {
+    /// What is asked of the fields
+    #[arg(value_name = "CONDITION")]
+    pub(crate) conditions: Vec<String>,
+    /// From the last key to the first
+    #[arg(long)]
+    pub(crate) reverse: bool,
+    /// Rows that are wanted
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) limit: Option<usize>,
+}
+
 /// Which key.
 #[derive(clap::Args)]
 pub(crate) struct Declared {
@@ -107,7 +131,8 @@ impl Key {
         match self.what {
             What::Encode { which, values } => key::encode(&which.find()?.key, &values),
             What::Decode { which, keys } => key::decode(&which.find()?.key, &keys),
-            What::Explain { which, conditions, reverse, limit } => key::explain(which.find()?, &conditions, reverse, limit),
+            What::Explain { which, question } => key::explain(which.find()?, &question),
+            What::Scan { table, question, column, after, place } => key::scan(&table, &place, &question, &column, after.as_deref()),
             What::Split { which, how, shell } => key::split(&which, how.as_deref(), shell),
             What::Lint { file: Some(file), format, fail_on, .. } => key::lint_file(&file, format, fail_on),
             What::Lint { table: Some(table), place, format, fail_on, .. } => key::lint_table(&table, &place, format, fail_on),

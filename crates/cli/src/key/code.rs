@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, anyhow, bail};
 use halite::key::{parse_bytes, print_bytes};
 use halite::rowkey::literal::Shown;
-use halite::rowkey::{KeySchema, SaltDrawer, Value};
+use halite::rowkey::{Decoded, KeySchema, SaltDrawer, Value};
 
 use crate::text_table::TextTable;
 
@@ -42,12 +42,7 @@ pub(crate) fn decode(key: &KeySchema, keys: &[String]) -> anyhow::Result<ExitCod
         let bytes = read_key_bytes(text)?;
         match key.decode(&bytes) {
             Ok(decoded) => {
-                let shown = key.fields().iter().enumerate().filter_map(|(id, field)| {
-                    let value = decoded.get(id)?;
-                    let about = if decoded.is_partial(id) { "~" } else { "=" };
-                    Some(format!("{} {about} {}", field.name, Shown(value, field.ty)))
-                });
-                writeln!(out, "{}", shown.collect::<Vec<_>>().join(", "))?;
+                writeln!(out, "{}", shown_fields(key, &decoded))?;
             }
             Err(error) => {
                 bad += 1;
@@ -64,6 +59,16 @@ pub(crate) fn decode(key: &KeySchema, keys: &[String]) -> anyhow::Result<ExitCod
         keys.iter().try_for_each(|text| one(text))?;
     }
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a key says, `~` standing before what it says only in part.
+pub(super) fn shown_fields(key: &KeySchema, decoded: &Decoded<'_>) -> String {
+    let shown = key.fields().iter().enumerate().filter_map(|(id, field)| {
+        let value = decoded.get(id)?;
+        let about = if decoded.is_partial(id) { "~" } else { "=" };
+        Some(format!("{} {about} {}", field.name, Shown(value, field.ty)))
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// The field of that name.

@@ -12,17 +12,23 @@ use halite::rowkey::{FieldType, KeySchema, Value};
 
 use super::code::field_id;
 use super::declared::Found;
+use crate::cmd::key::Question;
 
 /// Prints which keys a question reads.
-pub(crate) fn explain(found: Found, conditions: &[String], reverse: bool, limit: Option<usize>) -> anyhow::Result<ExitCode> {
-    let mut query = KeyQuery { reverse, limit, ..KeyQuery::all() };
-    for text in conditions {
-        let (field, test) = condition(&found.key, text)?;
-        query = query.with(field, test);
-    }
-    let plan = Plan::new(&Arc::new(found.key), &query, &PlanOptions::default()).map_err(|error| anyhow!("{error}"))?;
+pub(crate) fn explain(found: Found, question: &Question) -> anyhow::Result<ExitCode> {
+    let plan = plan_of(found.key, question)?;
     write!(std::io::stdout(), "{}", plan.explain(&found.regions))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The plan of a question given as text.
+pub(super) fn plan_of(key: KeySchema, question: &Question) -> anyhow::Result<Plan> {
+    let mut query = KeyQuery { reverse: question.reverse, limit: question.limit, ..KeyQuery::all() };
+    for text in &question.conditions {
+        let (field, test) = condition(&key, text)?;
+        query = query.with(field, test);
+    }
+    Plan::new(&Arc::new(key), &query, &PlanOptions::default()).map_err(|error| anyhow!("{error}"))
 }
 
 /// `FIELD`, one of the signs, and what is behind it.

@@ -93,15 +93,61 @@ fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
     assert!(errors.contains("did you mean STRING?"), "{errors}");
 }
 
+/// Lines for the shell: a table of four salts, and rows of two ids at ten times each.
+fn salted_rows() -> String {
+    let declared = "(SALT(4 BY id), id STRING, ts TIMESTAMP DESC)";
+    let key_of = |id: &str, ts: usize| {
+        let (_, said, _) = key(&["encode", "--key", declared, &format!("id={id}"), &format!("ts={ts}")], "");
+        said.lines().next().unwrap().to_owned()
+    };
+    let puts = ["s1", "s2"].into_iter().flat_map(|id| (1..=10).map(move |ts| (id, ts)));
+    let puts = puts.map(|(id, ts)| format!("put 't', \"{}\", 'f:v', 'v{ts}'\n", key_of(id, ts)));
+    format!("create 't', 'f', ROW_KEY => '{declared}', SPLITS => [\"\\x01\", \"\\x02\", \"\\x03\"]\n{}", puts.collect::<String>())
+}
+
+fn shell(place: &[&str], lines: &str) {
+    let mut shell = Command::new(env!("CARGO_BIN_EXE_halite"));
+    let mut shell = shell.args(["shell", "-n"]).args(place).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    assert!(shell.wait().unwrap().success());
+}
+
+#[test]
+fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
+    let served = Served::start(&["--ephemeral"]);
+    let uri = format!("zk://{}", served.address("zookeeper"));
+    let directory = tempfile::tempdir().unwrap();
+    let lines = salted_rows();
+    for place in [["--data", directory.path().to_str().unwrap()], ["--connect", &uri]] {
+        shell(&place, &lines);
+        let scan = |arguments: &[&str]| key(&[&["scan", "t"][..], &place, arguments].concat(), "").1;
+        let row = |id: &str, ts: usize| format!("id = '{id}', ts = 1970-01-01T00:00:00.{}Z  f:v=v{ts}\n", format!("{ts:03}").trim_end_matches('0'));
+        let all: Vec<_> = ["s1", "s2"].into_iter().flat_map(|id| (1..=10).rev().map(move |ts| row(id, ts))).collect();
+        assert_eq!(scan(&[]), all.concat() + "20 row(s)\n");
+        assert_eq!(scan(&["--reverse"]), all.iter().rev().cloned().collect::<String>() + "20 row(s)\n");
+        assert_eq!(scan(&["id=s2", "ts=3..5"]), format!("{}{}2 row(s)\n", row("s2", 4), row("s2", 3)));
+        // Pages end and begin at the same place, whatever salt the rows lie under.
+        let (mut pages, mut after) = (Vec::new(), None);
+        loop {
+            let token: Vec<&str> = after.iter().flat_map(|token: &String| ["--after", token.as_str()]).collect();
+            let said = scan(&[&["--limit", "7"], &token[..]].concat());
+            pages.extend(said.lines().filter(|line| line.starts_with("id =")).map(|line| format!("{line}\n")));
+            after = said.lines().last().and_then(|line| line.strip_prefix("more behind these: --after ")).map(str::to_owned);
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages, all);
+    }
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
 #[test]
 fn a_table_on_a_server_tells_its_key_its_regions_and_a_sample() {
     let served = Served::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let lines = "create 't', {NAME => 'f'}, {SPLITS => [\"\\x08\"], METADATA => {'ROW_KEY' => 'ROW KEY (SALT(16 BY id), id STRING)'}}\nput 't', \"\\x06user_001\", 'f:q', 1\n";
-    let mut shell = Command::new(env!("CARGO_BIN_EXE_halite"));
-    let mut shell = shell.args(["shell", "-n", "--connect", &uri]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-    assert!(shell.wait().unwrap().success());
+    shell(&["--connect", &uri], lines);
     let (code, said, errors) = key(&["explain", "--table", "t", "--connect", &uri, "id=user_001"], "");
     assert_eq!(code, Some(0), "{errors}");
     assert!(said.contains("regions  1 of 2") && said.contains("= \\x06user_001"), "{said}");

@@ -60,9 +60,18 @@ impl Place<'_> {
         let follows_values = matches!(segment.kind, SegmentKind::Plain(_) | SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. });
         follows_values
             && match self.schema.profile() {
-                Profile::Bin | Profile::Phoenix => true,
-                // The shapes that only `compat` allows are those that HBase does not keep in order.
-                Profile::Ordered { compat } => !(compat && segment.nullable),
+                Profile::Bin => true,
+                // Phoenix writes nothing for null, which comes first in both orders.
+                Profile::Phoenix => !(segment.nullable && segment.order == Order::Desc),
+                // The shapes that only `compat` allows are those that HBase does not keep in order. Its `BlobVar` does not
+                // either: the byte that ends it lacks a bit that all others have, so `01` comes before `00 00`. The last
+                // bytes of a key stand there as they are.
+                Profile::Ordered { compat } => {
+                    let is_raw = self.is_last() && segment.order == Order::Asc;
+                    !(compat && segment.nullable) && (ty != FieldType::Bytes || is_raw)
+                }
+                // Null is nothing at all there, and text is cut between letters, so that some is cut to nothing.
+                Profile::Text if segment.nullable || matches!(segment.kind, SegmentKind::Trunc { .. }) => false,
                 Profile::Text => match ty {
                     FieldType::Char(_) => segment.order == Order::Asc,
                     FieldType::String => segment.order == Order::Asc && self.is_last(),
@@ -82,9 +91,22 @@ impl Place<'_> {
     }
 
     /// Whether a key may end before this segment, or without what ends it: HBase's and Phoenix's trailing nulls.
-    fn may_be_cut_off(&self) -> bool {
+    pub(super) fn may_be_cut_off(&self) -> bool {
         let rest = &self.schema.segments()[self.segment + 1..];
         self.schema.profile() == Profile::Phoenix && !rest.is_empty() && rest.iter().all(|segment| segment.nullable)
+    }
+
+    /// Whether only keys of a value begin with its bytes. Delimited text may hold its delimiter where what follows tells them
+    /// apart: `x` and `x_y` both begin with `x_`.
+    pub(super) fn is_prefix_free(&self) -> bool {
+        let segment = &self.schema.segments()[self.segment];
+        let has_width = || match segment.kind {
+            SegmentKind::Plain(field) | SegmentKind::Reverse(field) => {
+                matches!(self.schema.fields()[field].ty, FieldType::Char(_) | FieldType::Fixed(_))
+            }
+            _ => false,
+        };
+        self.schema.profile() != Profile::Text || self.is_last() || !segment.nullable && (segment.digits.is_some() || has_width())
     }
 
     pub(super) fn encode(&self, value: &Value<'_>) -> Option<Vec<u8>> {
@@ -154,11 +176,13 @@ impl Place<'_> {
 
     /// Whether nothing says where the segment ends but the end of the key, as with raw text in the last one.
     fn is_open_ended(&self) -> bool {
-        let has_width = match *self.kind() {
+        let segment = &self.schema.segments()[self.segment];
+        let has_width = match segment.kind {
+            _ if self.schema.profile() == Profile::Text => segment.digits.is_some() && !segment.nullable,
             SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. } | SegmentKind::Dict { .. } | SegmentKind::Ipv4(_) => true,
             ref kind => kind.field().is_some_and(|field| self.schema.fields()[field].ty.fixed_bytes().is_some()),
         };
-        self.is_last() && (self.schema.profile() == Profile::Text || !has_width)
+        self.is_last() && !has_width
     }
 
     /// Where the keys with these bytes of one value end. Raw text at the end of a key may be the beginning of other text.

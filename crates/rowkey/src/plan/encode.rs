@@ -2,7 +2,7 @@
 
 use super::PlanOptions;
 use crate::codec::{KeyBuf, NoHelper};
-use crate::schema::{FieldId, KeySchema, SegmentKind};
+use crate::schema::{FieldId, KeySchema, Profile, SegmentKind};
 use crate::value::Value;
 
 /// The bytes of a value in the segment of its field; `None` if no key can hold it there.
@@ -20,10 +20,13 @@ pub(super) fn is_encodable(schema: &KeySchema, options: &PlanOptions, at: usize)
     !matches!(schema.segments()[at].kind, SegmentKind::Dict { .. }) || options.helper.is_some()
 }
 
-/// Whether a salt or a hash follows from the fields of the key.
+/// Whether a salt or a hash follows from the fields of the key. Phoenix's is made of the whole key, for which a dictionary
+/// would be needed.
 pub(super) fn is_computable(schema: &KeySchema, at: usize) -> bool {
+    let has_dictionary = || schema.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { .. }));
     match &schema.segments()[at].kind {
-        SegmentKind::Salt { function, .. } | SegmentKind::Hash { function, .. } => function.is_deterministic(),
+        SegmentKind::Salt { function, .. } => function.is_deterministic() && !(schema.profile() == Profile::Phoenix && has_dictionary()),
+        SegmentKind::Hash { function, .. } => function.is_deterministic(),
         _ => false,
     }
 }

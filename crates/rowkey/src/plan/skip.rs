@@ -5,6 +5,7 @@
 
 use halite_types::RowRange;
 
+use super::bounds::Place;
 use super::constraint::Constraint;
 use super::range::KeyRange;
 use super::walk::{Tail, Walk};
@@ -29,8 +30,11 @@ pub(super) fn segment(walk: &Walk<'_>) -> Option<usize> {
     let is_derived = |kind: &SegmentKind| matches!(kind, SegmentKind::Salt { .. } | SegmentKind::Hash { .. });
     // Behind a salt the rows of one value would have to be merged once more.
     let rest_is_plain = !schema.segments()[segment..].iter().any(|segment| is_derived(&segment.kind));
+    // Where keys of one value lie between those of another there is no gap to skip.
+    let place = Place { schema, options: walk.options, segment };
+    let is_gathered = place.is_prefix_free() && !place.may_be_cut_off();
     let is_open = walk.tail == Tail::Open && walk.constraints[field].is_open();
-    (is_known_small && is_open && rest_is_plain && walk.narrows_behind(segment)).then_some(segment)
+    (is_known_small && is_open && is_gathered && rest_is_plain && walk.narrows_behind(segment)).then_some(segment)
 }
 
 impl Plan {

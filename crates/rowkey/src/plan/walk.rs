@@ -4,7 +4,7 @@ use super::bounds::{Place, Reach};
 use super::constraint::Constraint;
 use super::range::{Pin, PinValue};
 use super::{Note, PlanOptions};
-use crate::schema::{FieldId, KeySchema, SegmentKind};
+use crate::schema::{FieldId, KeySchema, Profile, SegmentKind};
 use crate::value::Value;
 
 /// One way to begin a key: the bytes of all segments so far.
@@ -168,6 +168,11 @@ impl<'a> Walk<'a> {
     fn sets(&self, fields: &[FieldId], salts: Option<u32>) -> Option<Vec<Vec<Value<'static>>>> {
         let most = u64::from(salts.unwrap_or(u32::MAX)).min(self.options.limits.enumerate.max(u64::from(salts.unwrap_or(0))));
         let nullable = |field| self.schema.carrier(field).is_some_and(|segment| self.schema.segments()[segment].nullable);
+        // A null that is not written at all would have to be looked for among keys that end earlier.
+        let is_unwritten = |field| nullable(field) && self.schema.profile() != Profile::Bin && self.constraints[field].admits(&Value::Null);
+        if fields.iter().any(|&field| is_unwritten(field)) {
+            return None;
+        }
         let sets: Vec<_> =
             fields.iter().map(|&field| self.constraints[field].enumerate(most.saturating_sub(1), nullable(field))).collect::<Option<_>>()?;
         let product = sets.iter().fold(1u64, |product, set| product.saturating_mul(set.len() as u64));
@@ -219,7 +224,7 @@ impl<'a> Walk<'a> {
             Reach::Values(values) if (values.len() * self.starts.len()) as u64 <= self.options.limits.ranges.max(values.len().min(1) as u64) => {
                 let binds = constraint.values.is_some();
                 self.expand(segment, field, &values, binds);
-                self.exact[field] |= is_carrier;
+                self.exact[field] |= is_carrier && place.is_prefix_free();
                 true
             }
             Reach::Values(values) => self.stop_at_many(&place, field, &values),
@@ -236,6 +241,10 @@ impl<'a> Walk<'a> {
     }
 
     fn write_bound(&mut self, place: &Place<'_>, field: FieldId, is_carrier: bool) -> bool {
+        if place.may_be_cut_off() {
+            self.tail = Tail::Open;
+            return false;
+        }
         let starts = std::mem::take(&mut self.starts);
         self.starts = starts
             .into_iter()
@@ -247,7 +256,7 @@ impl<'a> Walk<'a> {
                 Some(start)
             })
             .collect();
-        self.exact[field] |= is_carrier;
+        self.exact[field] |= is_carrier && place.is_prefix_free();
         true
     }
 

@@ -78,6 +78,8 @@ fn e33_more_salts_than_regions_are_even_when_they_divide_and_said_when_not() {
 fn k21_a_thousand_salts_are_a_thousand_regions_open_at_both_ends() {
     let binary = Splits::by_salt(&schema("ROW KEY (SALT(1000 BY id), id STRING)"), 1, None).expect("splits");
     assert_eq!((binary.keys.len(), printed(&binary)[0].as_str(), printed(&binary)[998].as_str()), (999, "\\x00\\x01", "\\x03\\xE7"));
+    let text = Splits::by_salt(&schema("ROW KEY TEXT '{salt(1000)}{id}'"), 1, None).expect("splits");
+    assert_eq!((text.keys.len(), printed(&text)[0].as_str(), printed(&text)[998].as_str()), (999, "001", "999"));
     assert!(binary.notes.is_empty() && binary.spread().is_some_and(|spread| (spread.max_over_mean - 1.0).abs() < 1e-9));
 }
 

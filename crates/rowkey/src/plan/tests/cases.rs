@@ -67,10 +67,16 @@ impl KeyHelper for Words {
 impl Case {
     pub(crate) fn new(seed: u64) -> Self {
         let mut chance = Chance(seed);
+        let profiles =
+            [Profile::Bin, Profile::Bin, Profile::Ordered { compat: false }, Profile::Ordered { compat: true }, Profile::Phoenix, Profile::Text];
         let (schema, fields) = loop {
             let fields = fields(&mut chance);
-            let segments = segments(&mut chance, &fields);
-            if let Ok(schema) = KeySchema::new(Profile::Bin, fields.clone(), segments) {
+            let profile = chance.pick(&profiles);
+            let mut segments = segments(&mut chance, &fields);
+            if profile == Profile::Text {
+                segments = as_text(&mut chance, segments);
+            }
+            if let Ok(schema) = KeySchema::new(profile, fields.clone(), segments) {
                 break (schema, fields);
             }
         };
@@ -131,7 +137,9 @@ fn segments(chance: &mut Chance, fields: &[Field]) -> Vec<Segment> {
     if chance.one_in(2) {
         use HashFunction::{Crc32, Java, Md5, Modulo, Murmur3, Random, RoundRobin};
         let function = chance.pick(&[Murmur3, Md5, Java, Crc32, Modulo, Random, RoundRobin]);
-        let salt = SegmentKind::Salt { count: [1, 2, 3, 5, 300][chance.below(5)], by: by(chance), function };
+        // Phoenix has only its own.
+        let (function, by) = if chance.one_in(4) { (HashFunction::Phoenix, Vec::new()) } else { (function, by(chance)) };
+        let salt = SegmentKind::Salt { count: [1, 2, 3, 5, 300][chance.below(5)], by, function };
         let place = if chance.one_in(3) { chance.below(segments.len() + 1) } else { 0 };
         segments.insert(place, Segment::new(salt));
     }
@@ -144,6 +152,18 @@ fn segments(chance: &mut Chance, fields: &[Field]) -> Vec<Segment> {
         segments.insert(chance.below(segments.len() + 1), Segment::new(SegmentKind::Const(bytes::Bytes::from_static(literal))));
     }
     segments
+}
+
+/// The same with a literal behind every segment but the last, and digits for some.
+fn as_text(chance: &mut Chance, segments: Vec<Segment>) -> Vec<Segment> {
+    let literal = Segment::new(SegmentKind::Const(bytes::Bytes::from_static(b"_")));
+    let last = segments.len().saturating_sub(1);
+    let with_digits = |mut segment: Segment| {
+        segment.digits = chance.pick(&[None, Some(10), Some(19)]);
+        segment
+    };
+    let with_literal = |(place, segment)| std::iter::once(segment).chain((place < last).then(|| literal.clone()));
+    segments.into_iter().map(with_digits).enumerate().flat_map(with_literal).collect()
 }
 
 fn carriers(chance: &mut Chance, field: usize, ty: FieldType) -> Vec<Segment> {

@@ -210,6 +210,24 @@ fn e02_the_last_day_of_a_sensor_begins_with_its_newest_point() {
 }
 
 #[test]
+fn e02_in_text_too_with_the_digits_of_the_tutorial() {
+    let schema: Arc<KeySchema> = Arc::new("ROW KEY TEXT '{sensor}_{rev(ts):19}'".parse().expect("a schema"));
+    let last_day = Test::Range { low: Bound::Included(time(T0 - 24 * HOUR)), high: Bound::Included(time(T0)) };
+    let found = plan(&schema, KeyQuery::all().equals(0, "s1").with(1, last_day));
+    let texts = bounds(&found).into_iter().map(|(start, end)| (print_bytes(&start), print_bytes(&end))).collect::<Vec<_>>();
+    assert_eq!(texts, [("s1_9223370326393975807".into(), "s1_9223370326480375808".into())]);
+    // A sensor `s1_92..` could begin with the same text, so the name is looked at again.
+    assert_eq!(found.residual().map(|condition| condition.field).collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn k10_in_text_ends_at_the_successor_of_the_prefix() {
+    let schema: Arc<KeySchema> = Arc::new("ROW KEY TEXT '{md5(region):4}_{region}_{ts:13}' ".parse().expect("a schema"));
+    let found = plan(&schema, KeyQuery::all().equals(0, "beijing"));
+    assert_eq!(bounds(&found), [(b"0420_beijing_".to_vec(), b"0420_beijing`".to_vec())]);
+}
+
+#[test]
 fn e03_all_operations_of_a_user_are_the_prefix_of_the_user() {
     let found = only(&plan(&user_newest_first(), KeyQuery::all().equals(0, "12345")));
     assert_eq!(found, (b"12345\0\x01".to_vec(), b"12345\0\x02".to_vec()));

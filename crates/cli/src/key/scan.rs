@@ -1,0 +1,69 @@
+//! `halite key scan`: the rows a question asks for, merged across salts, with the fields of their keys.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use halite::rowkey::plan::Plan;
+use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions};
+use halite::rowkey::{FieldType, Value};
+use halite::{Row, Scan, TableName, block_on, print_bytes};
+
+use super::code::shown_fields;
+use super::declared::key_of;
+use super::explain::plan_of;
+use crate::cmd::key::Question;
+use crate::place::PlaceFlags;
+
+/// Prints rows, a line each.
+pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, columns: &[String], after: Option<&str>) -> anyhow::Result<ExitCode> {
+    let place = place.open()?;
+    let table = place.cluster().table(table);
+    let key = key_of(&*block_on(table.descriptor())?)?;
+    let plan = Arc::new(plan_of(key, question)?);
+    let after = after.map(read_token).transpose()?;
+    let mut rows = Scatter::new(table, Arc::clone(&plan), template(columns)?, &ScatterOptions::default(), after.as_ref())?;
+    let mut out = std::io::stdout().lock();
+    let (mut count, mut last) = (0usize, None);
+    while let Some(row) = block_on(rows.next())? {
+        writeln!(out, "{}", line(&plan, &row))?;
+        count += 1;
+        last = Some(row);
+    }
+    writeln!(out, "{count} row(s)")?;
+    if let Some(row) = last.filter(|_| question.limit == Some(count)) {
+        writeln!(
+            out,
+            "more behind these: --after x'{}'",
+            rows.token_of(&row).to_bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        )?;
+    }
+    drop(rows);
+    place.close()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn template(columns: &[String]) -> anyhow::Result<Scan> {
+    columns.iter().try_fold(Scan::all(), |scan, column| {
+        Ok(match column.split_once(':') {
+            Some((family, qualifier)) if !family.is_empty() => scan.column(family.to_owned(), halite::parse_bytes(qualifier)),
+            None if !column.is_empty() => scan.family(column.to_owned()),
+            _ => bail!("{column:?}: a column is FAMILY or FAMILY:QUALIFIER"),
+        })
+    })
+}
+
+fn read_token(text: &str) -> anyhow::Result<PageToken> {
+    match FieldType::Bytes.parse(text) {
+        Ok(Value::Bytes(bytes)) => Ok(PageToken::from_bytes(&bytes)?),
+        _ => Err(anyhow::anyhow!("hexadecimal digits are wanted between x' and '")).with_context(|| format!("--after {text}")),
+    }
+}
+
+/// The fields of the key, or the key as it is where it is none of the table's; then the newest cell of each column.
+fn line(plan: &Plan, row: &Row) -> String {
+    let fields = plan.decode(row.key()).map_or_else(|_| print_bytes(row.key()), |decoded| shown_fields(plan.schema(), &decoded));
+    let cells = row.iter().map(|cell| format!("{}:{}={}", print_bytes(cell.family()), print_bytes(cell.qualifier()), print_bytes(cell.value())));
+    format!("{fields}  {}", cells.collect::<Vec<_>>().join("  "))
+}

@@ -1,0 +1,107 @@
+//! Salted tables on the store itself: the merged scan is the scan of the table without salts, whatever regions do.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use halite::rowkey::{KeyQuery, KeySchema, PageToken, Plan, PlanOptions, Scatter, ScatterOptions, Splits, Test, Value};
+use halite::{Bytes, Cluster, FamilyDescriptor, Put, Row, RowOp, Scan, Store, Table, TableDescriptor, block_on};
+use halite_engine::env::sim::SimEnv;
+
+use super::reopen;
+
+const ROWS: usize = 3000;
+
+fn schema(salts: u32) -> Arc<KeySchema> {
+    Arc::new(format!("ROW KEY (SALT({salts} BY at, id), at CHAR(12), id STRING)").parse().unwrap())
+}
+
+fn values(row: usize) -> [Value<'static>; 2] {
+    [Value::Text(format!("2015{row:08}").into()), Value::Text(format!("u{}", row % 13).into())]
+}
+
+/// A table of [`ROWS`] rows under a schema, in so many regions.
+fn table(store: &Store, name: &str, schema: &KeySchema, regions: u32) -> Arc<dyn Table> {
+    let descriptor = TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
+    let splits = if regions > 1 { Splits::into_regions(schema, regions, None).unwrap().keys } else { Vec::new() };
+    block_on(store.admin().create_table(descriptor, splits)).unwrap();
+    let table = Cluster::table(store, &name.parse().unwrap());
+    let put = |row: usize| RowOp::Put(Put::new(Bytes::from(schema.encode(&values(row)).unwrap())).add("f", "n", row.to_string()));
+    for result in block_on(table.apply((0..ROWS).map(put).collect())).unwrap() {
+        result.unwrap();
+    }
+    table
+}
+
+fn between(low: usize, high: usize) -> KeyQuery {
+    let [low, high] = [low, high].map(|row| values(row)[0].clone());
+    KeyQuery::all().with(0, Test::Range { low: Bound::Included(low), high: Bound::Excluded(high) })
+}
+
+fn open(table: &Arc<dyn Table>, schema: &Arc<KeySchema>, query: &KeyQuery, after: Option<&PageToken>) -> Scatter {
+    let plan = Arc::new(Plan::new(schema, query, &PlanOptions::default()).unwrap());
+    Scatter::new(Arc::clone(table), plan, Scan::all(), &ScatterOptions::default(), after).unwrap()
+}
+
+fn rows(scatter: &mut Scatter) -> Vec<Row> {
+    std::iter::from_fn(|| block_on(scatter.next()).unwrap()).collect()
+}
+
+fn numbers(rows: &[Row]) -> Vec<usize> {
+    rows.iter().map(|row| String::from_utf8_lossy(row.value("f", "n").unwrap()).parse().unwrap()).collect()
+}
+
+#[test]
+fn k22_salted_tables_give_the_rows_of_the_unsalted_one_in_its_order() {
+    let sim = SimEnv::new(22);
+    let store = reopen(&sim);
+    let wanted: Vec<_> = (400..2600).collect();
+    for (salts, regions) in [(1, 1), (16, 16), (16, 5), (1000, 20)] {
+        let (schema, name) = (schema(salts), format!("t{salts}_{regions}"));
+        let table = table(&store, &name, &schema, regions);
+        let query = between(400, 2600);
+        assert_eq!(numbers(&rows(&mut open(&table, &schema, &query, None))), wanted, "{name}");
+        let mut reversed = numbers(&rows(&mut open(&table, &schema, &query.clone().reverse(true), None)));
+        reversed.reverse();
+        assert_eq!(reversed, wanted, "{name}, reversed");
+        assert_eq!(numbers(&rows(&mut open(&table, &schema, &query.clone().limit(10), None))), wanted[..10], "{name}, with a limit");
+        let mut unordered = numbers(&rows(&mut open(&table, &schema, &query.ordered(false), None)));
+        unordered.sort_unstable();
+        assert_eq!(unordered, wanted, "{name}, without order");
+    }
+}
+
+#[test]
+fn pages_go_on_where_they_ended_while_regions_split() {
+    let sim = SimEnv::new(23);
+    let store = reopen(&sim);
+    let schema = schema(16);
+    let table = table(&store, "t", &schema, 4);
+    let query = between(0, ROWS).limit(250);
+    let (mut seen, mut token): (Vec<usize>, Option<PageToken>) = (Vec::new(), None);
+    loop {
+        let mut page = open(&table, &schema, &query, token.as_ref());
+        let found = rows(&mut page);
+        let Some(last) = found.last() else { break };
+        token = Some(page.token_of(last));
+        seen.extend(numbers(&found));
+        let regions = block_on(table.regions()).unwrap();
+        let middle = Bytes::from(schema.encode(&values(seen.len() % ROWS)).unwrap());
+        let region = regions.iter().rev().find(|region| region.start <= middle).unwrap();
+        block_on(store.admin().split_region(&region.encoded_name, Some(middle))).unwrap();
+    }
+    assert_eq!(seen, (0..ROWS).collect::<Vec<_>>());
+    assert!(block_on(table.regions()).unwrap().len() > 10);
+}
+
+#[test]
+fn keys_that_are_known_whole_are_got() {
+    let sim = SimEnv::new(24);
+    let store = reopen(&sim);
+    let schema = schema(16);
+    let table = table(&store, "t", &schema, 4);
+    let ids = [5_usize, 900, 2999, ROWS + 7].map(|row| values(row)[0].clone());
+    let query = KeyQuery::all().is_in(0, ids).is_in(1, ["u5", "u3", "u9"].map(Value::from));
+    let plan = Plan::new(&schema, &query, &PlanOptions::default()).unwrap();
+    assert_eq!(plan.points().map(|points| points.len()), Some(12));
+    assert_eq!(numbers(&rows(&mut open(&table, &schema, &query, None))), [5, 900, 2999]);
+}
