@@ -15,6 +15,7 @@ pub struct KeyBuf(SmallVec<[u8; INLINE_BYTES]>);
 
 impl KeyBuf {
     /// No bytes yet.
+    #[inline]
     pub fn new() -> Self {
         Self(SmallVec::new())
     }
@@ -50,12 +51,14 @@ impl KeyBuf {
 impl Deref for KeyBuf {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.0
     }
 }
 
 impl DerefMut for KeyBuf {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.0
     }

@@ -1,13 +1,15 @@
 //! Bytes to values: where each segment lies, what it says, and whether the derived ones belong to the rest.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use crate::error::{Cause, KeyError};
-use crate::schema::{FieldId, KeySchema, SEGMENTS_MAX, SegmentKind};
+use crate::schema::{FieldId, KeySchema, Profile, SEGMENTS_MAX, SegmentKind};
 use crate::value::Value;
 
+use super::bin::{self, Simple};
 use super::derived::Known;
 use super::helper::{KeyHelper, NoHelper};
 use super::{KEY_BYTES_MAX, KeyBuf};
@@ -46,6 +48,37 @@ impl<'k> Decoded<'k> {
     }
 }
 
+impl Decoded<'_> {
+    /// Nothing yet, for [`KeySchema::decode_into`].
+    pub fn new() -> Self {
+        Self { values: SmallVec::new(), partial: 0 }
+    }
+
+    /// The fields before `field` that no segment holds but a hash.
+    #[inline]
+    fn push_hashed(&mut self, field: FieldId) {
+        while self.values.len() < field {
+            self.partial |= 1 << self.values.len();
+            self.values.push(Value::Null);
+        }
+    }
+}
+
+impl<'k> Decoded<'k> {
+    #[inline]
+    #[expect(clippy::unnecessary_wraps, reason = "it ends a function that answers so")]
+    fn push_whole(&mut self, value: Value<'k>) -> Result<(), Cause> {
+        self.values.push(value);
+        Ok(())
+    }
+}
+
+impl Default for Decoded<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Known for Decoded<'_> {
     fn known(&self, field: FieldId) -> Option<&Value<'_>> {
         self.values.get(field).filter(|_| !self.is_partial(field))
@@ -69,10 +102,19 @@ impl KeySchema {
     /// # Errors
     /// As [`Self::decode`], and numbers that a dictionary does not have.
     pub fn decode_with<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper) -> Result<Decoded<'k>, KeyError> {
-        let mut ends = [0; SEGMENTS_MAX];
-        let decoded = self.read(key, helper, &mut ends)?;
-        self.check_derived(key, &decoded, helper, &ends)?;
+        let mut decoded = Decoded::new();
+        self.decode_into(key, helper, &mut decoded)?;
         Ok(decoded)
+    }
+
+    /// As [`Self::decode_with`], in the room of other values: for scans, key by key.
+    ///
+    /// # Errors
+    /// As [`Self::decode_with`]; `decoded` then holds some of the values.
+    pub fn decode_into<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, decoded: &mut Decoded<'k>) -> Result<(), KeyError> {
+        let mut ends = [0; SEGMENTS_MAX];
+        self.read(key, helper, &mut ends, decoded)?;
+        self.check_derived(key, decoded, helper, &ends)
     }
 
     /// As [`Self::decode_with`], without comparing salts, hashes and constants with what they should be: for keys that
@@ -81,7 +123,9 @@ impl KeySchema {
     /// # Errors
     /// As [`Self::decode_with`], but for [`Cause::Derived`].
     pub fn decode_unchecked<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper) -> Result<Decoded<'k>, KeyError> {
-        self.read(key, helper, &mut [0; SEGMENTS_MAX])
+        let mut decoded = Decoded::new();
+        self.read(key, helper, &mut [0; SEGMENTS_MAX], &mut decoded)?;
+        Ok(decoded)
     }
 
     /// Where each segment lies in a key.
@@ -97,6 +141,7 @@ impl KeySchema {
         Ok(ranges)
     }
 
+    #[inline]
     fn walk(&self, key: &[u8], mut visit: impl FnMut(usize, Range<usize>) -> Result<(), Cause>) -> Result<(), KeyError> {
         let segments = self.segments().len();
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
@@ -111,25 +156,35 @@ impl KeySchema {
         if start < key.len() { Err(KeyError::new(segments - 1, start, Cause::Rest(key.len() - start))) } else { Ok(()) }
     }
 
-    fn read<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, ends: &mut Ends) -> Result<Decoded<'k>, KeyError> {
-        let mut values: SmallVec<[Value<'k>; INLINE_FIELDS]> = SmallVec::new();
-        values.resize(self.fields().len(), Value::Null);
-        let mut partial = u64::MAX >> (SEGMENTS_MAX - self.fields().len());
+    /// Reads the fields in their order, which is that of the segments that hold them.
+    fn read<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, ends: &mut Ends, decoded: &mut Decoded<'k>) -> Result<(), KeyError> {
+        decoded.values.clear();
+        decoded.partial = 0;
         self.walk(key, |at, range| {
             ends[at] = u16::try_from(range.end).unwrap_or(u16::MAX);
             let Some(slot) = self.slot(at) else { return Ok(()) };
             let whole = slot.kind.carries().is_some();
-            if !whole && self.carrier(slot.field).is_some() {
+            if slot.field < decoded.values.len() || !whole && self.carrier(slot.field).is_some() {
                 return Ok(());
             }
-            values[slot.field] = self.read_value(&slot, &key[range], helper)?;
-            // A bucket of null is all there is to know.
-            if whole || values[slot.field].is_null() {
-                partial &= !(1 << slot.field);
+            decoded.push_hashed(slot.field);
+            if self.profile() == Profile::Bin && slot.is_plain() {
+                match bin::decode_simple(&slot, &key[range.clone()]) {
+                    Some(Simple::Unsigned(number)) => return decoded.push_whole(Value::Unsigned(number)),
+                    Some(Simple::Signed(number)) => return decoded.push_whole(Value::Signed(number)),
+                    Some(Simple::Text(text)) => return decoded.push_whole(Value::Text(Cow::Borrowed(text))),
+                    Some(Simple::Bytes(bytes)) => return decoded.push_whole(Value::Bytes(Cow::Borrowed(bytes))),
+                    None => {}
+                }
             }
+            let value = self.read_value(&slot, &key[range], helper)?;
+            // A bucket of null is all there is to know.
+            decoded.partial |= u64::from(!whole && !value.is_null()) << slot.field;
+            decoded.values.push(value);
             Ok(())
         })?;
-        Ok(Decoded { values, partial })
+        decoded.push_hashed(self.fields().len());
+        Ok(())
     }
 
     /// Computes what is derived from fields that are known whole, and compares.

@@ -79,6 +79,13 @@ impl KeySchema {
         let segments = self.written_segments(|field| values[field].is_null());
         let mut ends = [0; SEGMENTS_MAX];
         for (at, end) in ends.iter_mut().enumerate().take(segments).skip(salted.into()) {
+            if self.profile() == Profile::Bin
+                && let Some(slot) = self.slot(at)
+                && slot.is_plain()
+                && bin::encode_simple(&slot, &values[slot.field], out)
+            {
+                continue;
+            }
             let before = out.len() - start;
             self.push_any(at, values, helper, out).map_err(|cause| KeyError::new(at, before, cause))?;
             *end = u16::try_from(out.len() - start).unwrap_or(u16::MAX);
@@ -222,6 +229,7 @@ impl KeySchema {
     }
 
     /// Adds any segment; `false` if a field it needs is not known.
+    #[inline]
     fn push_any<K: Known + ?Sized>(&self, at: usize, known: &K, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<bool, Cause> {
         let Some(field) = self.segments().get(at).ok_or(NO_FIELD)?.kind.field() else {
             return self.push_derived(at, known, helper, out);
@@ -232,6 +240,7 @@ impl KeySchema {
         }
     }
 
+    #[inline]
     fn push_segment(&self, at: usize, value: &Value<'_>, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), Cause> {
         let slot = self.slot(at).ok_or(NO_FIELD)?;
         if self.profile() == Profile::Text {
@@ -245,6 +254,7 @@ impl KeySchema {
         self.write_stored(&slot, &stored, out)
     }
 
+    #[inline]
     fn write_stored(&self, slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
         match self.profile() {
             Profile::Bin => bin::encode(slot, stored, out),
@@ -255,6 +265,7 @@ impl KeySchema {
     }
 
     /// The value of a field from the bytes of its segment.
+    #[inline]
     fn read_value<'k>(&self, slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<Value<'k>, Cause> {
         let stored = match self.profile() {
             Profile::Bin => bin::decode(slot, bytes)?,
@@ -266,6 +277,7 @@ impl KeySchema {
     }
 
     /// Where the segment that begins at `start` ends.
+    #[inline]
     fn end_of(&self, at: usize, key: &[u8], start: usize) -> Result<usize, Cause> {
         if self.profile() == Profile::Text {
             return text::end(self, at, key, start);

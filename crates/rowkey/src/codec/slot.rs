@@ -52,6 +52,7 @@ impl KeySchema {
 }
 
 /// The type of what a segment puts into the key for a field of type `ty`.
+#[inline]
 fn stored_type(kind: &SegmentKind, ty: FieldType) -> FieldType {
     match *kind {
         SegmentKind::Bucket { .. } => FieldType::U32,
@@ -139,6 +140,7 @@ impl Slot<'_> {
 }
 
 /// Text or bytes by the type of a field.
+#[inline]
 pub(super) fn text_or_bytes(bytes: Cow<'_, [u8]>, ty: FieldType) -> Result<Value<'_>, Cause> {
     if !ty.is_text() {
         return Ok(Value::Bytes(bytes));
