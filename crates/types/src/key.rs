@@ -95,6 +95,15 @@ pub fn print_bytes(bytes: &[u8]) -> String {
     out
 }
 
+/// Bytes as hexadecimal digits, two for each, lower case.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string");
+        text
+    })
+}
+
 /// The reverse of [`print_bytes`] (`Bytes.toBytesBinary`): `\xNN` becomes a byte, everything else stays as it is.
 pub fn parse_bytes(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();

@@ -25,7 +25,7 @@ enum What {
     Encode {
         #[command(flatten)]
         which: Declared,
-        /// Values of the fields, as in device_id=s1
+        /// Values of the fields, as in `device_id=s1`
         #[arg(value_name = "FIELD=VALUE", required = true)]
         values: Vec<String>,
     },

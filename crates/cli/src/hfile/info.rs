@@ -7,8 +7,8 @@ use halite_types::BloomType;
 use halite_types::cell::{key_family, key_qualifier, key_row, key_timestamp};
 use halite_types::key::print_bytes;
 
-use super::hex;
 use crate::text_table::{TextTable, grouped, size};
+use halite_types::key::hexadecimal;
 
 /// Facts that are shown in words and so need no second line with their bytes.
 const TOLD: [&str; 19] = [
@@ -52,7 +52,7 @@ pub(crate) fn write(out: &mut impl Write, reader: &Reader) -> anyhow::Result<()>
         writeln!(out, "\nOTHER FILE INFO")?;
     }
     for (name, value) in others {
-        writeln!(out, "  {} = {}", print_bytes(name), hex(value))?;
+        writeln!(out, "  {} = {}", print_bytes(name), hexadecimal(value))?;
     }
     Ok(())
 }

@@ -26,15 +26,5 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Arc<Reader>> {
     Ok(Arc::new(Reader::open(file, &path.display().to_string())?))
 }
 
-/// Bytes as hex digits.
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
-use halite::key::{parse_bytes, print_bytes};
+use halite::key::{hexadecimal, parse_bytes, print_bytes};
 use halite::rowkey::literal::Shown;
 use halite::rowkey::{Decoded, KeySchema, SaltDrawer, Value};
 
@@ -92,8 +92,4 @@ fn read_key_bytes(text: &str) -> anyhow::Result<Vec<u8>> {
         };
     }
     Ok(parse_bytes(text))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -49,7 +49,7 @@ pub(crate) fn lint_file(file: &Path, format: ReportFormat, fail_on: FailOn) -> a
         for statement in statements(&text).map_err(shown)? {
             match statement {
                 Statement::CreateTable(table) => {
-                    found.push((format!("{}, table {}", file.display(), table.descriptor.name()), lint_declaration(&table, None)))
+                    found.push((format!("{}, table {}", file.display(), table.descriptor.name()), lint_declaration(&table, None)));
                 }
                 Statement::Adopt { table, key } => {
                     found.push((format!("{}, table {table}", file.display()), lint(&Subject { key: Some(&key), ..Subject::default() })));

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use halite::key::hexadecimal;
 use halite::rowkey::plan::Plan;
 use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions};
 use halite::rowkey::{FieldType, Value};
@@ -33,11 +34,7 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
     }
     writeln!(out, "{count} row(s)")?;
     if let Some(row) = last.filter(|_| question.limit == Some(count)) {
-        writeln!(
-            out,
-            "more behind these: --after x'{}'",
-            rows.token_of(&row).to_bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-        )?;
+        writeln!(out, "more behind these: --after x'{}'", hexadecimal(&rows.token_of(&row).to_bytes()))?;
     }
     drop(rows);
     place.close()?;

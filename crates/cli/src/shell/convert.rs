@@ -1,6 +1,6 @@
 //! Shows a value as a number, text or hexadecimal: the converters behind `family:qualifier:toInt` and `FORMATTER`.
 
-use halite_types::key::print_bytes;
+use halite_types::key::{hexadecimal, print_bytes};
 
 use super::session::Stop;
 use super::value::print_float;
@@ -79,7 +79,7 @@ impl Converter {
         Ok(match self {
             Self::StringBinary => print_bytes(value),
             Self::Text => String::from_utf8_lossy(value).into_owned(),
-            Self::Hex => hex(value),
+            Self::Hex => hexadecimal(value),
             Self::Boolean => (self.first::<1>(value)? != [0]).to_string(),
             Self::Short => i16::from_be_bytes(self.first(value)?).to_string(),
             Self::Int => i32::from_be_bytes(self.first(value)?).to_string(),
@@ -92,14 +92,6 @@ impl Converter {
     fn first<const N: usize>(self, value: &[u8]) -> Result<[u8; N], TooShort> {
         value.first_chunk().copied().ok_or(TooShort { converter: self.name(), needed: N, found: value.len() })
     }
-}
-
-fn hex(value: &[u8]) -> String {
-    use std::fmt::Write as _;
-    value.iter().fold(String::with_capacity(2 * value.len()), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -51,10 +51,10 @@ pub(crate) fn on_struct(attributes: &[Attribute]) -> Result<OnStruct> {
                     parenthesized!(content in meta.input);
                     found.allowed.push(content.parse::<LitStr>()?.value());
                 }
-                _ => match derived(&meta)? {
-                    Some(segment) => found.front.push(segment),
-                    None => return Err(meta.error("expected salt, hash, constant, profile, text, key, table, allow or crate")),
-                },
+                _ => {
+                    let known = || meta.error("expected salt, hash, constant, profile, text, key, table, allow or crate");
+                    found.front.push(derived(&meta)?.ok_or_else(known)?);
+                }
             }
             Ok(())
         })?;
@@ -80,13 +80,10 @@ pub(crate) fn on_field(attributes: &[Attribute]) -> Result<OnField> {
                 "trunc" => found.transform = Some(("TRUNC", format!(", {}", meta.value()?.parse::<LitInt>()?))),
                 "dict" => found.transform = Some(("DICT", format!(", {}", meta.value()?.parse::<LitInt>()?))),
                 "bucket" => found.transform = Some(("BUCKET", bucket(meta.value()?)?)),
-                _ => match derived(&meta)? {
-                    Some(segment) => found.front.push(segment),
-                    None => {
-                        let known = "desc, reverse, bitrev, ipv4, trunc, dict, bucket, and_whole, type, name, salt, hash or constant";
-                        return Err(meta.error(format!("expected {known}")));
-                    }
-                },
+                _ => {
+                    let known = "desc, reverse, bitrev, ipv4, trunc, dict, bucket, and_whole, type, name, salt, hash or constant";
+                    found.front.push(derived(&meta)?.ok_or_else(|| meta.error(format!("expected {known}")))?);
+                }
             }
             Ok(())
         })?;

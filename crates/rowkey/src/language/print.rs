@@ -48,11 +48,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    let digits = bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
-    format!("x'{digits}'")
+    format!("x'{}'", halite_types::key::hexadecimal(bytes))
 }
 
 impl fmt::Display for KeySchema {

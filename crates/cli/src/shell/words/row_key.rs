@@ -41,5 +41,5 @@ pub(in crate::shell) fn warn(session: &mut Session<'_>, declaration: &TableDecla
     if findings.is_empty() {
         return Ok(());
     }
-    session.say(report(&findings, &declaration.descriptor.name().to_string()).trim_end().to_owned())
+    session.say(report(&findings, &declaration.descriptor.name().to_string()).trim_end())
 }
