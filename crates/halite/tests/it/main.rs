@@ -15,6 +15,7 @@ mod meanwhile;
 mod reading;
 mod recovery;
 mod restart;
+mod row_keys;
 mod scatter;
 mod snapshots;
 mod writing;

@@ -40,7 +40,7 @@ pub(super) struct RawTable {
     pub(super) columns: Vec<RawColumn>,
     pub(super) families: Vec<Name>,
     pub(super) options: Vec<RawOption>,
-    pub(super) queries: Option<Vec<Query>>,
+    pub(super) queries: Option<(Vec<Query>, Vec<Span>)>,
     pub(super) split: Option<SplitClause>,
 }
 
@@ -85,7 +85,7 @@ fn element(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<(), Language
     let column = column(cursor)?;
     if let Some(span) = column.primary {
         let segment = RawSegment::new(RawKind::Plain(column.name.clone()), column.name.span);
-        set_key(table, RawKey { profile: Profile::Bin, span, segments: vec![segment], patterns: Vec::new() }, span)?;
+        set_key(table, RawKey { profile: Profile::Bin, span, segments: vec![segment], patterns: Vec::new(), primary: true }, span)?;
     }
     if table.columns.len() == COLUMNS_MAX {
         return Err(LanguageError::new(column.name.span, format!("a table has at most {COLUMNS_MAX} columns")));
@@ -142,16 +142,18 @@ fn declare(mut table: RawTable, name: TableName, span: Span) -> Result<TableDecl
         );
     };
     apply_foreign(&mut key, &table.options)?;
-    let queries = table.queries.take().unwrap_or_default();
+    let (queries, places) = table.queries.take().unwrap_or_default();
     salt_by_queries(&mut key, &queries);
     let declared: Vec<(String, FieldType)> =
         table.columns.iter().filter_map(|column| Some((column.name.text.clone(), column.field_type()?))).collect();
     let key = key.build(&declared)?;
     let descriptor = descriptor(&table, &key, name)?;
     let family = default_family(&table);
-    let columns: Vec<Column> = values(table.columns, &key).into_iter().map(|column| column.in_family(&family)).collect();
-    check_queries(&queries, &columns, &key, span)?;
-    check_columns(&columns, &key, span)?;
+    let columns = values(table.columns, &key);
+    let spans: Vec<Span> = columns.iter().map(|column| column.name.span).collect();
+    let columns: Vec<Column> = columns.into_iter().map(|column| column.in_family(&family)).collect();
+    check_queries(&queries, &places, &columns, &key)?;
+    check_columns(&columns, &spans, &key)?;
     Ok(TableDeclaration { descriptor, if_not_exists: false, key, columns, queries, split: table.split, suppressions: Vec::new() })
 }
 
@@ -215,29 +217,30 @@ fn descriptor(table: &RawTable, key: &KeySchema, name: TableName) -> Result<Tabl
     Ok(descriptor)
 }
 
-fn check_queries(queries: &[Query], columns: &[Column], key: &KeySchema, span: Span) -> Result<(), LanguageError> {
+fn check_queries(queries: &[Query], places: &[Span], columns: &[Column], key: &KeySchema) -> Result<(), LanguageError> {
     let known: Vec<&str> = key.fields().iter().map(|field| field.name.as_str()).chain(columns.iter().map(|column| column.name.as_str())).collect();
-    for (query, condition) in queries.iter().flat_map(|query| query.conditions.iter().map(move |condition| (query, condition))) {
+    let conditions = queries.iter().flat_map(|query| query.conditions.iter().map(move |condition| (query, condition)));
+    for ((query, condition), span) in conditions.zip(places) {
         if !known.contains(&condition.column.as_str()) {
             let message = format!("query {} names {}, and the table has no such column", query.name, condition.column);
-            return Err(LanguageError::new(span, message).near(&condition.column, known));
+            return Err(LanguageError::new(*span, message).near(&condition.column, known));
         }
     }
     Ok(())
 }
 
 /// What can only be seen once the key is known.
-fn check_columns(columns: &[Column], key: &KeySchema, span: Span) -> Result<(), LanguageError> {
-    for (at, column) in columns.iter().enumerate() {
+fn check_columns(columns: &[Column], spans: &[Span], key: &KeySchema) -> Result<(), LanguageError> {
+    for ((at, column), span) in columns.iter().enumerate().zip(spans) {
         if let Some(other) = columns[..at].iter().find(|other| other.family == column.family && other.qualifier == column.qualifier) {
             let message = format!("columns {} and {} have one name in the store, {}:{}", other.name, column.name, column.family, column.qualifier);
-            return Err(LanguageError::new(span, message));
+            return Err(LanguageError::new(*span, message));
         }
         if let super::declaration::ColumnType::Series { offset_of: Some(field), .. } = &column.ty
             && key.field_id(field).is_none()
         {
             let message = format!("column {} is an offset of {field}, which the key does not have", column.name);
-            return Err(LanguageError::new(span, message).near(field, key.fields().iter().map(|field| field.name.as_str())));
+            return Err(LanguageError::new(*span, message).near(field, key.fields().iter().map(|field| field.name.as_str())));
         }
     }
     Ok(())

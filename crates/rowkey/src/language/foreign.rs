@@ -11,7 +11,8 @@
 //!
 //! A table that is created is ours, whatever the words: profile BIN and our own salts. Where Phoenix shall read it,
 //! `PROFILE = PHOENIX` says so. A table that is *adopted* with `PRIMARY KEY` has rows that Phoenix wrote, so there the
-//! profile is PHOENIX and the salt Phoenix's.
+//! profile is PHOENIX and the salt Phoenix's. In that profile the types are Phoenix's too: its `DATE` is our `TIMESTAMP`, and its
+//! `TIMESTAMP` our `TIMESTAMP(ns)`.
 
 use super::build::{RawKind, RawSegment};
 use super::cursor::{Cursor, Name};
@@ -34,7 +35,7 @@ pub(super) fn primary_key(cursor: &mut Cursor<'_>) -> Result<Option<RawKey>, Lan
         return Ok(None);
     }
     let segments = segment_list(cursor)?;
-    Ok(Some(RawKey { profile: Profile::Bin, span: start.to(cursor.last_span()), segments, patterns: Vec::new() }))
+    Ok(Some(RawKey { profile: Profile::Bin, span: start.to(cursor.last_span()), segments, patterns: Vec::new(), primary: true }))
 }
 
 /// The key behind `ADOPT`, ours or Phoenix's.

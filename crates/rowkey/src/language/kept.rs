@@ -94,6 +94,6 @@ fn read_schema(text: &str, key: KeySchema, descriptor: &TableDescriptor) -> Resu
     let family =
         descriptor.families().next().map_or_else(String::new, |family: &FamilyDescriptor| String::from_utf8_lossy(family.name()).into_owned());
     let columns = values(table.columns, &key).into_iter().map(|column: RawColumn| column.in_family(&family)).collect();
-    let queries = table.queries.unwrap_or_default();
+    let (queries, _) = table.queries.unwrap_or_default();
     Ok(TableDeclaration { descriptor, if_not_exists: false, key, columns, queries, split: table.split, suppressions: allowed })
 }

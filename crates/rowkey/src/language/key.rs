@@ -9,7 +9,7 @@ use super::lexer::TokenKind;
 use super::template::{patterns, template};
 use super::types::{bucket_width, field_type, hash_function, is_type};
 use crate::schema::{HashFunction, KeySchema, Order, Profile, SEGMENTS_MAX};
-use crate::value::FieldType;
+use crate::value::{FieldType, TimeUnit};
 
 /// What may be called in a list of segments.
 const FUNCTIONS: &[&str] = &["SALT", "HASH", "BUCKET", "REVERSE", "BITREV", "DICT", "IPV4", "TRUNC", "REV", "HASH8", "HASH32", "HASH64"];
@@ -22,12 +22,30 @@ pub(super) struct RawKey {
     pub(super) span: Span,
     pub(super) segments: Vec<RawSegment>,
     pub(super) patterns: Vec<Pattern>,
+    /// Whether it was declared as `PRIMARY KEY`, in another database's words.
+    pub(super) primary: bool,
 }
 
 impl RawKey {
     /// The checked schema. `declared` are columns whose types stand elsewhere.
-    pub(super) fn build(self, declared: &[(String, FieldType)]) -> Result<KeySchema, LanguageError> {
+    pub(super) fn build(mut self, declared: &[(String, FieldType)]) -> Result<KeySchema, LanguageError> {
+        if self.primary && self.profile == Profile::Phoenix {
+            let declared: Vec<_> = declared.iter().map(|(name, ty)| (name.clone(), of_phoenix(*ty))).collect();
+            for (ty, _) in self.segments.iter_mut().filter_map(|segment| segment.ty.as_mut()) {
+                *ty = of_phoenix(*ty);
+            }
+            return build(self.profile, self.span, self.segments, self.patterns, &declared);
+        }
         build(self.profile, self.span, self.segments, self.patterns, declared)
+    }
+}
+
+/// What Phoenix means by a type's name: its `DATE` counts milliseconds, and its `TIMESTAMP` has nanoseconds.
+fn of_phoenix(ty: FieldType) -> FieldType {
+    match ty {
+        FieldType::Date => FieldType::Timestamp(TimeUnit::Millis),
+        FieldType::Timestamp(TimeUnit::Millis) => FieldType::Timestamp(TimeUnit::Nanos),
+        other => other,
     }
 }
 
@@ -41,14 +59,14 @@ pub(super) fn row_key(cursor: &mut Cursor<'_>) -> Result<RawKey, LanguageError> 
     if cursor.eat_word("TEXT") {
         let segments = template(cursor)?;
         let patterns = patterns(cursor)?;
-        return Ok(RawKey { profile: Profile::Text, span: start.to(cursor.last_span()), segments, patterns });
+        return Ok(RawKey { profile: Profile::Text, span: start.to(cursor.last_span()), segments, patterns, primary: false });
     }
     if !cursor.is_sign('(') {
         return Err(cursor.unexpected(&["'('", "TEXT"]));
     }
     let segments = segment_list(cursor)?;
     let profile = if cursor.eat_word("PROFILE") { profile(cursor)? } else { Profile::Bin };
-    Ok(RawKey { profile, span: start.to(cursor.last_span()), segments, patterns: Vec::new() })
+    Ok(RawKey { profile, span: start.to(cursor.last_span()), segments, patterns: Vec::new(), primary: false })
 }
 
 /// Segments in parentheses, separated by commas.

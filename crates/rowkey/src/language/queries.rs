@@ -8,46 +8,48 @@
 
 use std::fmt;
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Name};
 use super::declaration::{ConditionKind, Query, QueryCondition};
-use super::error::LanguageError;
+use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
 use super::print::name;
 
 /// Queries of one table, at most.
 const QUERIES_MAX: usize = 256;
 
-/// What follows `QUERIES`.
-pub(super) fn queries(cursor: &mut Cursor<'_>) -> Result<Vec<Query>, LanguageError> {
+/// What follows `QUERIES`, and the places of the columns of all conditions in order.
+pub(super) fn queries(cursor: &mut Cursor<'_>) -> Result<(Vec<Query>, Vec<Span>), LanguageError> {
+    let mut places = Vec::new();
     cursor.expect_sign('(')?;
     let mut queries: Vec<Query> = Vec::new();
     loop {
         let at = cursor.span();
-        let query = query(cursor)?;
+        let query = query(cursor, &mut places)?;
         if queries.len() == QUERIES_MAX || queries.iter().any(|other| other.name == query.name) {
             return Err(LanguageError::new(at, format!("queries have different names, and a table at most {QUERIES_MAX} of them")));
         }
         queries.push(query);
         if !cursor.eat_sign(',') {
             cursor.expect_sign(')')?;
-            return Ok(queries);
+            return Ok((queries, places));
         }
     }
 }
 
-fn query(cursor: &mut Cursor<'_>) -> Result<Query, LanguageError> {
+fn query(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<Query, LanguageError> {
     let name = cursor.expect_name("a query's name")?.text;
     cursor.expect_sign(':')?;
-    let mut conditions = vec![condition(cursor)?];
+    let mut conditions = vec![condition(cursor, places)?];
     while cursor.eat_word("AND") {
-        conditions.push(condition(cursor)?);
+        conditions.push(condition(cursor, places)?);
     }
     let weight = if cursor.eat_word("WEIGHT") { weight(cursor)? } else { 1.0 };
     Ok(Query { name, conditions, weight })
 }
 
-fn condition(cursor: &mut Cursor<'_>) -> Result<QueryCondition, LanguageError> {
-    let column = cursor.expect_name("a column")?.text;
+fn condition(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<QueryCondition, LanguageError> {
+    let Name { text: column, span } = cursor.expect_name("a column")?;
+    places.push(span);
     let kind = if cursor.eat_sign('=') {
         cursor.expect_sign('?')?;
         ConditionKind::Equal

@@ -5,8 +5,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::random::{Chance, schema};
-use super::{Statement, Suppression, TEXT_BYTES_MAX, TableDeclaration, statements};
-use crate::schema::KeySchema;
+use halite_types::{FamilyDescriptor, TableDescriptor};
+
+use super::{
+    Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, Statement, Suppression, TEXT_BYTES_MAX, TableDeclaration, statements,
+};
+use crate::schema::{KeySchema, SegmentKind};
+use crate::value::{FieldType, TimeUnit};
 
 fn read(text: &str) -> KeySchema {
     text.parse().unwrap_or_else(|error: super::LanguageError| panic!("{text}\n{}", error.render(text)))
@@ -111,6 +116,7 @@ fn keys_are_printed_as_in_the_golden_file() {
 fn show(statement: &Statement) -> String {
     match statement {
         Statement::CreateTable(declaration) => declaration.to_string(),
+        Statement::Adopt { table, key } => format!("{table} adopts {key}"),
         other => format!("{other:?}"),
     }
 }
@@ -175,6 +181,65 @@ fn a_statement_with_a_byte_changed_is_read_or_refused_and_shown() {
             Ok(found) => drop(found),
             Err(error) => assert!(error.span.start <= error.span.end && error.span.end <= text.len() && error.render(&text).contains('^'), "{text}"),
         }
+    }
+}
+
+/// A declaration of random columns, queries and splits over a random key.
+fn declaration(chance: &mut Chance) -> TableDeclaration {
+    let key = schema(chance);
+    let names = ["v", "odd name", "family", "it's", "salt", "\u{5f20}"];
+    let mut descriptor = TableDescriptor::new(chance.pick(&["t", "ns:t", "ns:a-b"]).parse().unwrap()).set("DURABILITY", "SYNC_WAL");
+    let mut columns: Vec<Column> = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        // A column of one name with a field has to have its type.
+        if chance.flip() && key.field_id(name).is_none() {
+            let (family, field) = (chance.pick(&["d", "e", "with"]), chance.pick(key.fields()).name);
+            let series = ColumnType::Series { of: FieldType::F64, offset_of: chance.flip().then_some(field) };
+            let ty = chance.pick(&[ColumnType::Value(FieldType::Timestamp(TimeUnit::Nanos)), ColumnType::Value(FieldType::Char(7)), series]);
+            let qualifier = if chance.flip() { (*name).to_owned() } else { format!("q{at}") };
+            columns.push(Column { name: (*name).to_owned(), ty, family: family.to_owned(), qualifier });
+            descriptor.set_family(FamilyDescriptor::new(family).set("TTL", chance.below(3) + 1).set("COMPRESSION", "GZ"));
+        }
+    }
+    if descriptor.family_count() == 0 || chance.flip() {
+        descriptor.set_family(FamilyDescriptor::new("alone"));
+    }
+    let kinds = [ConditionKind::Equal, ConditionKind::In, ConditionKind::Range, ConditionKind::Prefix];
+    // Without BY a declared query would decide what a salt is of, and the text would say so.
+    let resolved = key.segments().iter().all(|segment| !matches!(&segment.kind, SegmentKind::Salt { by, .. } if by.is_empty()));
+    let count = if resolved { chance.below(3) } else { 0 };
+    let query = |at: u64, chance: &mut Chance| Query {
+        name: format!("q {at}"),
+        conditions: vec![QueryCondition { column: chance.pick(key.fields()).name, kind: chance.pick(&kinds) }],
+        weight: chance.pick(&[1.0, 0.25, 3.5]),
+    };
+    let queries = (0..count).map(|at| query(at, chance)).collect();
+    let split = chance.pick(&[
+        None,
+        Some(SplitClause::BySalt { regions_each: 3 }),
+        Some(SplitClause::Into(7)),
+        Some(SplitClause::At(vec![b"a".to_vec(), vec![0xff, 0]])),
+        Some(SplitClause::Like("ns:other".parse().unwrap())),
+        Some(SplitClause::FromSample { file: "it's.txt".into(), regions: 2 }),
+        Some(SplitClause::Rolling(86_400_000)),
+    ]);
+    let allowed = Suppression { rule: "K-MONO".into(), reason: "it is so".into(), span: super::Span::default() };
+    let suppressions = if chance.flip() { vec![allowed] } else { Vec::new() };
+    TableDeclaration { descriptor, if_not_exists: false, key, columns, queries, split, suppressions }
+}
+
+#[test]
+fn every_declaration_reads_back_from_its_text_and_from_its_descriptor() {
+    for case in 0..cases() / 10 {
+        let wanted = declaration(&mut Chance::new(case));
+        let text = wanted.to_string();
+        match text.parse() {
+            Ok(Statement::CreateTable(found)) => assert_eq!(placeless(found), wanted, "case {case}\n{text}"),
+            Ok(other) => panic!("case {case}: {other:?}"),
+            Err(error) => panic!("case {case}\n{}", error.render(&text)),
+        }
+        let kept = TableDeclaration::of_table(&wanted.described()).unwrap();
+        assert_eq!(kept.map(placeless), Ok(wanted), "case {case}\n{text}");
     }
 }
 

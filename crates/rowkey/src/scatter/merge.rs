@@ -332,17 +332,18 @@ impl Merge {
         let mut out = Vec::new();
         while let Some(&at) = self.arrived.front().filter(|_| out.len() < most) {
             let leaf = &mut self.leaves[at];
-            if let Some(rows) = leaf.ready.take() {
+            // A piece waits until the one before it is given out.
+            if leaf.rows.as_slice().is_empty() {
+                let Some(rows) = leaf.ready.take() else {
+                    self.arrived.pop_front();
+                    continue;
+                };
                 leaf.rows = rows.into_iter();
                 if leaf.cursor.is_some() {
                     self.wanted.push_back(at);
                 }
             }
             out.extend(leaf.rows.by_ref().take(most - out.len()));
-            // The next piece may have come while rows of this one were left.
-            if leaf.rows.as_slice().is_empty() {
-                self.arrived.pop_front();
-            }
         }
         out
     }

@@ -149,6 +149,18 @@ fn a_limit_without_order_opens_no_more_branches_than_it_takes() {
 }
 
 #[test]
+fn pieces_that_are_larger_than_an_answer_are_given_out_whole() {
+    let schema = salted(3, HashFunction::Murmur3);
+    let mut table = table(&schema, 20_000);
+    table.batch = 2500;
+    for ordered in [true, false] {
+        let mut found = keys_of(&all(&mut scatter(&table, &plan(&schema, &KeyQuery::all().ordered(ordered)), None)));
+        found.sort();
+        assert!(found.iter().eq(table.keys()), "ordered: {ordered}, {} rows", found.len());
+    }
+}
+
+#[test]
 fn whole_keys_are_got_and_a_drawn_salt_makes_a_get_of_each() {
     let schema = salted(16, HashFunction::Murmur3);
     let table = table(&schema, 100);
