@@ -18,7 +18,7 @@ use std::hash::{Hash, Hasher};
 use bytes::Bytes;
 use regex::Regex;
 
-use crate::codec::patterns;
+use crate::codec::{Place, patterns, places};
 use crate::value::FieldType;
 
 /// Most fields, and most segments, of one key.
@@ -259,28 +259,31 @@ pub struct KeySchema {
     profile: Profile,
     fields: Vec<Field>,
     segments: Vec<Segment>,
-    patterns: Patterns,
+    known: Known,
 }
 
-/// The compiled patterns of the fields, which say nothing that the fields do not.
+/// What follows from the fields and segments and is needed for every key: it says nothing that they do not.
 #[derive(Clone, Debug, Default)]
-struct Patterns(Vec<Option<Regex>>);
+struct Known {
+    patterns: Vec<Option<Regex>>,
+    places: Vec<Option<Place>>,
+}
 
-impl PartialEq for Patterns {
+impl PartialEq for Known {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Patterns {}
+impl Eq for Known {}
 
-impl Hash for Patterns {
+impl Hash for Known {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl fmt::Debug for KeySchema {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { profile, fields, segments, patterns: _ } = self;
+        let Self { profile, fields, segments, known: _ } = self;
         out.debug_struct("KeySchema").field("profile", profile).field("fields", fields).field("segments", segments).finish()
     }
 }
@@ -322,13 +325,14 @@ impl KeySchema {
         if profile == Profile::Text {
             segments.iter_mut().for_each(in_text);
         }
-        let mut schema = Self { profile, fields, segments, patterns: Patterns::default() };
+        let known = Known { patterns: Vec::new(), places: places(&segments, &fields) };
+        let mut schema = Self { profile, fields, segments, known };
         schema.check_whole()?;
         for at in 0..schema.segments.len() {
             schema.check_segment(at).and_then(|()| schema.check_profile(at)).map_err(|message| SchemaError { segment: Some(at), message })?;
         }
         schema.check_order()?;
-        schema.patterns = Patterns(patterns(&schema).map_err(|message| SchemaError { segment: None, message })?);
+        schema.known.patterns = patterns(&schema).map_err(|message| SchemaError { segment: None, message })?;
         Ok(schema)
     }
 
@@ -342,9 +346,15 @@ impl KeySchema {
         &self.fields
     }
 
+    /// What is needed of a segment for every key.
+    #[inline]
+    pub(crate) fn place(&self, segment: usize) -> Option<&Place> {
+        self.known.places.get(segment)?.as_ref()
+    }
+
     /// The pattern of a field, for text as a whole.
     pub(crate) fn pattern(&self, field: FieldId) -> Option<&Regex> {
-        self.patterns.0.get(field)?.as_ref()
+        self.known.patterns.get(field)?.as_ref()
     }
 
     /// The segments, in the order of the bytes.

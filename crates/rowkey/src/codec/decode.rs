@@ -163,8 +163,8 @@ impl KeySchema {
         self.walk(key, |at, range| {
             ends[at] = u16::try_from(range.end).unwrap_or(u16::MAX);
             let Some(slot) = self.slot(at) else { return Ok(()) };
-            let whole = slot.kind.carries().is_some();
-            if slot.field < decoded.values.len() || !whole && self.carrier(slot.field).is_some() {
+            let whole = slot.is_whole;
+            if slot.field < decoded.values.len() || slot.is_held_elsewhere {
                 return Ok(());
             }
             decoded.push_hashed(slot.field);

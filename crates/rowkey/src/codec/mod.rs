@@ -21,6 +21,7 @@ mod slot;
 pub(crate) mod tests;
 mod text;
 
+pub(crate) use slot::{Place, places};
 pub(crate) use text::patterns;
 
 pub use buffer::{INLINE_BYTES, KeyBuf};

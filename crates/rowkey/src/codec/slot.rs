@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::Deref;
 
 use crate::error::Cause;
-use crate::schema::{FieldId, KeySchema, Order, SegmentKind};
+use crate::schema::{Field, FieldId, KeySchema, Order, Segment, SegmentKind};
 use crate::value::{FieldType, Value};
 
 use super::KeyBuf;
@@ -13,9 +14,16 @@ use super::helper::KeyHelper;
 /// A segment that carries a field, or a part of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot<'s> {
+    pub(super) kind: &'s SegmentKind,
+    place: Place,
+}
+
+/// What a [`Slot`] knows besides its transform; computed once for a schema, because every key asks for it.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent answers, not states")]
+pub(crate) struct Place {
     /// The segment's place in the schema.
     pub(super) at: usize,
-    pub(super) kind: &'s SegmentKind,
     pub(super) field: FieldId,
     /// The type of the field.
     pub(super) ty: FieldType,
@@ -28,26 +36,73 @@ pub(super) struct Slot<'s> {
     pub(super) last: bool,
     /// Decimal digits in a text key.
     pub(super) digits: Option<u8>,
+    is_plain: bool,
+    /// Whether the field can be read back from here.
+    pub(super) is_whole: bool,
+    /// Whether another segment holds the whole of a field that this one holds a part of.
+    pub(super) is_held_elsewhere: bool,
+}
+
+/// The places of all segments; `None` for constants, salts and hashes.
+pub(crate) fn places(segments: &[Segment], fields: &[Field]) -> Vec<Option<Place>> {
+    let place = |at: usize| {
+        let segment = &segments[at];
+        let field = segment.kind.field()?;
+        let ty = fields.get(field)?.ty;
+        let is_whole = segment.kind.carries().is_some();
+        Some(Place {
+            at,
+            field,
+            ty,
+            stored: stored_type(&segment.kind, ty),
+            flip: if segment.order == Order::Desc { 0xff } else { 0 },
+            nullable: segment.nullable,
+            last: at + 1 == segments.len(),
+            digits: segment.digits,
+            is_plain: matches!(segment.kind, SegmentKind::Plain(_)),
+            is_whole,
+            is_held_elsewhere: !is_whole && segments.iter().any(|segment| segment.kind.carries() == Some(field)),
+        })
+    };
+    (0..segments.len()).map(place).collect()
 }
 
 impl KeySchema {
     /// The slot of a segment; `None` for constants, salts and hashes.
     #[inline]
     pub(super) fn slot(&self, at: usize) -> Option<Slot<'_>> {
-        let segment = self.segments().get(at)?;
-        let field = segment.kind.field()?;
-        let ty = self.fields().get(field)?.ty;
-        Some(Slot {
-            at,
-            kind: &segment.kind,
-            field,
+        let place = *self.place(at)?;
+        Some(Slot { kind: &self.segments().get(at)?.kind, place })
+    }
+}
+
+impl Deref for Slot<'_> {
+    type Target = Place;
+
+    #[inline]
+    fn deref(&self) -> &Place {
+        &self.place
+    }
+}
+
+impl Slot<'static> {
+    /// A field of this type as it is, alone in a key.
+    pub(super) fn alone(ty: FieldType) -> Self {
+        const PLAIN: &SegmentKind = &SegmentKind::Plain(0);
+        let place = Place {
+            at: 0,
+            field: 0,
             ty,
-            stored: stored_type(&segment.kind, ty),
-            flip: if segment.order == Order::Desc { 0xff } else { 0 },
-            nullable: segment.nullable,
-            last: at + 1 == self.segments().len(),
-            digits: segment.digits,
-        })
+            stored: ty,
+            flip: 0,
+            nullable: true,
+            last: true,
+            digits: None,
+            is_plain: true,
+            is_whole: true,
+            is_held_elsewhere: false,
+        };
+        Slot { kind: PLAIN, place }
     }
 }
 
@@ -75,8 +130,9 @@ pub(super) fn wrong_type(wanted: FieldType, value: &Value<'_>) -> Cause {
 
 impl Slot<'_> {
     /// Whether the value stands in the key as it is, so that [`Self::forward`] need not be asked.
+    #[inline]
     pub(super) fn is_plain(&self) -> bool {
-        matches!(self.kind, SegmentKind::Plain(_))
+        self.is_plain
     }
 
     /// What is stored for a value that is not null. `room` holds its bytes where they are new.

@@ -445,6 +445,5 @@ pub(super) fn push_input<K: Known + ?Sized>(schema: &KeySchema, by: &[FieldId], 
 
 /// A field that only hashes, buckets or truncations hold, as it would be written.
 fn push_unheld(ty: FieldType, value: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
-    let kind = SegmentKind::Plain(0);
-    push_value(&Slot { at: 0, kind: &kind, field: 0, ty, stored: ty, flip: 0, nullable: true, last: true, digits: None }, value, out)
+    push_value(&Slot::alone(ty), value, out)
 }

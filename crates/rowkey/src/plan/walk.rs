@@ -291,8 +291,10 @@ impl<'a> Walk<'a> {
     /// More values than ranges are allowed: one range from the first to the last of them, and each key is looked at.
     fn stop_at_many(&mut self, place: &Place<'_>, field: FieldId, values: &[(Vec<u8>, Value<'static>)]) -> bool {
         self.notes.push(Note::TooManyValues { field, values: values.len() });
-        let (Some((low, _)), Some((last, _))) = (values.first(), values.last()) else { return false };
-        self.tail = Tail::Span { low: low.clone(), high: place.behind(last) };
+        let Some((low, _)) = values.first() else { return false };
+        // Not always behind the last value: in text, `::` and its delimiter come behind `::1`.
+        let ends: Option<Vec<_>> = values.iter().map(|(bytes, _)| place.behind(bytes)).collect();
+        self.tail = Tail::Span { low: low.clone(), high: ends.and_then(|ends| ends.into_iter().max()) };
         false
     }
 }
