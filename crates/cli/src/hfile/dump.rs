@@ -37,7 +37,7 @@ pub(crate) fn write(out: &mut impl Write, reader: Arc<Reader>, tsv: bool) -> any
 fn write_tsv(out: &mut impl Write, cell: CellRef<'_>) -> std::io::Result<()> {
     let (row, family, qualifier, tags) =
         (hexadecimal(cell.row()), hexadecimal(cell.family()), hexadecimal(cell.qualifier()), hexadecimal(cell.tags()));
-    let (timestamp, code, sequence, value) = (cell.timestamp(), cell.type_code(), cell.sequence(), value(cell.value(), hex));
+    let (timestamp, code, sequence, value) = (cell.timestamp(), cell.type_code(), cell.sequence(), value(cell.value(), hexadecimal));
     writeln!(out, "{row}\t{family}\t{qualifier}\t{timestamp}\t{code}\t{sequence}\t{tags}\t{value}")
 }
 
