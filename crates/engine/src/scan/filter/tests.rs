@@ -257,11 +257,9 @@ fn reverse_hints_behind_the_greatest_byte_spare_no_row_that_matches() {
 }
 
 #[test]
-fn wrapping_filters_pass_the_direction_on() {
-    let expected = "  reverse whole-rows\n    z: 0H>none\n    end\n";
-    assert!(answer("(while (prefix m))", &["a", "m", "z"]).ends_with(expected));
-    let expected = "  reverse whole-rows\n    m: 0I kept 0\n    a: filtered\n";
-    assert!(answer("(while (prefix m))", &["a", "m"]).ends_with(expected));
+fn a_filter_that_is_wrapped_does_not_hear_of_the_direction() {
+    // Going backwards, m comes behind z; the prefix filter inside takes z for the end, as in HBase.
+    assert!(answer("(while (prefix m))", &["a", "m", "z"]).ends_with("  reverse whole-rows\n    z: filtered\n    end\n"));
 }
 
 #[test]
