@@ -75,6 +75,9 @@ impl Table for ClusterTable {
     }
 }
 
+/// Cells that the first answer of a scan may look at on the caller's thread: some tens of microseconds.
+const CELLS_AT_ONCE_MAX: u64 = 200;
+
 struct Rows {
     handle: Arc<Handle>,
     /// Away with a thread while a batch is read; for good after an error.
@@ -86,15 +89,37 @@ enum ScanState {
     Open(Box<TableScanner>),
 }
 
+/// How a scan began.
+enum Begun {
+    /// With these rows.
+    Answered(Vec<Row>),
+    /// Not: it takes the disk, or much work.
+    Waits(Box<TableScanner>),
+}
+
+impl Rows {
+    /// Answers the first rows here, as a get is answered, if memory has them and they are not many: the way to another
+    /// thread and back takes as long as a dozen gets.
+    fn begin(&mut self, name: &TableName, scan: Scan) -> Result<Begun> {
+        let mut scanner = Box::new(self.handle.engine.table(name)?.scan(scan, Tier::Disk));
+        let Some(rows) = scanner.try_rows(CELLS_AT_ONCE_MAX)? else { return Ok(Begun::Waits(scanner)) };
+        self.state = Some(ScanState::Open(scanner));
+        Ok(Begun::Answered(rows))
+    }
+}
+
 impl RowSource for Rows {
     fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
-        let Some(state) = self.state.take() else { return Box::pin(std::future::ready(Ok(Vec::new()))) };
-        let engine = Arc::clone(&self.handle.engine);
+        let mut scanner = match self.state.take() {
+            Some(ScanState::Open(scanner)) => scanner,
+            Some(ScanState::New(name, scan)) => match self.begin(&name, *scan) {
+                Ok(Begun::Answered(rows)) => return Box::pin(std::future::ready(Ok(rows))),
+                Ok(Begun::Waits(scanner)) => scanner,
+                Err(error) => return Box::pin(std::future::ready(Err(error))),
+            },
+            None => return Box::pin(std::future::ready(Ok(Vec::new()))),
+        };
         let answer = self.handle.pool.run(move || {
-            let mut scanner = match state {
-                ScanState::New(name, scan) => Box::new(engine.table(&name)?.scan(*scan, Tier::Disk)),
-                ScanState::Open(scanner) => scanner,
-            };
             let rows = scanner.next_rows()?;
             Ok((rows, scanner))
         });

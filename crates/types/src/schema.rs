@@ -162,7 +162,25 @@ pub mod family_attribute {
     pub const COMPACTION_RATIO: &str = "hbase.hstore.compaction.ratio";
     /// Prefix length in bytes of a `ROWPREFIX_FIXED_LENGTH` bloom filter; a setting, not an attribute.
     pub const BLOOM_PREFIX_LENGTH: &str = "RowPrefixBloomFilter.prefix_length";
+    /// The attributes each family has in HBase's stored descriptor, with the values they have when nobody says otherwise.
+    pub const DEFAULTS: &[(&str, &str)] = &[
+        (BLOCKCACHE, "true"),
+        (BLOCKSIZE, "65536"),
+        (BLOOMFILTER, "ROW"),
+        (COMPRESSION, "NONE"),
+        (DATA_BLOCK_ENCODING, "NONE"),
+        (INDEX_BLOCK_ENCODING, "NONE"),
+        (IN_MEMORY, "false"),
+        (KEEP_DELETED_CELLS, "FALSE"),
+        (MIN_VERSIONS, "0"),
+        (REPLICATION_SCOPE, "0"),
+        (TTL, "2147483647"),
+        (VERSIONS, "1"),
+    ];
 }
+
+/// As [`family_attribute::DEFAULTS`], for tables.
+pub const TABLE_DEFAULTS: &[(&str, &str)] = &[("IS_META", "false"), ("hbase.store.file-tracker.impl", "DEFAULT")];
 
 use family_attribute as fam;
 
@@ -407,6 +425,17 @@ impl TableDescriptor {
         self.families.insert(family.name.clone(), family);
     }
 
+    /// The same without attributes that say what holds anyway: HBase fills them in when it stores a table.
+    #[must_use]
+    pub fn without_defaults(mut self) -> Self {
+        let leave_out = |attributes: &mut Attributes, defaults: &[(&str, &str)]| {
+            attributes.retain(|name, value| !defaults.contains(&(name.as_str(), value.as_str())));
+        };
+        leave_out(&mut self.attributes, TABLE_DEFAULTS);
+        self.families.values_mut().for_each(|family| leave_out(&mut family.attributes, fam::DEFAULTS));
+        self
+    }
+
     /// Takes a family out.
     pub fn remove_family(&mut self, name: &[u8]) -> Option<FamilyDescriptor> {
         self.families.remove(name)
@@ -577,6 +606,14 @@ impl RegionInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_holds_anyway_can_be_left_out() {
+        let family = FamilyDescriptor::new("f").versions(3).set(fam::BLOOMFILTER, "ROW").set("OURS", "1");
+        let table = TableDescriptor::new("t".parse().unwrap()).set("IS_META", "false").set("OURS", "2").family(family);
+        let kept = TableDescriptor::new("t".parse().unwrap()).set("OURS", "2").family(FamilyDescriptor::new("f").versions(3).set("OURS", "1"));
+        assert_eq!(table.without_defaults(), kept);
+    }
 
     #[test]
     fn table_names_read_back() {

@@ -123,7 +123,7 @@ fn say_what_fits(session: &mut Session<'_>, table: &TableName, key: &KeySchema) 
 
 fn show(session: &mut Session<'_>, table: &TableName) -> Outcome<()> {
     let descriptor = block_on(session.table(table).descriptor()).about(session, table)?;
-    match TableDeclaration::of_table(&descriptor) {
+    match TableDeclaration::of_table(&(*descriptor).clone().without_defaults()) {
         Some(Ok(declaration)) => session.say(format!("{declaration};")),
         Some(Err(error)) => Err(Stop::Problem(format!("table {table}: its ROW_KEY or ROW_SCHEMA cannot be read: {error}"))),
         None => {

@@ -13,7 +13,7 @@ use super::RegionIndex;
 use crate::background::closing;
 use crate::commit::CommitTicket;
 use crate::region::{Applied, Region};
-use crate::scan::{ReadTrace, RegionScanner, ScanBudget, StopReason};
+use crate::scan::{ReadTrace, RegionScanner, ScanBatch, ScanBudget, StopReason};
 use crate::shared::Shared;
 
 /// Operations for one region, with their places in the batch.
@@ -288,18 +288,50 @@ impl TableScanner {
             let Some((_, scanner)) = &mut self.region else { break };
             let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), ..ScanBudget::default() };
             let batch = scanner.next_rows(budget)?;
-            self.remaining = self.remaining.saturating_sub(batch.rows_ended);
-            // A filter that wants no more rows ends the scan where its answer is empty, else only the region: as on HBase,
-            // whose servers say so in `ScanResponse.more_results`.
-            self.ended = self.remaining == 0 || batch.rows.is_empty() && batch.stopped == StopReason::FilterEnd;
-            if !batch.more() {
-                self.leave_region();
-            }
-            if !batch.rows.is_empty() {
-                return Ok(batch.rows);
+            let rows = self.note(batch);
+            if !rows.is_empty() {
+                return Ok(rows);
             }
         }
         Ok(Vec::new())
+    }
+
+    /// As [`TableScanner::next_rows`], for a thread that must not wait: the next rows if memory has them and no more than
+    /// `cells` have to be looked at in a region. `None` if not; the scan is where it was then, and `next_rows` goes on.
+    ///
+    /// # Errors
+    /// As [`TableScanner::next_rows`].
+    pub fn try_rows(&mut self, cells: u64) -> Result<Option<Vec<Row>>> {
+        while !self.ended {
+            if self.region.is_none() {
+                self.open_region()?;
+            }
+            let Some((_, scanner)) = &mut self.region else { break };
+            let bytes = self.scan.max_result_bytes.max(1);
+            let budget = ScanBudget { rows: self.remaining, bytes, cells_examined: cells, time_ms: None, ..ScanBudget::default() };
+            let Some(batch) = scanner.try_rows(budget)? else { return Ok(None) };
+            let is_far = batch.more();
+            let rows = self.note(batch);
+            if !rows.is_empty() {
+                return Ok(Some(rows));
+            }
+            if is_far {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Vec::new()))
+    }
+
+    /// Counts what a region gave, and leaves it if that was all.
+    fn note(&mut self, batch: ScanBatch) -> Vec<Row> {
+        self.remaining = self.remaining.saturating_sub(batch.rows_ended);
+        // A filter that wants no more rows ends the scan where its answer is empty, else only the region: as on HBase,
+        // whose servers say so in `ScanResponse.more_results`.
+        self.ended = self.remaining == 0 || batch.rows.is_empty() && batch.stopped == StopReason::FilterEnd;
+        if !batch.more() {
+            self.leave_region();
+        }
+        batch.rows
     }
 
     /// Opens the scanner of the region where the rest of the range begins.

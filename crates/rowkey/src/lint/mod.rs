@@ -7,6 +7,7 @@
 mod declared;
 mod families;
 mod keys;
+mod queries;
 mod report;
 mod rules;
 mod samples;
@@ -169,6 +170,7 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
     if let Some(key) = subject.key {
         keys::check(key, subject, &mut findings);
         text::check(key, &mut findings);
+        queries::check(key, subject.queries, &mut findings);
     }
     if let Some(sample) = subject.sample {
         samples::check(sample, subject, &mut findings);

@@ -22,7 +22,7 @@ const fn rule(id: &'static str, severity: Severity, summary: &'static str) -> Ru
     Rule { id, severity, summary }
 }
 
-/// All rules, in the order in which they are reported: keys, families and cells.
+/// All rules, in the order in which they are reported: keys, splits, queries, families and cells.
 pub static RULES: &[Rule] = &[
     rule("K-MONO", Error, "the key begins with a field that grows, so that every write goes to the same region"),
     rule("K-BUCKETLEAD", Error, "the key begins with a bucket of time, so that all writes of the moment go to one region"),
@@ -51,6 +51,11 @@ pub static RULES: &[Rule] = &[
     rule("P-ALIGN", Warning, "regions do not begin where salts do"),
     rule("P-RANGE", Warning, "regions that no key falls into"),
     rule("P-MANY", Warning, "more regions than servers can hold well"),
+    rule("Q-FULL", Warning, "a query reads the whole table"),
+    rule("Q-HASHRANGE", Warning, "a query does not give what the key hashes"),
+    rule("Q-FAN", Warning, "a query reads a range for each of many salts"),
+    rule("Q-FILTER", Warning, "a query asks for values outside the key"),
+    rule("Q-OFFSET", Warning, "a query pages by an offset"),
     rule("F-VER", Warning, "hundreds of versions are kept in each cell"),
     rule("F-MANYCF", Warning, "more than three families, which are flushed and compacted together"),
     rule("F-LONGCF", Note, "a long family name, which stands in every cell"),

@@ -158,13 +158,36 @@ fn a_declaration_is_looked_at_as_a_whole_and_may_ask_for_silence() {
         lint_declaration(&declaration, None).iter().map(|finding| finding.rule.id).collect::<Vec<_>>()
     };
     let sensors = "CREATE TABLE s (v DOUBLE FAMILY d, ts2 TIMESTAMP FAMILY d, ROW KEY (ts TIMESTAMP, id STRING)) WITH QUERIES (one: id = ?)";
-    assert_eq!(found(sensors), ["K-MONO", "K-TIMEDUP", "K-UNUSED", "F-DBE"]);
+    assert_eq!(found(sensors), ["K-MONO", "Q-FULL", "K-TIMEDUP", "K-UNUSED", "F-DBE"]);
     let quiet = format!("{sensors} -- lint:allow K-MONO one writer, a day of data\n-- lint:allow F-DBE");
-    assert_eq!(found(&quiet), ["K-TIMEDUP", "K-UNUSED"]);
+    assert_eq!(found(&quiet), ["Q-FULL", "K-TIMEDUP", "K-UNUSED"]);
     assert!(
         found("CREATE TABLE m (body STRING FAMILY m, ROW KEY (id STRING, ts TIMESTAMP)) WITH QUERIES (all: body = ? AND id = ?)")
             .contains(&"K-UNUSED")
     );
+}
+
+#[test]
+fn queries_are_looked_at_with_the_key() {
+    let found = |key: &str, query: &str| {
+        let text = format!("CREATE TABLE t (v STRING FAMILY d, ROW KEY {key}) WITH QUERIES (one: {query})");
+        let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
+        let ids: Vec<_> = lint_declaration(&declaration, None).iter().map(|finding| finding.rule.id).filter(|id| id.starts_with("Q-")).collect();
+        ids
+    };
+    let sensors = "(SALT(16 BY id), id STRING, ts TIMESTAMP)";
+    assert_eq!(found(sensors, "id = ?"), [""; 0]);
+    assert_eq!(found(sensors, "id IN LIST AND ts IN RANGE"), [""; 0]);
+    assert_eq!(found(sensors, "id LIKE ?"), [""; 0]);
+    assert_eq!(found(sensors, "ts IN RANGE"), ["Q-FULL"]);
+    assert_eq!(found("(SALT(100 BY id), id STRING, ts TIMESTAMP)", "id LIKE ?"), ["Q-FAN"]);
+    assert_eq!(found("(HASH(id BYTES 2), id STRING, ts TIMESTAMP)", "id LIKE ?"), ["Q-FULL", "Q-HASHRANGE"]);
+    assert_eq!(found("(HASH(id BYTES 2), id STRING, ts TIMESTAMP)", "id = ?"), [""; 0]);
+    assert_eq!(found("(msg_id STRING)", "msg_id = ? AND v = ?"), ["Q-FILTER"]);
+    assert_eq!(found("(msg_id STRING)", "v = ?"), ["Q-FULL", "Q-FILTER"]);
+    let paged = QueryShape { name: "page".into(), conditions: vec![(0, Asks::Equals)], has_offset: true, ..QueryShape::default() };
+    let schema = key("(id STRING)");
+    assert_eq!(ids(&Subject { key: Some(&schema), queries: &[paged], ..Subject::default() }), ["Q-OFFSET"]);
 }
 
 #[test]
@@ -218,6 +241,11 @@ fn a_report_is_read_from_top_to_bottom_the_worst_first() {
 #[test]
 fn every_rule_is_broken_by_a_test_and_stands_in_the_documentation() {
     let elsewhere = [
+        "Q-FULL",
+        "Q-HASHRANGE",
+        "Q-FAN",
+        "Q-FILTER",
+        "Q-OFFSET",
         "K-TIMEDUP",
         "K-UNUSED",
         "K-CASE",

@@ -4,34 +4,15 @@
 //! it, and shows them ever after: [`with_defaults`].
 
 use bytes::Bytes;
-use halite_types::schema::{DEFAULT_NAMESPACE, check_namespace, family_attribute as fam};
+use halite_types::schema::{DEFAULT_NAMESPACE, TABLE_DEFAULTS, check_namespace, family_attribute as fam};
 use halite_types::{Attributes, Error, FamilyDescriptor, Result, TableDescriptor, TableName};
 
 use crate::proto as pb;
 
-/// The attributes each family has in HBase's stored descriptor, with the values they have when nobody says otherwise.
-const FAMILY_DEFAULTS: [(&str, &str); 12] = [
-    (fam::BLOCKCACHE, "true"),
-    (fam::BLOCKSIZE, "65536"),
-    (fam::BLOOMFILTER, "ROW"),
-    (fam::COMPRESSION, "NONE"),
-    (fam::DATA_BLOCK_ENCODING, "NONE"),
-    (fam::INDEX_BLOCK_ENCODING, "NONE"),
-    (fam::IN_MEMORY, "false"),
-    (fam::KEEP_DELETED_CELLS, "FALSE"),
-    (fam::MIN_VERSIONS, "0"),
-    (fam::REPLICATION_SCOPE, "0"),
-    (fam::TTL, "2147483647"),
-    (fam::VERSIONS, "1"),
-];
-
-/// The same for tables.
-const TABLE_DEFAULTS: [(&str, &str); 2] = [("IS_META", "false"), ("hbase.store.file-tracker.impl", "DEFAULT")];
-
 /// The descriptor with the attributes that HBase would have filled in; what it says itself stays.
 #[must_use]
 pub fn with_defaults(mut table: TableDescriptor) -> TableDescriptor {
-    fill(&mut table.attributes, &TABLE_DEFAULTS);
+    fill(&mut table.attributes, TABLE_DEFAULTS);
     let families: Vec<_> = table.families().cloned().map(family_with_defaults).collect();
     families.into_iter().for_each(|family| table.set_family(family));
     table
@@ -40,7 +21,7 @@ pub fn with_defaults(mut table: TableDescriptor) -> TableDescriptor {
 /// The same for one family.
 #[must_use]
 pub fn family_with_defaults(mut family: FamilyDescriptor) -> FamilyDescriptor {
-    fill(&mut family.attributes, &FAMILY_DEFAULTS);
+    fill(&mut family.attributes, fam::DEFAULTS);
     family
 }
 
