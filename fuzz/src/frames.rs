@@ -13,7 +13,7 @@ use halite_wire::service::{Method, Service};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that the fuzzer reaches what happens beyond them.
-const LIMITS: Limits = Limits { frame_bytes_max: 32 << 10, cell_block_bytes_max: 256 << 10 };
+const LIMITS: Limits = Limits { frame_bytes_max: 32 << 10, cell_block_bytes_max: 256 << 10, trusted_bytes: 1 << 10 };
 
 fuzz_target!(init: seeds::write("frames"), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
