@@ -71,17 +71,23 @@ impl Table for ClusterTable {
     }
 
     fn scan(&self, scan: Scan) -> RowStream {
-        RowStream::new(Rows { handle: Arc::clone(&self.handle), state: Some(ScanState::New(self.name.clone(), Box::new(scan))) })
+        let state = Some(ScanState::New(self.name.clone(), Box::new(scan)));
+        RowStream::new(Rows { handle: Arc::clone(&self.handle), state, cells_at_once: CELLS_AT_FIRST })
     }
 }
 
-/// Cells that the first answer of a scan may look at on the caller's thread: some tens of microseconds.
-const CELLS_AT_ONCE_MAX: u64 = 200;
+/// Cells that the first answer of a scan may look at on the caller's thread, as a get does: the way to another thread and
+/// back takes as long as a dozen gets. Each that follows may look at four times as many.
+const CELLS_AT_FIRST: u64 = 8;
+/// Answers that would look at more than this are left to the pool: some tens of microseconds.
+const CELLS_AT_ONCE_MAX: u64 = 128;
 
 struct Rows {
     handle: Arc<Handle>,
     /// Away with a thread while a batch is read; for good after an error.
     state: Option<ScanState>,
+    /// Cells the next answer may look at here.
+    cells_at_once: u64,
 }
 
 enum ScanState {
@@ -89,36 +95,37 @@ enum ScanState {
     Open(Box<TableScanner>),
 }
 
-/// How a scan began.
-enum Begun {
-    /// With these rows.
-    Answered(Vec<Row>),
-    /// Not: it takes the disk, or much work.
-    Waits(Box<TableScanner>),
-}
-
 impl Rows {
-    /// Answers the first rows here, as a get is answered, if memory has them and they are not many: the way to another
-    /// thread and back takes as long as a dozen gets.
-    fn begin(&mut self, name: &TableName, scan: Scan) -> Result<Begun> {
-        let mut scanner = Box::new(self.handle.engine.table(name)?.scan(scan, Tier::Disk));
-        let Some(rows) = scanner.try_rows(CELLS_AT_ONCE_MAX)? else { return Ok(Begun::Waits(scanner)) };
-        self.state = Some(ScanState::Open(scanner));
-        Ok(Begun::Answered(rows))
+    /// The next rows if memory has them and they are few.
+    fn try_here(&mut self, scanner: &mut TableScanner) -> Result<Option<Vec<Row>>> {
+        if self.cells_at_once > CELLS_AT_ONCE_MAX {
+            return Ok(None);
+        }
+        let rows = scanner.try_rows(self.cells_at_once)?;
+        self.cells_at_once = if rows.is_some() { self.cells_at_once * 4 } else { u64::MAX };
+        Ok(rows)
     }
 }
 
 impl RowSource for Rows {
     fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
+        let ready = |answer| -> Fut<'_, Vec<Row>> { Box::pin(std::future::ready(answer)) };
         let mut scanner = match self.state.take() {
             Some(ScanState::Open(scanner)) => scanner,
-            Some(ScanState::New(name, scan)) => match self.begin(&name, *scan) {
-                Ok(Begun::Answered(rows)) => return Box::pin(std::future::ready(Ok(rows))),
-                Ok(Begun::Waits(scanner)) => scanner,
-                Err(error) => return Box::pin(std::future::ready(Err(error))),
+            Some(ScanState::New(name, scan)) => match self.handle.engine.table(&name) {
+                Ok(table) => Box::new(table.scan(*scan, Tier::Disk)),
+                Err(error) => return ready(Err(error)),
             },
-            None => return Box::pin(std::future::ready(Ok(Vec::new()))),
+            None => return ready(Ok(Vec::new())),
         };
+        match self.try_here(&mut scanner) {
+            Ok(Some(rows)) => {
+                self.state = Some(ScanState::Open(scanner));
+                return ready(Ok(rows));
+            }
+            Ok(None) => {}
+            Err(error) => return ready(Err(error)),
+        }
         let answer = self.handle.pool.run(move || {
             let rows = scanner.next_rows()?;
             Ok((rows, scanner))
