@@ -419,29 +419,31 @@ impl KeySchema {
 
     /// A schema is kept as text, where fields stand in the order of the segments: their numbers must survive that.
     fn check_order(&self) -> Result<(), SchemaError> {
-        let mut held: Vec<FieldId> = Vec::new();
-        for at in 0..self.segments.len() {
-            for field in self.holds(at) {
-                if held.contains(&field) {
-                    continue;
-                }
-                if field != held.len() {
-                    let message =
-                        format!("field {} is out of order; list fields in the order of the segments that hold them", self.fields[field].name);
-                    return Err(SchemaError { segment: Some(at), message });
-                }
-                held.push(field);
+        match self.held().into_iter().enumerate().find(|(place, (_, field))| place != field) {
+            None => Ok(()),
+            Some((_, (segment, field))) => {
+                let message = format!("field {} is out of order; list fields in the order of the segments that hold them", self.fields[field].name);
+                Err(SchemaError { segment: Some(segment), message })
             }
         }
-        Ok(())
+    }
+
+    /// The fields in the order in which segments hold them, each with the segment that does.
+    fn held(&self) -> Vec<(usize, FieldId)> {
+        let mut held: Vec<(usize, FieldId)> = Vec::new();
+        for (segment, field) in (0..self.segments.len()).flat_map(|at| self.holds(at).into_iter().map(move |field| (at, field))) {
+            if !held.iter().any(|(_, other)| *other == field) {
+                held.push((segment, field));
+            }
+        }
+        held
     }
 
     /// The fields whose place among the fields a segment decides: the one it carries, one that nothing carries whole, and
     /// those of a hash that nothing else in the key holds.
     pub(crate) fn holds(&self, segment: usize) -> Vec<FieldId> {
-        let held = |id: FieldId| self.segments.iter().any(|segment| segment.kind.field() == Some(id));
         match &self.segments[segment].kind {
-            SegmentKind::Hash { by, .. } => by.iter().copied().filter(|&id| !held(id)).collect(),
+            SegmentKind::Hash { by, .. } => by.iter().copied().filter(|&id| self.is_only_hashed(id)).collect(),
             kind => kind.field().into_iter().filter(|&field| self.carrier(field).is_none_or(|carrier| carrier == segment)).collect(),
         }
     }
@@ -449,12 +451,7 @@ impl KeySchema {
     /// The same fields in other segments. As a schema lists its fields in the order of these, they change their numbers.
     pub(crate) fn rearranged(&self, segments: Vec<Segment>) -> Result<Self, SchemaError> {
         let draft = Self { segments, ..self.clone() };
-        let mut order: Vec<FieldId> = Vec::new();
-        for field in (0..draft.segments.len()).flat_map(|at| draft.holds(at)) {
-            if !order.contains(&field) {
-                order.push(field);
-            }
-        }
+        let order: Vec<FieldId> = draft.held().into_iter().map(|(_, field)| field).collect();
         let moved = |field: FieldId| order.iter().position(|&old| old == field).unwrap_or(field);
         let segments = draft.segments.iter().map(|segment| Segment { kind: segment.kind.renumbered(moved), ..segment.clone() });
         let fields = order.iter().map(|&old| self.fields[old].clone()).collect();

@@ -83,8 +83,8 @@ pub(super) fn field_id(key: &KeySchema, name: &str) -> anyhow::Result<usize> {
     Ok(field)
 }
 
-/// A key as the shell prints it, or in hexadecimal.
-fn read_key_bytes(text: &str) -> anyhow::Result<Vec<u8>> {
+/// Bytes as the shell prints them, or in hexadecimal.
+pub(super) fn read_key_bytes(text: &str) -> anyhow::Result<Vec<u8>> {
     if text.starts_with("x'") {
         return match halite::rowkey::FieldType::Bytes.parse(text) {
             Ok(Value::Bytes(bytes)) => Ok(bytes.into_owned()),

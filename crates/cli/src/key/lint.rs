@@ -49,7 +49,7 @@ pub(crate) fn lint_file(file: &Path, format: ReportFormat, fail_on: FailOn) -> a
         for statement in statements(&text).map_err(shown)? {
             match statement {
                 Statement::CreateTable(table) => {
-                    found.push((format!("{}, table {}", file.display(), table.descriptor.name()), lint_declaration(&table, None)));
+                    found.push((format!("{}, table {}", file.display(), table.descriptor.name()), lint_declaration(&table, &Subject::default())));
                 }
                 Statement::Adopt { table, key } => {
                     found.push((format!("{}, table {table}", file.display()), lint(&Subject { key: Some(&key), ..Subject::default() })));
@@ -91,17 +91,11 @@ pub(crate) fn lint_table(name: &TableName, place: &PlaceFlags, format: ReportFor
     place.close()?;
     let sample = Sample { keys, is_in_arrival_order: false };
     let starts: Vec<_> = regions.iter().map(|region| region.start.clone()).filter(|start| !start.is_empty()).collect();
-    let mut findings = match &declared {
-        Some(declared) => lint_declaration(declared, Some(&starts)),
-        None => lint(&Subject { table: Some(&descriptor), splits: Some(&starts), ..Subject::default() }),
+    let known = Subject { sample: Some(&sample), splits: Some(&starts), ..Subject::default() };
+    let findings = match &declared {
+        Some(declared) => lint_declaration(declared, &known),
+        None => lint(&Subject { table: Some(&descriptor), ..known }),
     };
-    let key = declared.as_ref().map(|declared| &declared.key);
-    // What a sample shows is said once, and beside the declaration's own findings.
-    let seen = lint(&Subject { key, sample: Some(&sample), splits: Some(&starts), ..Subject::default() });
-    let is_new = |finding: &Finding| !findings.iter().any(|other| other.rule == finding.rule && other.segment == finding.segment);
-    let new: Vec<_> = seen.into_iter().filter(is_new).collect();
-    findings.extend(new);
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     tell(&[(format!("table {name}"), findings)], format, fail_on)
 }
 

@@ -11,4 +11,4 @@ pub(crate) use code::{decode, encode};
 pub(crate) use explain::explain;
 pub(crate) use lint::{FailOn, ReportFormat, lint_file, lint_table};
 pub(crate) use scan::scan;
-pub(crate) use split::{split, splits_of};
+pub(crate) use split::{split, splits_of, unescape};

@@ -8,10 +8,9 @@ use anyhow::{Context as _, bail};
 use halite::key::hexadecimal;
 use halite::rowkey::plan::Plan;
 use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions};
-use halite::rowkey::{FieldType, Value};
 use halite::{Row, Scan, TableName, block_on, print_bytes};
 
-use super::code::shown_fields;
+use super::code::{read_key_bytes, shown_fields};
 use super::declared::key_of;
 use super::explain::plan_of;
 use crate::cmd::key::Question;
@@ -52,10 +51,8 @@ fn template(columns: &[String]) -> anyhow::Result<Scan> {
 }
 
 fn read_token(text: &str) -> anyhow::Result<PageToken> {
-    match FieldType::Bytes.parse(text) {
-        Ok(Value::Bytes(bytes)) => Ok(PageToken::from_bytes(&bytes)?),
-        _ => Err(anyhow::anyhow!("hexadecimal digits are wanted between x' and '")).with_context(|| format!("--after {text}")),
-    }
+    let bytes = read_key_bytes(text).with_context(|| format!("--after {text}"))?;
+    Ok(PageToken::from_bytes(&bytes)?)
 }
 
 /// The fields of the key, or the key as it is where it is none of the table's; then the newest cell of each column.

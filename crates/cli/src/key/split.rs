@@ -26,15 +26,11 @@ pub(crate) fn splits_of(
     key: &KeySchema,
     like: impl FnOnce(&TableName) -> anyhow::Result<Vec<Bytes>>,
 ) -> anyhow::Result<Splits> {
-    let splits = match clause {
-        SplitClause::BySalt { regions_each } => Splits::by_salt(key, *regions_each, None)?,
-        SplitClause::Into(regions) => Splits::into_regions(key, *regions, None)?,
-        SplitClause::At(rows) => Splits::at(rows.iter().cloned().map(Bytes::from).collect())?,
-        SplitClause::Like(table) => Splits::at(like(table)?)?,
-        SplitClause::FromSample { file, regions } => Splits::from_sample(keys_of_file(file)?, *regions)?,
-        SplitClause::Rolling(_) => {
-            bail!("SPLIT ROLLING, which makes regions for the time to come, is not possible yet; take SPLIT BY SALT, INTO or AT")
-        }
+    let splits = match (Splits::declared(clause, key)?, clause) {
+        (Some(splits), _) => splits,
+        (None, SplitClause::Like(table)) => Splits::at(like(table)?)?,
+        (None, SplitClause::FromSample { file, regions }) => Splits::from_sample(keys_of_file(file)?, *regions)?,
+        (None, _) => bail!("SPLIT ROLLING, which makes regions for the time to come, is not possible yet; take SPLIT BY SALT, INTO or AT"),
     };
     Ok(splits.for_schema(key))
 }
@@ -43,7 +39,12 @@ pub(crate) fn splits_of(
 fn keys_of_file(file: &str) -> anyhow::Result<Vec<Bytes>> {
     let text = std::fs::read(file).with_context(|| format!("the sample of keys {file}"))?;
     let lines = text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(|line| !line.is_empty());
-    Ok(lines.map(|line| std::str::from_utf8(line).map_or_else(|_| Bytes::copy_from_slice(line), |line| parse_bytes(line).into())).collect())
+    Ok(lines.map(unescape).collect())
+}
+
+/// `\xNN` in a key is a byte, as in HBase's `toBytesBinary`; other bytes are themselves.
+pub(crate) fn unescape(key: &[u8]) -> Bytes {
+    std::str::from_utf8(key).map_or_else(|_| Bytes::copy_from_slice(key), |text| parse_bytes(text).into())
 }
 
 /// Prints where a table is split, and what share of the rows each region gets.

@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::error::Cause;
 use crate::value::{FieldType, Value};
 
-use super::slot::{Slot, text_or_bytes, wrong_type};
+use super::slot::{Slot, big_endian, text_or_bytes, wrong_type};
 use super::{KeyBuf, numeric};
 
 const NULL: u8 = 0;
@@ -338,7 +338,7 @@ pub(super) fn read_number(bytes: &[u8], flip: u8, ty: FieldType) -> Result<Value
     let width = width_of(ty);
     let bits = match bytes.first_chunk::<8>() {
         Some(bytes) if width == 8 => u64::from_be_bytes(*bytes),
-        _ => bytes.get(..width).ok_or(Cause::Short)?.iter().fold(0, |bits, &byte| (bits << 8) | u64::from(byte)),
+        _ => big_endian(bytes.get(..width).ok_or(Cause::Short)?),
     };
     let unused = 64 - 8 * width;
     let bits = if flip == 0 { bits } else { !bits << unused >> unused };

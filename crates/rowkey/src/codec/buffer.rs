@@ -9,6 +9,9 @@ use smallvec::SmallVec;
 /// Bytes of a key that need no allocation.
 pub const INLINE_BYTES: usize = 48;
 
+/// The digits of hexadecimal numbers in keys.
+pub(super) const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// The bytes of a key, or of a part of one: up to [`INLINE_BYTES`] without an allocation.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyBuf(SmallVec<[u8; INLINE_BYTES]>);
@@ -30,6 +33,13 @@ impl KeyBuf {
     #[inline]
     pub fn extend(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
+    }
+
+    /// Adds bytes as lower-case hexadecimal digits, two for each.
+    pub fn extend_hex(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.extend(&[HEX_DIGITS[usize::from(byte >> 4)], HEX_DIGITS[usize::from(byte & 15)]]);
+        }
     }
 
     /// Takes away what stands behind the first `bytes`.

@@ -156,14 +156,8 @@ impl KeySchema {
 }
 
 fn push_hash(function: HashFunction, input: Input<'_>, bytes: u8, hex: bool, out: &mut KeyBuf) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut room = [0; DIGEST_BYTES_MAX];
     let digest = hash::digest(function, input, &mut room).unwrap_or_default();
-    for byte in digest.iter().take(bytes.into()) {
-        if hex {
-            out.extend(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-        } else {
-            out.push(*byte);
-        }
-    }
+    let first = &digest[..digest.len().min(bytes.into())];
+    if hex { out.extend_hex(first) } else { out.extend(first) }
 }

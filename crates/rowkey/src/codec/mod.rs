@@ -29,7 +29,7 @@ pub use decode::Decoded;
 pub use helper::{KeyHelper, NoHelper, SaltDrawer};
 
 use derived::Known;
-use slot::Slot;
+use slot::{Slot, big_endian};
 
 /// The longest row key: HBase's `HConstants.MAX_ROW_LENGTH`.
 pub const KEY_BYTES_MAX: usize = 32_767;
@@ -209,6 +209,11 @@ impl KeySchema {
         (0..self.segments().len()).find(|&at| self.profile() == Profile::Text && text::is_ambiguous(self, at))
     }
 
+    /// How many bytes a segment takes in profile BIN, if all keys have the same; a null and what marks it not counted.
+    pub(crate) fn fixed_bytes(&self, segment: usize) -> Option<usize> {
+        self.derived_bytes(segment).or_else(|| self.slot(segment)?.stored.fixed_bytes())
+    }
+
     /// How many salts a segment has; `None` if it is no salt.
     pub fn salt_count(&self, segment: usize) -> Option<u32> {
         match self.segments().get(segment)?.kind {
@@ -296,12 +301,12 @@ impl KeySchema {
     }
 
     /// The number of a salt from its bytes.
-    fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
+    pub(crate) fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
         self.salt_count(at)?;
         if self.profile() == Profile::Text {
             return str::from_utf8(bytes).ok()?.parse().ok();
         }
-        Some(bytes.iter().fold(0, |salt, &byte| (salt << 8) | u32::from(byte)))
+        u32::try_from(big_endian(bytes)).ok()
     }
 }
 

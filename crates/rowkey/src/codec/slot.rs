@@ -177,7 +177,7 @@ impl Slot<'_> {
             SegmentKind::Bucket { width, .. } => bucket_start(&stored, width, self.ty),
             SegmentKind::Trunc { .. } => truncated(stored, self.ty),
             SegmentKind::Dict { field, .. } => {
-                let id = raw_bytes(&stored).unwrap_or_default().iter().fold(0, |id, &byte| (id << 8) | u64::from(byte));
+                let id = big_endian(raw_bytes(&stored).unwrap_or_default());
                 let bytes = helper.dictionary_value(field, id).ok_or(Cause::NotInDictionary)?;
                 text_or_bytes(Cow::Owned(bytes), self.ty)
             }
@@ -206,6 +206,12 @@ pub(super) fn text_or_bytes(bytes: Cow<'_, [u8]>, ty: FieldType) -> Result<Value
         Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
     };
     text.map(Value::Text).ok_or(Cause::NotUtf8)
+}
+
+/// The number that up to eight bytes are, the greatest first.
+#[inline]
+pub(super) fn big_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte))
 }
 
 /// The bytes of text and bytes.

@@ -24,15 +24,15 @@ use crate::schema::{FieldId, KeySchema, SEGMENTS_MAX, SegmentKind};
 use crate::value::{FieldType, Value};
 
 use super::KeyBuf;
+use super::buffer::HEX_DIGITS;
 use super::derived::Known;
 use super::helper::{KeyHelper, NoHelper};
-use super::slot::{Slot, raw_bytes, text_or_bytes, wrong_type};
+use super::slot::{Slot, big_endian, raw_bytes, text_or_bytes, wrong_type};
 
 /// Digits of `i64::MAX`.
 const LONG_DIGITS: u8 = 19;
 /// Most digits of a number in a key; more than any type has, for keys that others padded.
 const DIGITS_MAX: u8 = 38;
-const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 const UUID_BYTES: usize = 36;
 
 const NOT_CANONICAL: Cause = Cause::Malformed("the text is not how this value is written in the key");
@@ -141,9 +141,9 @@ pub(super) fn encode(schema: &KeySchema, slot: &Slot<'_>, value: &Value<'_>, hel
     let mut room = KeyBuf::new();
     let stored = slot.forward(value, helper, &mut room)?;
     match (slot.kind, &stored) {
-        (SegmentKind::Dict { .. }, Value::Bytes(id)) => push_number(number_of(id).into(), slot, out),
+        (SegmentKind::Dict { .. }, Value::Bytes(id)) => push_number(big_endian(id).into(), slot, out),
         (SegmentKind::Ipv4(_), Value::Ipv4(address)) => {
-            push_hex(&address.octets(), out);
+            out.extend_hex(&address.octets());
             Ok(())
         }
         _ => push_value(slot, &stored, out),
@@ -165,7 +165,7 @@ fn push_value(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(
         Value::Uuid(bytes) => {
             for (at, group) in [(0, 4), (4, 6), (6, 8), (8, 10), (10, 16)].into_iter().enumerate() {
                 out.extend(if at == 0 { b"" } else { b"-" });
-                push_hex(&bytes[group.0..group.1], out);
+                out.extend_hex(&bytes[group.0..group.1]);
             }
         }
         Value::Ipv4(address) => out.extend(address.to_string().as_bytes()),
@@ -173,12 +173,6 @@ fn push_value(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(
         Value::Null | Value::F32(_) | Value::F64(_) | Value::Decimal(_) => return Err(wrong_type(slot.ty, stored)),
     }
     Ok(())
-}
-
-fn push_hex(bytes: &[u8], out: &mut KeyBuf) {
-    for byte in bytes {
-        out.extend(&[HEX_DIGITS[usize::from(byte >> 4)], HEX_DIGITS[usize::from(byte & 15)]]);
-    }
 }
 
 /// What a descending number is subtracted from.
@@ -232,10 +226,6 @@ fn push_digits(number: i128, digits: Option<u8>, out: &mut KeyBuf) -> Result<(),
 
 fn decimal_digits(number: u128) -> usize {
     number.checked_ilog10().map_or(1, |power| power as usize + 1)
-}
-
-fn number_of(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte))
 }
 
 /// How much of text or bytes fits `most` bytes, text to its last whole character.

@@ -2,24 +2,24 @@
 
 use bytes::Bytes;
 
-use crate::language::{ConditionKind, Query, SplitClause, TableDeclaration};
+use crate::language::{ConditionKind, Query, TableDeclaration};
 use crate::schema::KeySchema;
 use crate::split::Splits;
 
 use super::{Asks, Finding, QueryShape, Subject, lint};
 
-/// Everything that is wrong with a declared table, but for what it asks to be silent about. `splits` are the keys at which
-/// its regions begin, where that is known; else they are those it declares.
-pub fn lint_declaration(declaration: &TableDeclaration, splits: Option<&[Bytes]>) -> Vec<Finding> {
+/// Everything that is wrong with a declared table, but for what it asks to be silent about. `known` says what the
+/// declaration does not: where the table is split already (else it is what is declared), a sample of its keys, its load.
+pub fn lint_declaration(declaration: &TableDeclaration, known: &Subject<'_>) -> Vec<Finding> {
     let queries: Vec<_> = declaration.queries.iter().map(|query| shape(query, &declaration.key)).collect();
-    let declared = declared_splits(declaration);
+    let declared = if known.splits.is_none() { declared_splits(declaration) } else { None };
     let subject = Subject {
-        splits: splits.or(declared.as_deref()),
+        splits: known.splits.or(declared.as_deref()),
         key: Some(&declaration.key),
         table: Some(&declaration.descriptor),
         columns: &declaration.columns,
         queries: &queries,
-        ..Subject::default()
+        ..*known
     };
     let mut findings = lint(&subject);
     findings.retain(|finding| !declaration.suppressions.iter().any(|suppression| suppression.rule == finding.rule.id));
@@ -28,13 +28,9 @@ pub fn lint_declaration(declaration: &TableDeclaration, splits: Option<&[Bytes]>
 
 /// Where the table will be split, if that needs no other table and no file.
 fn declared_splits(declaration: &TableDeclaration) -> Option<Vec<Bytes>> {
-    let key = &declaration.key;
     match &declaration.split {
         None => Some(Vec::new()),
-        Some(SplitClause::BySalt { regions_each }) => Some(Splits::by_salt(key, *regions_each, None).ok()?.keys),
-        Some(SplitClause::Into(regions)) => Some(Splits::into_regions(key, *regions, None).ok()?.keys),
-        Some(SplitClause::At(rows)) => Some(rows.iter().cloned().map(Bytes::from).collect()),
-        Some(SplitClause::Like(_) | SplitClause::FromSample { .. } | SplitClause::Rolling(_)) => None,
+        Some(clause) => Some(Splits::declared(clause, &declaration.key).ok()??.keys),
     }
 }
 

@@ -285,26 +285,12 @@ fn unused(key: &KeySchema, queries: &[QueryShape], found: &mut Findings) {
 
 /// K-LEN, for keys whose least length is known to be long.
 fn length(key: &KeySchema, found: &mut Findings) {
-    let least: usize = key.segments().iter().map(|segment| least_bytes(key, segment)).sum();
+    let least: usize = (0..key.segments().len()).filter_map(|at| key.fixed_bytes(at)).sum();
     if least > LONG_KEY_BYTES {
         let message = format!(
             "A key has at least {least} bytes, and every cell of its row repeats it in the log, in memory and on the wire; on disk a block encoding leaves most of it out."
         );
         found.add("K-LEN", None, message).fix("DICT for long names, and DATA_BLOCK_ENCODING = 'FAST_DIFF' for what is left");
-    }
-}
-
-fn least_bytes(key: &KeySchema, segment: &Segment) -> usize {
-    match &segment.kind {
-        SegmentKind::Const(bytes) => bytes.len(),
-        SegmentKind::Salt { count, .. } => 1 + usize::from(*count > 256),
-        SegmentKind::Hash { bytes, hex, .. } => usize::from(*bytes) * if *hex { 2 } else { 1 },
-        SegmentKind::Bucket { .. } | SegmentKind::Ipv4(_) => 4,
-        SegmentKind::Trunc { bytes, .. } => usize::from(*bytes),
-        SegmentKind::Dict { bytes, .. } => usize::from(*bytes),
-        SegmentKind::Reverse(_) | SegmentKind::BitReverse(_) | SegmentKind::Plain(_) => {
-            field_of(key, &segment.kind).and_then(|field| field.ty.fixed_bytes()).unwrap_or(0)
-        }
     }
 }
 

@@ -173,7 +173,12 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
         queries::check(key, subject.queries, &mut findings);
     }
     if let Some(sample) = subject.sample {
-        samples::check(sample, subject, &mut findings);
+        let mut seen = Findings::default();
+        samples::check(sample, subject, &mut seen);
+        // What the declaration told already is not told again.
+        let is_new = |finding: &Finding| !findings.0.iter().any(|other| (other.rule, other.segment) == (finding.rule, finding.segment));
+        let new: Vec<_> = seen.0.into_iter().filter(is_new).collect();
+        findings.0.extend(new);
     }
     if let Some(keys) = subject.splits {
         splits::check(keys, subject, &mut findings);

@@ -100,6 +100,21 @@ fn a_sample_shows_what_a_declaration_cannot() {
 }
 
 #[test]
+fn a_sample_is_silent_about_what_the_declaration_allows_and_told_already() {
+    let Ok(Statement::CreateTable(allowed)) = "CREATE TABLE t (v I64, ROW KEY (id STRING)) -- lint:allow K-MONO one writer\n".parse() else {
+        panic!("a statement")
+    };
+    let keys = (0..200).map(|at| Bytes::from(format!("user_{at:09}{}", "x".repeat(200)))).collect();
+    let sample = Sample { keys, is_in_arrival_order: true };
+    let known = Subject { sample: Some(&sample), ..Subject::default() };
+    let found: Vec<_> = lint_declaration(&allowed, &known).iter().map(|finding| finding.rule.id).collect();
+    assert_eq!(found, ["K-LEN"]);
+    let long = key("(a CHAR(200))");
+    let found = ids(&Subject { key: Some(&long), ..known });
+    assert_eq!(found.iter().filter(|id| **id == "K-LEN").count(), 1, "{found:?}");
+}
+
+#[test]
 fn a_field_that_is_to_spread_load_is_counted() {
     let schema = key("(HASH(region BYTES 2 USING md5), region STRING, ts TIMESTAMP)");
     let rows = |regions: i64| -> Sample {
@@ -155,7 +170,7 @@ fn families_and_columns_are_looked_at() {
 fn a_declaration_is_looked_at_as_a_whole_and_may_ask_for_silence() {
     let found = |text: &str| {
         let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
-        lint_declaration(&declaration, None).iter().map(|finding| finding.rule.id).collect::<Vec<_>>()
+        lint_declaration(&declaration, &Subject::default()).iter().map(|finding| finding.rule.id).collect::<Vec<_>>()
     };
     let sensors = "CREATE TABLE s (v DOUBLE FAMILY d, ts2 TIMESTAMP FAMILY d, ROW KEY (ts TIMESTAMP, id STRING)) WITH QUERIES (one: id = ?)";
     assert_eq!(found(sensors), ["K-MONO", "Q-FULL", "K-TIMEDUP", "K-UNUSED", "F-DBE"]);
@@ -172,7 +187,8 @@ fn queries_are_looked_at_with_the_key() {
     let found = |key: &str, query: &str| {
         let text = format!("CREATE TABLE t (v STRING FAMILY d, ROW KEY {key}) WITH QUERIES (one: {query})");
         let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
-        let ids: Vec<_> = lint_declaration(&declaration, None).iter().map(|finding| finding.rule.id).filter(|id| id.starts_with("Q-")).collect();
+        let ids: Vec<_> =
+            lint_declaration(&declaration, &Subject::default()).iter().map(|finding| finding.rule.id).filter(|id| id.starts_with("Q-")).collect();
         ids
     };
     let sensors = "(SALT(16 BY id), id STRING, ts TIMESTAMP)";
@@ -194,7 +210,8 @@ fn queries_are_looked_at_with_the_key() {
 fn splits_are_looked_at_with_the_salts_and_the_keys() {
     let found = |text: &str| {
         let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
-        let ids: Vec<_> = lint_declaration(&declaration, None).iter().map(|finding| finding.rule.id).filter(|id| id.starts_with("P-")).collect();
+        let ids: Vec<_> =
+            lint_declaration(&declaration, &Subject::default()).iter().map(|finding| finding.rule.id).filter(|id| id.starts_with("P-")).collect();
         ids
     };
     let table = |salts: u32, split: &str| format!("CREATE TABLE s (v DOUBLE, ROW KEY (SALT({salts} BY id), id STRING)) {split}");

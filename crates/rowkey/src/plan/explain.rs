@@ -83,7 +83,8 @@ impl Plan {
         match (&pin.value, kind) {
             (PinValue::Salt(salt), _) => format!("salt {salt}"),
             (PinValue::Derived(bytes), SegmentKind::Salt { .. }) => {
-                format!("salt {}", bytes.iter().fold(0u32, |salt, byte| (salt << 8) | u32::from(*byte)))
+                let salt = self.schema.salt_in(pin.segment, bytes);
+                format!("salt {}", salt.map_or_else(|| print_bytes(bytes), |salt| salt.to_string()))
             }
             (PinValue::Derived(bytes), _) => format!("hash {}", print_bytes(bytes)),
             (PinValue::Value(value), SegmentKind::Bucket { width, .. }) => match super::constraint::integer(value) {

@@ -8,6 +8,7 @@ use std::fmt;
 
 use halite_types::{Bytes, RegionInfo};
 
+use crate::language::SplitClause;
 use crate::schema::KeySchema;
 
 mod borders;
@@ -156,6 +157,19 @@ impl From<SplitError> for halite_types::Error {
 }
 
 impl Splits {
+    /// The splits of a clause that needs no other table and no file; `None` for one that does, and for those of times to come.
+    ///
+    /// # Errors
+    /// A clause that the key does not allow.
+    pub fn declared(clause: &SplitClause, schema: &KeySchema) -> Result<Option<Self>, SplitError> {
+        Ok(match clause {
+            SplitClause::BySalt { regions_each } => Some(Self::by_salt(schema, *regions_each, None)?),
+            SplitClause::Into(regions) => Some(Self::into_regions(schema, *regions, None)?),
+            SplitClause::At(rows) => Some(Self::at(rows.iter().cloned().map(Bytes::from).collect())?),
+            SplitClause::Like(_) | SplitClause::FromSample { .. } | SplitClause::Rolling(_) => None,
+        })
+    }
+
     /// `SPLIT BY SALT x regions_each`: a border where each salt begins, and so many regions in each.
     ///
     /// # Errors

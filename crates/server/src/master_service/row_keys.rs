@@ -1,7 +1,7 @@
 //! What a table's declared row key will cost, said in the log when the table is made.
 
 use halite_rowkey::language::TableDeclaration;
-use halite_rowkey::lint::{Severity, lint_declaration};
+use halite_rowkey::lint::{Severity, Subject, lint_declaration};
 use halite_types::{Bytes, TableDescriptor};
 
 /// Logs what lint has to say of a table that declares its key. The table is made all the same: HBase keeps any attribute.
@@ -18,7 +18,7 @@ fn said(descriptor: &TableDescriptor, splits: &[Bytes]) -> Vec<String> {
         Some(Err(error)) => return vec![format!("its declared row key cannot be read: {error}")],
         Some(Ok(declaration)) => declaration,
     };
-    let mut findings = lint_declaration(&declaration, Some(splits));
+    let mut findings = lint_declaration(&declaration, &Subject { splits: Some(splits), ..Subject::default() });
     findings.retain(|finding| finding.severity >= Severity::Warning);
     let line = |finding: &halite_rowkey::lint::Finding| {
         let instead = finding.fix.as_ref().map_or(String::new(), |fix| format!(" Instead: {fix}"));

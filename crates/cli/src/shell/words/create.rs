@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use halite::rowkey::language::TableDeclaration;
 use halite_types::{Bytes, FamilyDescriptor, TableDescriptor, TableName, block_on};
 
 use super::explain::About;
@@ -166,8 +165,7 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
         return Err(Stop::Problem(format!("Table must have at least one column family: create '{table}', 'f'")));
     }
     descriptor.check()?;
-    row_key::check(None, &mut descriptor)?;
-    let declared = TableDeclaration::of_table(&descriptor).and_then(Result::ok);
+    let declared = row_key::check(None, &mut descriptor)?;
     let keys = split_keys.clone();
     session.ask(|admin| admin.create_table(descriptor, keys)).about(session, &table)?;
     session.say(format!("Created table {table}"))?;

@@ -2,16 +2,16 @@
 
 use halite::rowkey::KeySchema;
 use halite::rowkey::language::{ROW_KEY, ROW_SCHEMA, TableDeclaration};
-use halite::rowkey::lint::{Severity, lint_declaration, report};
+use halite::rowkey::lint::{Severity, Subject, lint_declaration, report};
 use halite_types::{Bytes, TableDescriptor};
 
 use crate::shell::session::{Outcome, Session, Stop};
 
-/// Puts the text of a declared key into its canonical form.
+/// Puts the text of a declared key into its canonical form; what the table declares then, if it declares a key.
 ///
 /// # Errors
 /// A text that is no key, shown where it is wrong; a key that would give the rows of `before` other bytes.
-pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDescriptor) -> Outcome<()> {
+pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDescriptor) -> Outcome<Option<TableDeclaration>> {
     let name = descriptor.name().clone();
     let shown = |attribute: &str, error: &halite::rowkey::LanguageError, text: &str| {
         let lines = error.render(text);
@@ -20,7 +20,7 @@ pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDesc
     let Some(text) = descriptor.attributes.get(ROW_KEY).cloned() else {
         return match descriptor.attributes.get(ROW_SCHEMA) {
             Some(_) => Err(Stop::Problem(format!("table {name}: {ROW_SCHEMA} says what is beside a {ROW_KEY}, and there is none"))),
-            None => Ok(()),
+            None => Ok(None),
         };
     };
     let key: KeySchema = text.parse().map_err(|error| shown(ROW_KEY, &error, &text))?;
@@ -28,15 +28,13 @@ pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDesc
         old.check_change(&key)?;
     }
     descriptor.attributes.insert(ROW_KEY.to_owned(), key.to_text());
-    match TableDeclaration::of_table(descriptor) {
-        Some(Err(error)) => Err(shown(ROW_SCHEMA, &error, descriptor.attributes.get(ROW_SCHEMA).map_or("", String::as_str))),
-        _ => Ok(()),
-    }
+    let wrong = |error| shown(ROW_SCHEMA, &error, descriptor.attributes.get(ROW_SCHEMA).map_or("", String::as_str));
+    TableDeclaration::of_table(descriptor).transpose().map_err(wrong)
 }
 
 /// Says what a declared table will cost, where that is more than worth knowing; `halite key lint` says all.
 pub(in crate::shell) fn warn(session: &mut Session<'_>, declaration: &TableDeclaration, splits: &[Bytes]) -> Outcome<()> {
-    let mut findings = lint_declaration(declaration, Some(splits));
+    let mut findings = lint_declaration(declaration, &Subject { splits: Some(splits), ..Subject::default() });
     findings.retain(|finding| finding.severity >= Severity::Warning);
     if findings.is_empty() {
         return Ok(());

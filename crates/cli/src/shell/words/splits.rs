@@ -1,15 +1,16 @@
 //! The split keys of a new table: given, from a file, or spread by one of HBase's three algorithms.
 
+use halite::rowkey::split::{REGIONS_MAX, RegionSplitter};
 use halite_types::Bytes;
-use halite_types::key::parse_bytes;
 
 use super::options::Options;
+use crate::key::unescape;
 use crate::shell::session::{Outcome, Stop};
 
-const ALGORITHMS: [&str; 3] = ["HexStringSplit", "DecimalStringSplit", "UniformSplit"];
-
-/// Most regions a table can be created with; a slip of the finger should not make millions of directories.
-const REGIONS_MAX: i64 = 100_000;
+/// The names of the algorithms, for messages.
+fn algorithms() -> String {
+    RegionSplitter::NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
 
 /// Takes SPLITS, `SPLITS_FILE`, or NUMREGIONS with SPLITALGO; `None` if there is none of them.
 pub(super) fn take(options: &mut Options) -> Outcome<Option<Vec<Bytes>>> {
@@ -23,18 +24,14 @@ pub(super) fn take(options: &mut Options) -> Outcome<Option<Vec<Bytes>>> {
     match (regions, algorithm) {
         (None, None) => Ok(None),
         (None, Some(_)) => Err(Stop::problem("Number of regions must be specified: NUMREGIONS => 15")),
-        (Some(_), None) => Err(Stop::Problem(format!("Split algorithm must be specified: SPLITALGO => one of {}", ALGORITHMS.join(", ")))),
+        (Some(_), None) => Err(Stop::Problem(format!("Split algorithm must be specified: SPLITALGO => one of {}", algorithms()))),
         (Some(regions), Some(_)) if regions < 2 => Err(Stop::Problem(format!("Number of regions must be greater than 1; NUMREGIONS is {regions}"))),
-        (Some(regions), Some(_)) if regions > REGIONS_MAX => {
-            Err(Stop::Problem(format!("NUMREGIONS is {regions}; a table begins with at most {REGIONS_MAX} regions")))
-        }
-        (Some(regions), Some(algorithm)) => spread(regions.unsigned_abs(), &algorithm).map(Some),
+        (Some(regions), Some(algorithm)) => match u32::try_from(regions) {
+            Ok(regions @ ..=REGIONS_MAX) => spread(regions, &algorithm).map(Some),
+            // A slip of the finger should not make millions of directories.
+            _ => Err(Stop::Problem(format!("NUMREGIONS is {regions}; a table begins with at most {REGIONS_MAX} regions"))),
+        },
     }
-}
-
-/// `\xNN` in a key is a byte, as in HBase's `toBytesBinary`; other bytes are themselves.
-fn unescape(key: &[u8]) -> Bytes {
-    std::str::from_utf8(key).map_or_else(|_| Bytes::copy_from_slice(key), |text| parse_bytes(text).into())
 }
 
 fn read_file(path: &str) -> Outcome<Vec<Bytes>> {
@@ -57,20 +54,12 @@ fn sorted(mut keys: Vec<Bytes>) -> Outcome<Vec<Bytes>> {
 }
 
 /// The keys at equal distances; the class names of HBase's `RegionSplitter` serve too.
-fn spread(regions: u64, algorithm: &str) -> Outcome<Vec<Bytes>> {
+fn spread(regions: u32, algorithm: &str) -> Outcome<Vec<Bytes>> {
     let name = algorithm.rsplit(['.', '$']).next().unwrap_or(algorithm);
-    let steps = 1..regions;
-    match name {
-        "HexStringSplit" => Ok(steps.map(|step| format!("{:08x}", part(1 << 32, step, regions)).into()).collect()),
-        "DecimalStringSplit" => Ok(steps.map(|step| format!("{:08}", part(100_000_000, step, regions)).into()).collect()),
-        "UniformSplit" => Ok(steps.map(|step| Bytes::copy_from_slice(&part(1 << 64, step, regions).to_be_bytes())).collect()),
-        _ => Err(Stop::Problem(format!("there is no split algorithm {algorithm}; there are {}", ALGORITHMS.join(", ")))),
-    }
-}
-
-/// `range * step / regions`, which is below `range` and so fits.
-fn part(range: u128, step: u64, regions: u64) -> u64 {
-    u64::try_from(range * u128::from(step) / u128::from(regions)).unwrap_or(u64::MAX)
+    let Some((_, splitter)) = RegionSplitter::NAMES.iter().find(|(known, _)| *known == name) else {
+        return Err(Stop::Problem(format!("there is no split algorithm {algorithm}; there are {}", algorithms())));
+    };
+    splitter.split(regions).map_err(|error| Stop::Problem(error.to_string()))
 }
 
 #[cfg(test)]
