@@ -5,6 +5,7 @@ mod copy;
 mod demo;
 mod hfile;
 pub(crate) mod key;
+mod lab;
 mod serve;
 mod shell;
 
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     Hfile(hfile::Hfile),
     Key(key::Key),
+    Lab(lab::LabCommand),
     Serve(serve::Serve),
     Shell(shell::Shell),
 }
@@ -33,6 +35,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => demo.run(),
         Command::Hfile(hfile) => hfile.run(),
         Command::Key(key) => key.run(),
+        Command::Lab(lab) => lab.run(),
         Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),
     }

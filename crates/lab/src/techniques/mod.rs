@@ -1,0 +1,6 @@
+//! Techniques, each declared, shown and priced. One file a page, named after it.
+
+use crate::page::Page;
+
+/// In the order of their ids.
+pub(crate) static PAGES: &[Page] = &[];
