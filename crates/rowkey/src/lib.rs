@@ -17,6 +17,7 @@ pub mod plan;
 pub mod scatter;
 pub mod schema;
 pub mod series;
+pub mod simulate;
 pub mod split;
 pub mod typed;
 pub mod value;
