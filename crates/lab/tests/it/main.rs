@@ -1,6 +1,7 @@
 //! Every page on an embedded store and through client and server, and the pages as they stand in docs/lab.
 
 mod places;
+mod series;
 
 use std::path::Path;
 
