@@ -24,6 +24,7 @@ mod mistakes;
 mod page;
 mod read;
 pub mod render;
+pub mod samples;
 mod statement;
 mod table;
 mod techniques;
