@@ -1,4 +1,6 @@
 //! Series in a table: random writes, removals, packings, flushes and compactions, and what is read against a map.
+#![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
+#![expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "made-up data is small")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -187,7 +189,7 @@ impl Bench {
     /// A few writes with flushes and major compactions between, until something fails; the points of the call that did.
     fn small_work(&mut self) -> Vec<(&'static str, i64)> {
         for round in 0..3 {
-            let points: Vec<_> = (0..6).map(|at| (DEVICES[at % 3], T0 + round * 7000 + at as i64 * 1000)).collect();
+            let points: Vec<_> = (0..6_i64).map(|at| (DEVICES[at as usize % 3], T0 + round * 7000 + at * 1000)).collect();
             let measured = points.iter().map(|&(device, time)| Measurement { fields: Self::fields(device, time), value: round as f64 });
             if block_on(self.series.write(&measured.collect::<Vec<_>>())).is_err() {
                 return points;
