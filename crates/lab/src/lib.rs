@@ -19,6 +19,8 @@
 #![warn(missing_docs)]
 
 mod basics;
+mod counted;
+mod keyed;
 mod lab;
 mod mistakes;
 mod page;

@@ -22,6 +22,8 @@ macro_rules! pages {
 
 pages! {
     e01
+    k01 k02 k03 k04 k05 k06 k07 k08 k09 k10 k11 k12 k13 k14 k15 k16
+    k17 k18 k19 k20 k21 k22 k25 k26 k27 k28 k29 k30
 }
 
 fn check(cluster: &halite::Blocking, id: &str) {
