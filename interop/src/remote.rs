@@ -14,6 +14,8 @@ const LIMIT: Duration = Duration::from_mins(10);
 /// HBase's memory, as in Java's `-Xmx`.
 const HEAP: &str = "1g";
 const REGION_SERVERS: usize = 3;
+/// Pages of the lab that run at the same time: each waits for tables most of the time.
+const PAGES_AT_ONCE: &str = "8";
 /// How long the load on the cluster lasts, and when in it a server is lost. It takes HBase some ten seconds to notice and
 /// as many to open the regions elsewhere.
 const LOAD_SECONDS: u64 = 35;
@@ -50,7 +52,7 @@ impl Examples<'_> {
     }
 }
 
-/// The conformance battery and the client's first steps on one HBase; then a load on a cluster while one of its region
+/// The conformance battery, the pages of the lab and the client's first steps on one HBase; then a load on a cluster while one of its region
 /// servers is killed. `halite` is the program beside whose folder the examples are.
 ///
 /// # Errors
@@ -62,9 +64,20 @@ pub(crate) fn check(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     let examples = Examples { folder: folder.clone(), work, zookeeper: server.zookeeper };
     examples.run("first_steps", &[])?;
     examples.run("on_cluster", &[])?;
+    lab(halite, &examples)?;
     drop(server);
     let cluster = Cluster::start(&jars, work, REGION_SERVERS)?;
     survive(&Examples { folder, work, zookeeper: cluster.zookeeper }, cluster)
+}
+
+/// Every page of the lab holds there too.
+fn lab(halite: &Path, examples: &Examples<'_>) -> Result<()> {
+    let uri = format!("zk://127.0.0.1:{}/hbase", examples.zookeeper);
+    let mut command = Command::new(halite);
+    command.args(["lab", "all", "--jobs", PAGES_AT_ONCE, "--connect", &uri]);
+    child::run(&mut command, &examples.log("lab"), LIMIT).map_err(|error| format!("lab {error}"))?;
+    examples.show("lab");
+    Ok(())
 }
 
 fn survive(examples: &Examples<'_>, mut cluster: Cluster) -> Result<()> {

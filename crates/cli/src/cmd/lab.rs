@@ -3,8 +3,12 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use halite::Blocking;
 use halite::nearest::{nearest, suggestion};
 use halite_lab::{Page, Written, find_page, pages, render, run_page};
 
@@ -25,6 +29,9 @@ pub(crate) struct LabCommand {
     /// HBase cluster or Halite server to work on: zk://HOST:PORT[,HOST:PORT...][/ZNODE], rpc://HOST:PORT[,HOST:PORT...] or site:HBASE-SITE.XML
     #[arg(long, value_name = "URI")]
     connect: Option<String>,
+    /// Pages that run at the same time; a cluster waits more than it works
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
     /// Write the pages as Markdown files into this directory instead, with a list of them
     #[arg(long, value_name = "DIR")]
     markdown: Option<PathBuf>,
@@ -44,13 +51,17 @@ impl LabCommand {
             Some(text) => Place::named(text)?,
             None => Place::named(&scratch.path().to_string_lossy())?,
         };
-        let cluster = halite::Blocking::new(place.cluster());
+        let cluster = Blocking::new(place.cluster());
+        let count = wanted.len();
         let mut failed = Vec::new();
-        for page in wanted {
-            match run_page(&cluster, page) {
+        for outcome in run_all(&cluster, &wanted, self.jobs.into()) {
+            match outcome {
                 Ok(written) => self.show(&mut out, &written)?,
                 Err(error) => failed.push(format!("{error:#}")),
             }
+        }
+        if count > 1 {
+            writeln!(out, "{count} pages ran; in {} of them something did not hold", failed.len())?;
         }
         if let Some(folder) = &self.markdown {
             write_file(&folder.join("README.md"), &render::index(pages()))?;
@@ -68,6 +79,22 @@ impl LabCommand {
             None => Ok(writeln!(out, "{}", render::text(page))?),
         }
     }
+}
+
+/// Runs pages, so many at a time; what came of them, in their order.
+fn run_all(cluster: &Blocking, pages: &[&'static Page], jobs: usize) -> Vec<anyhow::Result<Written>> {
+    let next = AtomicUsize::new(0);
+    let outcomes: Vec<_> = pages.iter().map(|_| OnceLock::new()).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(pages.len()) {
+            scope.spawn(|| {
+                while let Some((page, outcome)) = pages.iter().zip(&outcomes).nth(next.fetch_add(1, Relaxed)) {
+                    let _ = outcome.set(run_page(cluster, page));
+                }
+            });
+        }
+    });
+    outcomes.into_iter().map(|outcome| outcome.into_inner().unwrap_or_else(|| Err(anyhow!("a page did not run")))).collect()
 }
 
 /// The pages of these ids.
