@@ -18,7 +18,7 @@ use std::hash::{Hash, Hasher};
 use bytes::Bytes;
 use regex::Regex;
 
-use crate::codec::{Place, patterns, places};
+use crate::codec::{Place, Quick, patterns, places};
 use crate::value::FieldType;
 
 /// Most fields, and most segments, of one key.
@@ -267,6 +267,7 @@ pub struct KeySchema {
 struct Known {
     patterns: Vec<Option<Regex>>,
     places: Vec<Option<Place>>,
+    quick: Quick,
 }
 
 impl PartialEq for Known {
@@ -325,13 +326,14 @@ impl KeySchema {
         if profile == Profile::Text {
             segments.iter_mut().for_each(in_text);
         }
-        let known = Known { patterns: Vec::new(), places: places(&segments, &fields) };
+        let known = Known { patterns: Vec::new(), places: places(&segments, &fields), quick: Quick::default() };
         let mut schema = Self { profile, fields, segments, known };
         schema.check_whole()?;
         for at in 0..schema.segments.len() {
             schema.check_segment(at).and_then(|()| schema.check_profile(at)).map_err(|message| SchemaError { segment: Some(at), message })?;
         }
         schema.check_order()?;
+        schema.known.quick = Quick::of(&schema);
         schema.known.patterns = patterns(&schema).map_err(|message| SchemaError { segment: None, message })?;
         Ok(schema)
     }
@@ -350,6 +352,12 @@ impl KeySchema {
     #[inline]
     pub(crate) fn place(&self, segment: usize) -> Option<&Place> {
         self.known.places.get(segment)?.as_ref()
+    }
+
+    /// How most keys are encoded and decoded.
+    #[inline]
+    pub(crate) fn quick(&self) -> &Quick {
+        &self.known.quick
     }
 
     /// The pattern of a field, for text as a whole.

@@ -23,7 +23,7 @@ use super::{KeyBuf, numeric};
 
 const NULL: u8 = 0;
 const PRESENT: u8 = 1;
-const END: [u8; 2] = [0, 1];
+pub(super) const END: [u8; 2] = [0, 1];
 const ESCAPED_ZERO: [u8; 2] = [0, 0xff];
 
 /// Adds what is stored in a segment.
@@ -35,40 +35,6 @@ pub(super) fn encode(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> R
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
     Ok(())
-}
-
-/// Adds what [`encode`] would, if it is an integer, or ascending text or bytes without zeros; `false` and nothing added for
-/// everything else, errors among it. Most keys consist of these, and this way takes half the time.
-#[inline]
-pub(super) fn encode_simple(slot: &Slot<'_>, value: &Value<'_>, out: &mut KeyBuf) -> bool {
-    let flip = if slot.flip == 0 { 0 } else { u64::MAX };
-    let bytes = match (slot.stored, value) {
-        _ if slot.nullable => return false,
-        (FieldType::U64, Value::Unsigned(number)) => {
-            out.extend(&(number ^ flip).to_be_bytes());
-            return true;
-        }
-        (FieldType::I64 | FieldType::Timestamp(_), Value::Signed(number)) => {
-            out.extend(&(number.cast_unsigned() ^ flip ^ (1 << 63)).to_be_bytes());
-            return true;
-        }
-        (FieldType::U32, Value::Unsigned(number)) => {
-            let Ok(number) = u32::try_from(*number) else { return false };
-            out.extend(&(number ^ if flip == 0 { 0 } else { u32::MAX }).to_be_bytes());
-            return true;
-        }
-        (FieldType::String, Value::Text(text)) => text.as_bytes(),
-        (FieldType::Bytes, Value::Bytes(bytes)) => bytes,
-        _ => return false,
-    };
-    if flip != 0 || !slot.last && position_of(bytes, 0).is_some() {
-        return false;
-    }
-    out.extend(bytes);
-    if !slot.last {
-        out.extend(&END);
-    }
-    true
 }
 
 /// Adds the first bytes of text or bytes, open at the end: every value that begins with them has these bytes first.
@@ -150,40 +116,6 @@ pub(super) fn decode<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, 
             Ok(if slot.stored == FieldType::Uuid { Value::Uuid(wide.to_be_bytes()) } else { Value::Ipv6(Ipv6Addr::from_bits(wide)) })
         }
         stored => read_number(bytes, flip, stored),
-    }
-}
-
-/// The values that most keys consist of, in two words: a scan decodes them without moving a whole [`Value`] about.
-pub(super) enum Simple<'k> {
-    Unsigned(u64),
-    Signed(i64),
-    Text(&'k str),
-    Bytes(&'k [u8]),
-}
-
-/// What [`decode`] gives, if it is an integer, or text or bytes that stand in the key as they are; `None` for everything
-/// else, errors among it.
-#[inline]
-pub(super) fn decode_simple<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Option<Simple<'k>> {
-    let bytes = match bytes {
-        [marker, rest @ ..] if slot.nullable => (marker ^ slot.flip == PRESENT).then_some(rest)?,
-        _ => bytes,
-    };
-    match slot.stored {
-        FieldType::String | FieldType::Bytes if slot.flip == 0 => {
-            let text = if slot.is_raw() { bytes } else { bytes.strip_suffix(&END)? };
-            if !slot.is_raw() && position_of(text, 0).is_some() {
-                return None;
-            }
-            if slot.stored == FieldType::Bytes { Some(Simple::Bytes(text)) } else { str::from_utf8(text).ok().map(Simple::Text) }
-        }
-        FieldType::U64 => Some(Simple::Unsigned(u64::from_be_bytes(*bytes.first_chunk()?) ^ if slot.flip == 0 { 0 } else { u64::MAX })),
-        FieldType::U32 => Some(Simple::Unsigned(u64::from(u32::from_be_bytes(*bytes.first_chunk()?) ^ if slot.flip == 0 { 0 } else { u32::MAX }))),
-        FieldType::I64 | FieldType::Timestamp(_) => {
-            let turned = if slot.flip == 0 { 1 << 63 } else { u64::MAX >> 1 };
-            Some(Simple::Signed((u64::from_be_bytes(*bytes.first_chunk()?) ^ turned).cast_signed()))
-        }
-        _ => None,
     }
 }
 
@@ -278,7 +210,7 @@ fn push_fixed(value: &Value<'_>, out: &mut KeyBuf) {
 
 /// The first place of a byte, eight at a time: the text of keys is short, and most of it holds no zero.
 #[inline]
-fn position_of(bytes: &[u8], wanted: u8) -> Option<usize> {
+pub(super) fn position_of(bytes: &[u8], wanted: u8) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let pattern = u64::from(wanted) * ONES;
     let (words, rest) = bytes.as_chunks::<8>();

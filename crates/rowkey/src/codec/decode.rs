@@ -1,15 +1,13 @@
 //! Bytes to values: where each segment lies, what it says, and whether the derived ones belong to the rest.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use crate::error::{Cause, KeyError};
-use crate::schema::{FieldId, KeySchema, Profile, SEGMENTS_MAX, SegmentKind};
+use crate::schema::{FieldId, KeySchema, SEGMENTS_MAX, SegmentKind};
 use crate::value::Value;
 
-use super::bin::{self, Simple};
 use super::derived::Known;
 use super::helper::{KeyHelper, NoHelper};
 use super::{KEY_BYTES_MAX, KeyBuf};
@@ -66,10 +64,22 @@ impl Decoded<'_> {
 
 impl<'k> Decoded<'k> {
     #[inline]
-    #[expect(clippy::unnecessary_wraps, reason = "it ends a function that answers so")]
-    fn push_whole(&mut self, value: Value<'k>) -> Result<(), Cause> {
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.partial = 0;
+    }
+
+    /// The value of the next field.
+    #[inline]
+    pub(super) fn push(&mut self, value: Value<'k>) {
         self.values.push(value);
-        Ok(())
+    }
+
+    /// What is known of the next field.
+    #[inline]
+    pub(super) fn push_part(&mut self, value: Value<'k>) {
+        self.partial |= 1 << self.values.len();
+        self.values.push(value);
     }
 }
 
@@ -112,9 +122,14 @@ impl KeySchema {
     /// # Errors
     /// As [`Self::decode_with`]; `decoded` then holds some of the values.
     pub fn decode_into<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, decoded: &mut Decoded<'k>) -> Result<(), KeyError> {
+        if self.quick().decode(key, true, decoded) { Ok(()) } else { self.decode_slowly(key, helper, true, decoded) }
+    }
+
+    /// As [`Self::decode_into`], of any schema.
+    pub(super) fn decode_slowly<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, check: bool, decoded: &mut Decoded<'k>) -> Result<(), KeyError> {
         let mut ends = [0; SEGMENTS_MAX];
         self.read(key, helper, &mut ends, decoded)?;
-        self.check_derived(key, decoded, helper, &ends)
+        if check { self.check_derived(key, decoded, helper, &ends) } else { Ok(()) }
     }
 
     /// As [`Self::decode_with`], without comparing salts, hashes and constants with what they should be: for keys that
@@ -124,7 +139,9 @@ impl KeySchema {
     /// As [`Self::decode_with`], but for [`Cause::Derived`].
     pub fn decode_unchecked<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper) -> Result<Decoded<'k>, KeyError> {
         let mut decoded = Decoded::new();
-        self.read(key, helper, &mut [0; SEGMENTS_MAX], &mut decoded)?;
+        if !self.quick().decode(key, false, &mut decoded) {
+            self.decode_slowly(key, helper, false, &mut decoded)?;
+        }
         Ok(decoded)
     }
 
@@ -158,8 +175,7 @@ impl KeySchema {
 
     /// Reads the fields in their order, which is that of the segments that hold them.
     fn read<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, ends: &mut Ends, decoded: &mut Decoded<'k>) -> Result<(), KeyError> {
-        decoded.values.clear();
-        decoded.partial = 0;
+        decoded.clear();
         self.walk(key, |at, range| {
             ends[at] = u16::try_from(range.end).unwrap_or(u16::MAX);
             let Some(slot) = self.slot(at) else { return Ok(()) };
@@ -168,15 +184,6 @@ impl KeySchema {
                 return Ok(());
             }
             decoded.push_hashed(slot.field);
-            if self.profile() == Profile::Bin && slot.is_plain() {
-                match bin::decode_simple(&slot, &key[range.clone()]) {
-                    Some(Simple::Unsigned(number)) => return decoded.push_whole(Value::Unsigned(number)),
-                    Some(Simple::Signed(number)) => return decoded.push_whole(Value::Signed(number)),
-                    Some(Simple::Text(text)) => return decoded.push_whole(Value::Text(Cow::Borrowed(text))),
-                    Some(Simple::Bytes(bytes)) => return decoded.push_whole(Value::Bytes(Cow::Borrowed(bytes))),
-                    None => {}
-                }
-            }
             let value = self.read_value(&slot, &key[range], helper)?;
             // A bucket of null is all there is to know.
             decoded.partial |= u64::from(!whole && !value.is_null()) << slot.field;

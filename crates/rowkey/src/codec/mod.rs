@@ -16,11 +16,13 @@ mod helper;
 mod numeric;
 mod ordered;
 mod phoenix;
+mod quick;
 mod slot;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 
+pub(crate) use quick::Quick;
 pub(crate) use slot::{Place, places};
 pub(crate) use text::patterns;
 
@@ -60,11 +62,17 @@ impl KeySchema {
     ///
     /// # Errors
     /// As [`Self::encode_with`]; `out` then holds a part of the key.
+    #[inline]
     pub fn encode_into(&self, values: &[Value<'_>], helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), KeyError> {
-        let start = out.len();
         if values.len() != self.fields().len() {
             return Err(KeyError::new(0, 0, Cause::WrongCount { fields: self.fields().len(), values: values.len() }));
         }
+        if self.quick().encode(values, out) { Ok(()) } else { self.encode_slowly(values, helper, out) }
+    }
+
+    /// As [`Self::encode_into`], of any schema.
+    fn encode_slowly(&self, values: &[Value<'_>], helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), KeyError> {
+        let start = out.len();
         self.encode_segments(values, helper, start, out)?;
         match out.len() - start {
             1..=KEY_BYTES_MAX => Ok(()),
@@ -80,13 +88,6 @@ impl KeySchema {
         let segments = self.written_segments(|field| values[field].is_null());
         let mut ends = [0; SEGMENTS_MAX];
         for (at, end) in ends.iter_mut().enumerate().take(segments).skip(salted.into()) {
-            if self.profile() == Profile::Bin
-                && let Some(slot) = self.slot(at)
-                && slot.is_plain()
-                && bin::encode_simple(&slot, &values[slot.field], out)
-            {
-                continue;
-            }
             let before = out.len() - start;
             self.push_any(at, values, helper, out).map_err(|cause| KeyError::new(at, before, cause))?;
             *end = u16::try_from(out.len() - start).unwrap_or(u16::MAX);
