@@ -17,9 +17,11 @@ pub mod plan;
 pub mod scatter;
 pub mod schema;
 pub mod series;
+pub mod simulate;
 pub mod split;
 pub mod typed;
 pub mod value;
+mod words;
 
 pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};
 pub use error::{Cause, KeyError};
