@@ -19,11 +19,14 @@
 #![warn(missing_docs)]
 
 mod basics;
+mod by_hand;
 mod lab;
 mod mistakes;
 mod page;
 mod read;
 pub mod render;
+pub mod samples;
+mod spread;
 mod statement;
 mod table;
 mod techniques;

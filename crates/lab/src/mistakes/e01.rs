@@ -1,18 +1,10 @@
 //! E01: the bounds of a time range on reversed times, written the wrong way round.
 
+use crate::samples::{HOUR, T0, reversed};
 use crate::{Lab, Page, Part, Read};
 
 pub(super) const PAGE: Page =
     Page { id: "E01", title: "A range of reversed times, from its earlier end to its later one", rules: &[], see: &[], run };
-
-/// 2024-03-15T00:00:00Z.
-const T0: i64 = 1_710_460_800_000;
-const HOUR: i64 = 3_600_000;
-
-/// What a program puts into a text key for a time, newest first.
-fn reversed(time: i64) -> String {
-    (i64::MAX - time).to_string()
-}
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Wrong);

@@ -20,7 +20,8 @@ macro_rules! pages {
 }
 
 pages! {
-    e01
+    e01 e02 e03 e04 e05 e06 e07 e08 e09 e10 e11 e12 e13 e14 e15 e16 e17 e20 e25 e26 e28 e29 e30 e32 e33 e34 e37
+    e38 e39
 }
 
 fn check(cluster: &halite::Blocking, id: &str) {
