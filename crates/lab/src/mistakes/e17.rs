@@ -32,7 +32,7 @@ fn costs(rows: &[Row]) -> Costs {
 }
 
 /// A table with two columns a row under these keys.
-fn table(lab: &mut Lab, name: &str, keys: Vec<Vec<u8>>) -> anyhow::Result<LabTable> {
+fn table(lab: &mut Lab, name: &str, keys: &[Vec<u8>]) -> anyhow::Result<LabTable> {
     let table = lab.make(name, [FamilyDescriptor::new("d")], Vec::new())?;
     for column in ["d:v1", "d:v2"] {
         lab.load(&table, column, keys.iter().zip(0_u64..).map(|(key, at)| (key.clone(), at.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes())))?;
@@ -55,10 +55,10 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     let long = |point| format!("{}{}", "factory/hall/machine/part/measuring-point/of/temperature/in/degrees/", text(point));
     let hashed = |point| Ok(format!("{}_{}", md5_hex(&text(point), 32)?, text(point)).into_bytes());
     let tables = [
-        ("text, 32 bytes", table(lab, "text", points.iter().map(|point| text(point).into_bytes()).collect())?),
-        ("binary, 12 bytes", table(lab, "binary", points.iter().map(binary).collect::<anyhow::Result<_>>()?)?),
-        ("a path of 100 bytes", table(lab, "long", points.iter().map(|point| long(point).into_bytes()).collect())?),
-        ("MD5 of the key, and the key", table(lab, "hashed", points.iter().map(hashed).collect::<anyhow::Result<_>>()?)?),
+        ("text, 32 bytes", table(lab, "text", &points.iter().map(|point| text(point).into_bytes()).collect::<Vec<_>>())?),
+        ("binary, 12 bytes", table(lab, "binary", &points.iter().map(binary).collect::<anyhow::Result<Vec<_>>>()?)?),
+        ("a path of 100 bytes", table(lab, "long", &points.iter().map(|point| long(point).into_bytes()).collect::<Vec<_>>())?),
+        ("MD5 of the key, and the key", table(lab, "hashed", &points.iter().map(hashed).collect::<anyhow::Result<Vec<_>>>()?)?),
     ];
 
     lab.part(Part::Happens);
@@ -110,7 +110,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     let keys = points
         .iter()
         .map(|&(sensor, time)| Ok(salted.encode(&[halite::rowkey::Value::Unsigned(sensor as u64), halite::rowkey::Value::Signed(time)])?.to_vec()));
-    let right = table(lab, "salted", keys.collect::<anyhow::Result<_>>()?)?;
+    let right = table(lab, "salted", &keys.collect::<anyhow::Result<Vec<_>>>()?)?;
     let cost = costs(&lab.rows(&right, &Read::all())?);
     lab.claim(
         (cost.own - binary.1.own).abs() < 0.1,

@@ -14,6 +14,7 @@ const SECONDS: i64 = 5;
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     const WRONG: &str = "ROW KEY (SALT(4 USING random), ts TIMESTAMP)";
+    const RIGHT: &str = "ROW KEY (SALT(4 BY writer), writer U16, ts TIMESTAMP, number U32)";
     lab.part(Part::Wrong);
     lab.say(format!("Events are written under a random number below 4, which spreads them over four regions, and the time in milliseconds. {RATE} events a second come in, for {SECONDS} seconds."));
     let table = lab.create("events", &["e"], &["1", "2", "3"])?;
@@ -41,7 +42,6 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
 
     lab.part(Part::Right);
     lab.say("Behind the time stands what makes the event one of its own: who wrote it, and its number there. The prefix is a salt of these.");
-    const RIGHT: &str = "ROW KEY (SALT(4 BY writer), writer U16, ts TIMESTAMP, number U32)";
     let (table, key) = lab.declare(&format!("CREATE TABLE events_2 (n STRING FAMILY e, {RIGHT}) SPLIT BY SALT"))?;
     let rows = events.iter().zip(0_u64..).map(|((ts, _), number)| {
         let values = [halite::rowkey::Value::Unsigned(number % 40), halite::rowkey::Value::Signed(*ts), halite::rowkey::Value::Unsigned(number)];
@@ -50,7 +50,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
     let distinct: HashSet<_> = rows.iter().map(|(key, _)| key.clone()).collect();
     lab.load(&table, "e:n", rows)?;
-    let right = lab.spread(&table)?;
+    let right = lab.stored(&table)?;
     lab.claim(distinct.len() == written && usize::try_from(right.operations)? == written, format!("All {written} events are there."))?;
     let (wrong_key, right_key) = (WRONG.parse()?, RIGHT.parse()?);
     let load = Load { writes_per_second: Some(f64::from(RATE)), ..Load::default() };
