@@ -61,6 +61,11 @@ impl Lab {
         self.elements.push(Element::Text(text.into()));
     }
 
+    /// Whether a paragraph stands on the page already.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.elements.iter().any(|element| matches!(element, Element::Text(said) if said == text))
+    }
+
     /// Something that has to hold: the page fails if it does not, and says it if it does.
     ///
     /// # Errors
@@ -112,6 +117,16 @@ impl Lab {
         let families = families.iter().map(|&family| FamilyDescriptor::new(family.to_owned()));
         let table = self.make(name, families, splits)?;
         self.done(words, Vec::new());
+        Ok(table)
+    }
+
+    /// Makes a table of families with attributes, shown as `create` has them.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn create_of(&mut self, name: &str, families: &[FamilyDescriptor]) -> anyhow::Result<LabTable> {
+        let table = self.make(name, families.iter().cloned(), Vec::new())?;
+        self.done(statement::create_families(name, families), Vec::new());
         Ok(table)
     }
 
@@ -326,13 +341,18 @@ impl Lab {
 }
 
 fn plan(key: &KeySchema, conditions: &[&str], limit: Option<usize>) -> anyhow::Result<Arc<Plan>> {
+    plan_with(key, conditions, limit, &PlanOptions::default())
+}
+
+/// The plan of conditions as `halite key explain` takes them, and of what the planner knows besides.
+pub(crate) fn plan_with(key: &KeySchema, conditions: &[&str], limit: Option<usize>, options: &PlanOptions) -> anyhow::Result<Arc<Plan>> {
     let query = KeyQuery { limit, ..KeyQuery::all() };
     let query = conditions.iter().try_fold(query, |query, text| query.with_condition(key, text)).map_err(anyhow::Error::msg)?;
-    Ok(Arc::new(Plan::new(&Arc::new(key.clone()), &query, &PlanOptions::default())?))
+    Ok(Arc::new(Plan::new(&Arc::new(key.clone()), &query, options)?))
 }
 
 /// `halite key explain device_id=s1 --limit 3`.
-fn question(what: &str, conditions: &[&str], limit: Option<usize>) -> String {
+pub(crate) fn question(what: &str, conditions: &[&str], limit: Option<usize>) -> String {
     let words = conditions.iter().map(|&condition| condition.to_owned()).chain(limit.map(|rows| format!("--limit {rows}")));
     std::iter::once(format!("halite key {what}")).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -20,6 +20,8 @@
 
 mod basics;
 mod by_hand;
+mod counted;
+mod keyed;
 mod lab;
 mod mistakes;
 mod page;

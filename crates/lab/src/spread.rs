@@ -40,21 +40,6 @@ impl Lab {
     pub fn skew<K: AsRef<[u8]>>(&self, table: &LabTable, keys: &[K]) -> Skew {
         Skew::of(keys.iter().map(AsRef::as_ref), table.splits(), WINDOW)
     }
-
-    /// Shows skews as figures, each under a name: what `halite key simulate` calls whole and window.
-    pub fn skews(&mut self, named: &[(&str, &Skew)]) {
-        let row = |(name, skew): &(&str, &Skew)| {
-            [
-                (*name).to_owned(),
-                skew.regions().to_string(),
-                format!("{:.2}", skew.max_over_mean),
-                format!("{:.2}", skew.window_median),
-                format!("{:.1}", skew.window_effective_regions),
-            ]
-        };
-        let headings = ["keys", ">regions", ">max/mean, all", ">max/mean, at a time", ">regions at work at a time"];
-        self.figures(&headings, named.iter().map(row));
-    }
 }
 
 /// A bar for each region; empty ones that follow one another have one together.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use halite::{Bytes, Row, print_bytes};
+use halite::{Bytes, FamilyDescriptor, Row, print_bytes};
 
 /// Bytes as a word of the shell: in single quotes, or in double ones where they need escapes.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
@@ -36,6 +36,19 @@ pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String
     words
 }
 
+/// `create 'posts', {NAME => 'f', VERSIONS => 3}`: families with what is said of them.
+pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> String {
+    let described = |family: &FamilyDescriptor| {
+        let said = family.attributes.iter().chain(&family.configuration).map(|(name, value)| {
+            let value = if value.bytes().all(|byte| byte.is_ascii_digit()) { value.clone() } else { quoted(value.as_bytes()) };
+            format!(", {name} => {value}")
+        });
+        format!("{{NAME => {}{}}}", quoted(family.name()), said.collect::<String>())
+    };
+    let families: Vec<_> = families.iter().map(described).collect();
+    format!("create {}, {}", quoted(table.as_bytes()), families.join(", "))
+}
+
 /// A line for each cell of a row: `key  column=f:q, value=v`. Times are left out: they differ from run to run.
 pub(crate) fn lines(row: &Row) -> Vec<String> {
     let line = |cell: halite::cell::CellRef<'_>| {
@@ -58,5 +71,7 @@ mod tests {
         assert_eq!(statement("put", &[b"t", b"a\x00b", b"f:q", b"it's"]), r#"put 't', "a\x00b", 'f:q', "it's""#);
         let splits: Vec<_> = (0..7_u8).map(|n| Bytes::from(vec![b'a' + n])).collect();
         assert_eq!(create("t", &["f"], &splits), "create 't', 'f', SPLITS => ['a', 'b', 'c', 'd', 'e', ... 7 in all]");
+        let families = [FamilyDescriptor::new("f").versions(3), FamilyDescriptor::new("g").set("BLOCKCACHE", "false")];
+        assert_eq!(create_families("t", &families), "create 't', {NAME => 'f', VERSIONS => 3}, {NAME => 'g', BLOCKCACHE => 'false'}");
     }
 }

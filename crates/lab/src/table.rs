@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use halite::{Append, BlockingTable, Delete, Get, Increment, Put, Row, RowOp};
+use halite::{Append, BlockingTable, CompactionKind, Delete, Get, Increment, Put, Row, RowOp, block_on};
 
 use crate::lab::Lab;
 use crate::read::Read;
@@ -200,6 +200,17 @@ impl Lab {
         Ok(error)
     }
 
+    /// Rewrites all store files as one, and waits until that is done.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn major_compact(&mut self, table: &LabTable) -> anyhow::Result<()> {
+        let name = table.table.descriptor()?.name().clone();
+        block_on(self.cluster().cluster().admin().compact(&name, None, CompactionKind::Major))?;
+        self.done(statement("major_compact", &[table.name.as_bytes()]), Vec::new());
+        Ok(())
+    }
+
     /// Writes the memstores to store files.
     ///
     /// # Errors
@@ -211,7 +222,8 @@ impl Lab {
     }
 }
 
-fn write(table: &LabTable, ops: Vec<RowOp>) -> anyhow::Result<()> {
+/// Writes a batch; the first error of any of it.
+pub(crate) fn write(table: &LabTable, ops: Vec<RowOp>) -> anyhow::Result<()> {
     for result in table.table.batch(ops)? {
         result?;
     }

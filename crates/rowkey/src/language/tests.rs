@@ -11,6 +11,7 @@ use super::{
     Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, Statement, Suppression, TEXT_BYTES_MAX, TableDeclaration, statements,
 };
 use crate::schema::{KeySchema, SegmentKind};
+use crate::series::SeriesColumn;
 use crate::value::{FieldType, TimeUnit};
 
 fn read(text: &str) -> KeySchema {
@@ -197,7 +198,11 @@ fn declaration(chance: &mut Chance) -> TableDeclaration {
             let series = ColumnType::Series { of: FieldType::F64, offset_of: chance.flip().then_some(field) };
             let ty = chance.pick(&[ColumnType::Value(FieldType::Timestamp(TimeUnit::Nanos)), ColumnType::Value(FieldType::Char(7)), series]);
             let qualifier = if chance.flip() { (*name).to_owned() } else { format!("q{at}") };
-            columns.push(Column { name: (*name).to_owned(), ty, family: family.to_owned(), qualifier });
+            let mut column = Column { name: (*name).to_owned(), ty, family: family.to_owned(), qualifier };
+            if matches!(column.ty, ColumnType::Series { .. }) && SeriesColumn::new(&key, &column).is_err() {
+                column.ty = ColumnType::Value(FieldType::F32);
+            }
+            columns.push(column);
             descriptor.set_family(FamilyDescriptor::new(family).set("TTL", chance.below(3) + 1).set("COMPRESSION", "GZ"));
         }
     }
