@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 mod basics;
+mod by_hand;
 mod counted;
 mod keyed;
 mod lab;
@@ -27,6 +28,7 @@ mod page;
 mod read;
 pub mod render;
 pub mod samples;
+mod spread;
 mod statement;
 mod table;
 mod techniques;
