@@ -78,7 +78,7 @@ impl Table for ClusterTable {
 
 /// Cells that the first answer of a scan may look at on the caller's thread, as a get does: the way to another thread and
 /// back takes as long as a dozen gets. Each that follows may look at four times as many.
-const CELLS_AT_FIRST: u64 = 8;
+const CELLS_AT_FIRST: u64 = 4;
 /// Answers that would look at more than this are left to the pool: some tens of microseconds.
 const CELLS_AT_ONCE_MAX: u64 = 128;
 

@@ -123,8 +123,9 @@ impl Merge {
             }
             let at_once = most.min(ROWS_PER_ANSWER);
             let rows = if self.is_ordered { self.merged_rows(at_once) } else { self.any_rows(at_once) };
-            // Nothing is begun for a consumer who has all he asked for.
-            if rows.len() == most {
+            // Nothing is begun for a consumer who has all he asked for, nor for one who may want no more: a store in this process
+            // would read the next piece here and now.
+            if rows.len() == most || self.limit.is_some() && !rows.is_empty() {
                 return Poll::Ready(Ok(rows));
             }
             self.launch();

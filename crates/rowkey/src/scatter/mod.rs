@@ -16,6 +16,7 @@ mod cursor;
 mod loser_tree;
 mod merge;
 mod points;
+mod single;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -25,6 +26,7 @@ pub use token::PageToken;
 use cursor::Shared;
 use merge::Merge;
 use points::Points;
+use single::Single;
 
 /// What becomes of rows whose keys are not of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +71,7 @@ pub struct Scatter {
 enum Source {
     Merge(Box<Merge>),
     Points(Points),
+    Single(Box<Single>),
 }
 
 impl Scatter {
@@ -97,7 +100,10 @@ impl Scatter {
         let source = if is_points {
             Source::Points(Points::new(Arc::clone(&shared), ranges))
         } else {
-            Source::Merge(Box::new(Merge::new(Arc::clone(&shared), ranges, options)))
+            match (&ranges[..], shared.plan.query().limit) {
+                ([only], Some(limit)) => Source::Single(Box::new(Single::new(Arc::clone(&shared), only.clone(), limit))),
+                _ => Source::Merge(Box::new(Merge::new(Arc::clone(&shared), ranges, options))),
+            }
         };
         Ok(Self { shared, source, rows_left, rows: Vec::new().into_iter(), ended: rows_left == 0 })
     }
@@ -132,6 +138,7 @@ impl Scatter {
         }
         let rows = match &mut self.source {
             Source::Merge(merge) => std::future::poll_fn(|context| merge.poll_rows(context, self.rows_left)).await,
+            Source::Single(single) => std::future::poll_fn(|context| single.poll_rows(context, self.rows_left)).await,
             Source::Points(points) => points.next_rows(self.rows_left).await,
         };
         let rows = rows.inspect_err(|_| self.ended = true)?;
