@@ -220,11 +220,11 @@ fn descriptor(table: &RawTable, key: &KeySchema, name: TableName) -> Result<Tabl
 
 fn check_queries(queries: &[Query], places: &[Span], columns: &[Column], key: &KeySchema) -> Result<(), LanguageError> {
     let known: Vec<&str> = key.fields().iter().map(|field| field.name.as_str()).chain(columns.iter().map(|column| column.name.as_str())).collect();
-    let conditions = queries.iter().flat_map(|query| query.conditions.iter().map(move |condition| (query, condition)));
-    for ((query, condition), span) in conditions.zip(places) {
-        if !known.contains(&condition.column.as_str()) {
-            let message = format!("query {} names {}, and the table has no such column", query.name, condition.column);
-            return Err(LanguageError::new(*span, message).near(&condition.column, known));
+    let named = queries.iter().flat_map(|query| query.columns().map(move |column| (query, column)));
+    for ((query, column), span) in named.zip(places) {
+        if !known.contains(&column) {
+            let message = format!("query {} names {column}, and the table has no such column", query.name);
+            return Err(LanguageError::new(*span, message).near(column, known));
         }
     }
     Ok(())
