@@ -300,7 +300,7 @@ impl Lab {
                 let _ = write!(text, "\n{name}: {more}");
             }
         }
-        self.elements.push(Element::Finding(text));
+        self.elements.push(Element::Finding { rule: finding.rule.id, text });
     }
 
     fn name_of(&self, name: &str) -> anyhow::Result<TableName> {

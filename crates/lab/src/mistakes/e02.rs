@@ -27,7 +27,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Why);
     lab.say(
         "The key of now is the smallest of all, as it should be when the newest comes first. The scan begins 24 hours further down and ends in \
-         front of its own beginning. The helper is always wrong by the same sign, so it looks like a sensor that has not sent anything.",
+         front of its own beginning. So it is for every sensor and at any time, and what the application shows looks like sensors that have not sent anything.",
     );
 
     lab.part(Part::Right);
