@@ -59,6 +59,7 @@ pub use declaration::{Column, ColumnType, ConditionKind, Query, QueryCondition, 
 pub use error::{LanguageError, Span};
 pub use kept::{ROW_KEY, ROW_SCHEMA};
 pub use split::REGIONS_MAX;
+pub(crate) use split::print_table;
 pub use statement::statements;
 
 use self::cursor::Cursor;
