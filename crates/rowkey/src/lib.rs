@@ -22,6 +22,7 @@ pub mod simulate;
 pub mod split;
 pub mod typed;
 pub mod value;
+mod words;
 
 pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};
 pub use error::{Cause, KeyError};

@@ -15,12 +15,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-server", &["halite-types", "halite-engine", "halite-rowkey", "halite-wire"]),
     ("halite-client", &["halite-types", "halite-wire", "halite-engine", "halite-server"]),
     ("halite", &["halite-types", "halite-engine", "halite-client", "halite-rowkey", "halite-rowkey-derive"]),
-    ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-server", "halite-wire"]),
+    ("halite-lab", &["halite-engine", "halite", "halite-server"]),
+    ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-lab", "halite-server", "halite-wire"]),
     ("halite-sim", &["halite-types", "halite-engine", "halite"]),
     ("halite-conformance", &["halite-types", "halite-engine", "halite-server", "halite"]),
     ("halite-interop", &["halite-types", "halite-engine", "halite-wire", "halite"]),
     ("halite-bench-rivals", &["halite"]),
-    ("halite-fuzz", &["halite-types", "halite-engine", "halite-wire", "halite-server"]),
+    ("halite-fuzz", &["halite-types", "halite-engine", "halite-wire", "halite-rowkey", "halite-server"]),
     ("xtask", &[]),
 ];
 

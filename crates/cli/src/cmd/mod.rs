@@ -5,6 +5,8 @@ mod copy;
 mod demo;
 mod hfile;
 pub(crate) mod key;
+mod lab;
+pub(crate) mod series;
 mod serve;
 mod shell;
 
@@ -18,6 +20,8 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     Hfile(hfile::Hfile),
     Key(key::Key),
+    Lab(lab::LabCommand),
+    Series(series::SeriesCommand),
     Serve(serve::Serve),
     Shell(shell::Shell),
 }
@@ -33,6 +37,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => demo.run(),
         Command::Hfile(hfile) => hfile.run(),
         Command::Key(key) => key.run(),
+        Command::Lab(lab) => lab.run(),
+        Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),
     }

@@ -3,21 +3,16 @@
 use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use halite::key::{hexadecimal, parse_bytes, print_bytes};
 use halite::rowkey::literal::Shown;
-use halite::rowkey::{Decoded, KeySchema, SaltDrawer, Value};
+use halite::rowkey::{KeySchema, SaltDrawer, Value};
 
 use crate::text_table::TextTable;
 
 /// Prints the key of values given as `FIELD=VALUE`, whole and by segments.
 pub(crate) fn encode(key: &KeySchema, given: &[String]) -> anyhow::Result<ExitCode> {
-    let mut values = vec![Value::Null; key.fields().len()];
-    for one in given {
-        let (name, text) = one.split_once('=').with_context(|| format!("{one:?}: a value is given as FIELD=VALUE"))?;
-        let field = field_id(key, name)?;
-        values[field] = key.fields()[field].ty.parse(text).map_err(|error| anyhow!("{name}: {error}"))?;
-    }
+    let values = key.parse_values(given.iter().map(String::as_str)).map_err(|error| anyhow!(error))?;
     let bytes = key.encode_with(&values, &SaltDrawer::default())?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", print_bytes(&bytes))?;
@@ -42,7 +37,7 @@ pub(crate) fn decode(key: &KeySchema, keys: &[String]) -> anyhow::Result<ExitCod
         let bytes = read_key_bytes(text)?;
         match key.decode(&bytes) {
             Ok(decoded) => {
-                writeln!(out, "{}", shown_fields(key, &decoded))?;
+                writeln!(out, "{}", key.show(&decoded))?;
             }
             Err(error) => {
                 bad += 1;
@@ -59,28 +54,6 @@ pub(crate) fn decode(key: &KeySchema, keys: &[String]) -> anyhow::Result<ExitCod
         keys.iter().try_for_each(|text| one(text))?;
     }
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// What a key says, `~` standing before what it says only in part.
-pub(super) fn shown_fields(key: &KeySchema, decoded: &Decoded<'_>) -> String {
-    let shown = key.fields().iter().enumerate().filter_map(|(id, field)| {
-        let value = decoded.get(id)?;
-        let about = if decoded.is_partial(id) { "~" } else { "=" };
-        Some(format!("{} {about} {}", field.name, Shown(value, field.ty)))
-    });
-    shown.collect::<Vec<_>>().join(", ")
-}
-
-/// The field of that name.
-///
-/// # Errors
-/// With the names there are.
-pub(super) fn field_id(key: &KeySchema, name: &str) -> anyhow::Result<usize> {
-    let Some(field) = key.field_id(name.trim()) else {
-        let names: Vec<_> = key.fields().iter().map(|field| field.name.as_str()).collect();
-        bail!("the key has no field {name}; its fields are {}", names.join(", "));
-    };
-    Ok(field)
 }
 
 /// Bytes as the shell prints them, or in hexadecimal.

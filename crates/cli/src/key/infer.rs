@@ -10,7 +10,7 @@ use halite::rowkey::lint::Finding;
 use halite::{TableName, print_bytes};
 use serde_json::{Value, json};
 
-use super::sample::{Sampled, of_file, of_table};
+use super::keys::{Sampled, of_file, of_table};
 use crate::place::PlaceFlags;
 use crate::text_table::{TextTable, grouped};
 

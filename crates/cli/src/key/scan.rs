@@ -10,7 +10,7 @@ use halite::rowkey::plan::Plan;
 use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions};
 use halite::{Row, Scan, TableName, block_on, print_bytes};
 
-use super::code::{read_key_bytes, shown_fields};
+use super::code::read_key_bytes;
 use super::declared::key_of;
 use super::explain::plan_of;
 use crate::cmd::key::Question;
@@ -57,7 +57,7 @@ fn read_token(text: &str) -> anyhow::Result<PageToken> {
 
 /// The fields of the key, or the key as it is where it is none of the table's; then the newest cell of each column.
 fn line(plan: &Plan, row: &Row) -> String {
-    let fields = plan.decode(row.key()).map_or_else(|_| print_bytes(row.key()), |decoded| shown_fields(plan.schema(), &decoded));
+    let fields = plan.decode(row.key()).map_or_else(|_| print_bytes(row.key()), |decoded| plan.schema().show(&decoded));
     let cells = row.iter().map(|cell| format!("{}:{}={}", print_bytes(cell.family()), print_bytes(cell.qualifier()), print_bytes(cell.value())));
     format!("{fields}  {}", cells.collect::<Vec<_>>().join("  "))
 }

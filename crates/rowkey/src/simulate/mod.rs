@@ -38,7 +38,8 @@ pub use unique::{DigestCollisions, Uniqueness};
 
 use keys::Keys;
 
-/// Columns and rows of the picture, at most.
+/// Columns of the picture, at least and at most; and rows, at most.
+const COLUMNS_MIN: usize = 24;
 const COLUMNS_MAX: usize = 240;
 const ROWS_MAX: usize = 64;
 
@@ -262,5 +263,8 @@ fn ranks(keys: &Keys, writes: &[u32], sorted: &[u32]) -> Vec<u32> {
 fn heat(keys: &Keys, writes: &[u32], time_of: impl Fn(u32) -> i64, borders: &[Bytes]) -> Heat {
     let region = |at: u32| u32::try_from(borders.partition_point(|border| border[..] <= *keys.get(at as usize))).unwrap_or(u32::MAX);
     let operations: Vec<(i64, u32)> = writes.iter().map(|&at| (time_of(at), region(at))).collect();
-    Heat::of(&operations, borders.len() + 1, COLUMNS_MAX, ROWS_MAX)
+    // Columns of fewer writes would show chance.
+    let filled = operations.len() as u64 / (WRITES_OF_REGION_MIN * (borders.len() as u64 + 1));
+    let columns = usize::try_from(filled).unwrap_or(COLUMNS_MAX).clamp(COLUMNS_MIN, COLUMNS_MAX);
+    Heat::of(&operations, borders.len() + 1, columns, ROWS_MAX)
 }

@@ -35,7 +35,7 @@ pub fn terminal(simulation: &Simulation, width: usize) -> Vec<String> {
     painted.push(format!("{:>9} +{}+", "region", "-".repeat(columns)));
     let (from, to) = (clock(heat.span_ms.0), clock(heat.span_ms.1));
     let between = (columns + 2).saturating_sub(from.len() + to.len());
-    painted.push(format!("{:>9} {from}{}{to}  rows in all", "", " ".repeat(between.max(1))));
+    painted.push(format!("{:>9} {from}{}{to}  writes in all", "", " ".repeat(between.max(1))));
     painted
 }
 

@@ -1,0 +1,94 @@
+//! `halite lab`: mistakes and techniques of row keys, done on a store while one reads.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use halite::nearest::{nearest, suggestion};
+use halite_lab::{Page, Written, find_page, pages, render, run_page};
+
+use crate::place::Place;
+
+/// See what becomes of row keys: mistakes done wrong and then right, techniques shown at work
+///
+/// Each page writes rows, reads them and checks what it says. Without a page all are listed. Without --data or --connect it works on a
+/// store of its own, which is gone afterwards; elsewhere its tables lie in the namespace `lab`, and are taken away at the end.
+#[derive(clap::Args)]
+pub(crate) struct LabCommand {
+    /// Pages by their ids, such as E07 or K13; `all` is every page
+    #[arg(value_name = "PAGE")]
+    pages: Vec<String>,
+    /// Directory of a store to work on
+    #[arg(long, value_name = "DIR", conflicts_with = "connect")]
+    data: Option<String>,
+    /// HBase cluster or Halite server to work on: zk://HOST:PORT[,HOST:PORT...][/ZNODE], rpc://HOST:PORT[,HOST:PORT...] or site:HBASE-SITE.XML
+    #[arg(long, value_name = "URI")]
+    connect: Option<String>,
+    /// Write the pages as Markdown files into this directory instead, with a list of them
+    #[arg(long, value_name = "DIR")]
+    markdown: Option<PathBuf>,
+}
+
+impl LabCommand {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let mut out = std::io::stdout().lock();
+        if self.pages.is_empty() {
+            write!(out, "{}", render::list(pages()))?;
+            writeln!(out, "Read one with: halite lab E01")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let wanted = wanted(&self.pages)?;
+        let scratch = tempfile::tempdir().context("temporary directory")?;
+        let place = match self.connect.as_ref().or(self.data.as_ref()) {
+            Some(text) => Place::named(text)?,
+            None => Place::named(&scratch.path().to_string_lossy())?,
+        };
+        let cluster = halite::Blocking::new(place.cluster());
+        let mut failed = Vec::new();
+        for page in wanted {
+            match run_page(&cluster, page) {
+                Ok(written) => self.show(&mut out, &written)?,
+                Err(error) => failed.push(format!("{error:#}")),
+            }
+        }
+        if let Some(folder) = &self.markdown {
+            write_file(&folder.join("README.md"), &render::index(pages()))?;
+        }
+        place.close()?;
+        if !failed.is_empty() {
+            bail!("{}", failed.join("\n"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(&self, out: &mut impl std::io::Write, page: &Written) -> anyhow::Result<()> {
+        match &self.markdown {
+            Some(folder) => write_file(&folder.join(format!("{}.md", page.id)), &render::markdown(page)),
+            None => Ok(writeln!(out, "{}", render::text(page))?),
+        }
+    }
+}
+
+/// The pages of these ids.
+fn wanted(ids: &[String]) -> anyhow::Result<Vec<&'static Page>> {
+    let mut wanted = Vec::new();
+    for id in ids {
+        if id.eq_ignore_ascii_case("all") {
+            wanted.extend(pages());
+        } else if let Some(page) = find_page(id) {
+            wanted.push(page);
+        } else {
+            let hint = suggestion(nearest(&id.to_uppercase(), pages().map(|page| page.id)));
+            bail!("there is no page {id}{hint}; `halite lab` lists them");
+        }
+    }
+    Ok(wanted)
+}
+
+fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("directory {}", folder.display()))?;
+    }
+    std::fs::write(path, text).with_context(|| format!("file {}", path.display()))
+}

@@ -1,0 +1,37 @@
+//! The list of all pages, for a terminal and as Markdown.
+
+use super::line;
+use crate::page::{Kind, Page};
+
+/// The kinds in the order of the list, each with what stands above it.
+const KINDS: [(Kind, &str); 3] =
+    [(Kind::Mistake, "Mistakes, done wrong and then right"), (Kind::Technique, "Techniques"), (Kind::Basic, "What both rest on")];
+
+/// The list for a terminal.
+pub fn list(pages: impl Iterator<Item = &'static Page>) -> String {
+    let pages: Vec<_> = pages.collect();
+    let mut out = String::new();
+    for (kind, heading) in KINDS {
+        line(&mut out, format_args!("{heading}"));
+        for page in pages.iter().filter(|page| page.kind() == kind) {
+            line(&mut out, format_args!("  {:<4} {}", page.id, page.title));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The list as Markdown, with links to the pages beside it.
+pub fn index(pages: impl Iterator<Item = &'static Page>) -> String {
+    let pages: Vec<_> = pages.collect();
+    let mut out = "# The row-key lab\n\nEvery page here is a program: `halite lab E01` runs it on a store of its own, and `--connect` on a server or an HBase cluster.\n\
+                   What it shows was done and read back while the page was written, and each point of a list is something that was checked.\n"
+        .to_owned();
+    for (kind, heading) in KINDS {
+        line(&mut out, format_args!("\n## {heading}\n\n| page | | lint |\n|---|---|---|"));
+        for page in pages.iter().filter(|page| page.kind() == kind) {
+            line(&mut out, format_args!("| [{}]({0}.md) | {} | {} |", page.id, page.title, page.rules.join(", ")));
+        }
+    }
+    out
+}

@@ -1,0 +1,49 @@
+//! A page as Markdown, without what another run would not repeat.
+
+use super::{aligned, bar_lines, line};
+use crate::page::{Element, Written};
+
+/// The page as Markdown; its heading is of the first level.
+pub fn markdown(page: &Written) -> String {
+    let mut out = format!("# {} {}\n", page.id, page.title);
+    let mut open = false;
+    for element in &page.elements {
+        // Statements that follow one another stand in one block.
+        let is_done = matches!(element, Element::Done { .. });
+        if open && !is_done {
+            out.push_str("```\n");
+        }
+        match element {
+            Element::Part(part) => line(&mut out, format_args!("\n## {}", part.heading())),
+            Element::Text(text) => line(&mut out, format_args!("\n{text}")),
+            Element::Declaration(text) => line(&mut out, format_args!("\n```sql\n{text}\n```")),
+            Element::Done { statement, answer } => {
+                if !open {
+                    out.push_str("\n```\n");
+                }
+                line(&mut out, format_args!("> {statement}"));
+                answer.iter().for_each(|text| line(&mut out, format_args!("{text}")));
+            }
+            Element::Figures { headings, rows } => block(&mut out, &aligned(headings, rows)),
+            Element::Bars(shares) => block(&mut out, &bar_lines(shares)),
+            Element::Claim(text) => line(&mut out, format_args!("\n- {text}")),
+            Element::Finding(text) => block(&mut out, &text.lines().map(str::to_owned).collect::<Vec<_>>()),
+            Element::Measured(_) => {}
+        }
+        open = is_done;
+    }
+    if open {
+        out.push_str("```\n");
+    }
+    if !page.see.is_empty() {
+        let see: Vec<_> = page.see.iter().map(|(id, title)| format!("[{id}]({id}.md) {title}")).collect();
+        line(&mut out, format_args!("\nSee also {}.", see.join(", ")));
+    }
+    out
+}
+
+fn block(out: &mut String, lines: &[String]) {
+    out.push_str("\n```\n");
+    lines.iter().for_each(|text| line(out, format_args!("{text}")));
+    out.push_str("```\n");
+}

@@ -1,0 +1,77 @@
+//! Operations in the words of HBase's shell, and rows as it prints them.
+
+use std::fmt::Write as _;
+
+use halite::{Bytes, FamilyDescriptor, Row, print_bytes};
+
+/// Bytes as a word of the shell: in single quotes, or in double ones where they need escapes.
+pub(crate) fn quoted(bytes: &[u8]) -> String {
+    let printed = print_bytes(bytes);
+    if printed.contains('\\') || printed.contains('\'') { format!("\"{}\"", printed.replace('"', "\\\"")) } else { format!("'{printed}'") }
+}
+
+/// A statement with its words: `put 'posts', 'a', 'f:q', 'x'`.
+pub(crate) fn statement(verb: &str, words: &[&[u8]]) -> String {
+    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    format!("{verb} {}", words.join(", "))
+}
+
+/// `create 'posts', 'f', SPLITS => ['a', 'b']`, with the first few of many borders.
+pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String {
+    const SHOWN: usize = 5;
+    const COLUMNS: usize = 60;
+    let mut words = statement("create", &std::iter::once(table).chain(families.iter().copied()).map(str::as_bytes).collect::<Vec<_>>());
+    if !splits.is_empty() {
+        let mut columns = 0;
+        let fits = |border: &String| {
+            columns += border.len();
+            columns == border.len() || columns <= COLUMNS
+        };
+        let mut borders: Vec<_> = splits.iter().take(SHOWN).map(|key| quoted(key)).take_while(fits).collect();
+        if splits.len() > borders.len() {
+            borders.push(format!("... {} in all", splits.len()));
+        }
+        let _ = write!(words, ", SPLITS => [{}]", borders.join(", "));
+    }
+    words
+}
+
+/// `create 'posts', {NAME => 'f', VERSIONS => 3}`: families with what is said of them.
+pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> String {
+    let described = |family: &FamilyDescriptor| {
+        let said = family.attributes.iter().chain(&family.configuration).map(|(name, value)| {
+            let value = if value.bytes().all(|byte| byte.is_ascii_digit()) { value.clone() } else { quoted(value.as_bytes()) };
+            format!(", {name} => {value}")
+        });
+        format!("{{NAME => {}{}}}", quoted(family.name()), said.collect::<String>())
+    };
+    let families: Vec<_> = families.iter().map(described).collect();
+    format!("create {}, {}", quoted(table.as_bytes()), families.join(", "))
+}
+
+/// A line for each cell of a row: `key  column=f:q, value=v`. Times are left out: they differ from run to run.
+pub(crate) fn lines(row: &Row) -> Vec<String> {
+    let line = |cell: halite::cell::CellRef<'_>| {
+        let column = format!("{}:{}", print_bytes(cell.family()), print_bytes(cell.qualifier()));
+        let what = match cell.cell_type() {
+            Some(kind) if kind.is_delete() => format!("type={}", kind.name()),
+            _ => format!("value={}", print_bytes(cell.value())),
+        };
+        format!("{}  column={column}, {what}", print_bytes(row.key()))
+    };
+    row.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_the_shell_reads_them() {
+        assert_eq!(statement("put", &[b"t", b"a\x00b", b"f:q", b"it's"]), r#"put 't', "a\x00b", 'f:q', "it's""#);
+        let splits: Vec<_> = (0..7_u8).map(|n| Bytes::from(vec![b'a' + n])).collect();
+        assert_eq!(create("t", &["f"], &splits), "create 't', 'f', SPLITS => ['a', 'b', 'c', 'd', 'e', ... 7 in all]");
+        let families = [FamilyDescriptor::new("f").versions(3), FamilyDescriptor::new("g").set("BLOCKCACHE", "false")];
+        assert_eq!(create_families("t", &families), "create 't', {NAME => 'f', VERSIONS => 3}, {NAME => 'g', BLOCKCACHE => 'false'}");
+    }
+}

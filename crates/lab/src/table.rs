@@ -1,0 +1,231 @@
+//! A table of a page: every operation on it is done, and shown in the words of the shell.
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use halite::{Append, BlockingTable, CompactionKind, Delete, Get, Increment, Put, Row, RowOp, block_on};
+
+use crate::lab::Lab;
+use crate::read::Read;
+use crate::statement::{lines, statement};
+
+/// Rows that are written in one batch.
+const BATCH_ROWS: usize = 500;
+/// Rows of an answer that are shown; of more than that the rest is counted.
+pub(crate) const ROWS_SHOWN: usize = 12;
+
+/// A table, by its short name.
+#[derive(Clone)]
+pub struct LabTable {
+    pub(crate) name: String,
+    pub(crate) table: BlockingTable,
+    pub(crate) splits: Vec<Bytes>,
+}
+
+impl LabTable {
+    /// The table itself, for what is not to be shown.
+    pub fn calls(&self) -> &BlockingTable {
+        &self.table
+    }
+
+    /// Its short name, without the namespace.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The keys at which its regions were made to begin, without the empty one.
+    pub fn splits(&self) -> &[Bytes] {
+        &self.splits
+    }
+}
+
+/// `family:qualifier` in two.
+fn parts(column: &str) -> (&str, &str) {
+    column.split_once(':').unwrap_or((column, ""))
+}
+
+/// Operations on tables, each shown with its answer.
+impl Lab {
+    /// Writes a value.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn put(&mut self, table: &LabTable, row: impl AsRef<[u8]>, column: &str, value: impl AsRef<[u8]>) -> anyhow::Result<()> {
+        let (row, value) = (row.as_ref(), value.as_ref());
+        let (family, qualifier) = parts(column);
+        table.table.put(Put::new(row.to_vec()).add(family, qualifier, value))?;
+        self.done(statement("put", &[table.name.as_bytes(), row, column.as_bytes(), value]), Vec::new());
+        Ok(())
+    }
+
+    /// Writes a value with a timestamp.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn put_at(&mut self, table: &LabTable, row: impl AsRef<[u8]>, column: &str, value: impl AsRef<[u8]>, timestamp: i64) -> anyhow::Result<()> {
+        let (row, value) = (row.as_ref(), value.as_ref());
+        let (family, qualifier) = parts(column);
+        table.table.put(Put::new(row.to_vec()).add_at(family, qualifier, timestamp, value))?;
+        let words = statement("put", &[table.name.as_bytes(), row, column.as_bytes(), value]);
+        self.done(format!("{words}, {timestamp}"), Vec::new());
+        Ok(())
+    }
+
+    /// Writes many rows, which are not shown one by one; a page says in its text what they are.
+    ///
+    /// # Errors
+    /// The first one's.
+    pub fn load<K: Into<Bytes>, V: AsRef<[u8]>>(
+        &mut self,
+        table: &LabTable,
+        column: &str,
+        rows: impl IntoIterator<Item = (K, V)>,
+    ) -> anyhow::Result<usize> {
+        let (family, qualifier) = parts(column);
+        let mut ops: Vec<RowOp> = Vec::with_capacity(BATCH_ROWS);
+        let mut count = 0;
+        for (key, value) in rows {
+            ops.push(Put::new(key).add(family, qualifier, value).into());
+            count += 1;
+            if ops.len() == BATCH_ROWS {
+                write(table, std::mem::take(&mut ops))?;
+            }
+        }
+        write(table, ops)?;
+        Ok(count)
+    }
+
+    /// Reads one row.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn get(&mut self, table: &LabTable, row: impl AsRef<[u8]>) -> anyhow::Result<Row> {
+        self.get_versions(table, row, 1)
+    }
+
+    /// Reads up to so many versions of each column of one row.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn get_versions(&mut self, table: &LabTable, row: impl AsRef<[u8]>, versions: u32) -> anyhow::Result<Row> {
+        let row = row.as_ref();
+        let found = table.table.get(Get::new(row.to_vec()).versions(versions))?;
+        let words = statement("get", &[table.name.as_bytes(), row]);
+        let words = if versions > 1 { format!("{words}, {{VERSIONS => {versions}}}") } else { words };
+        let answer = if found.is_empty() { vec!["0 row(s)".to_owned()] } else { lines(&found) };
+        self.done(words, answer);
+        Ok(found)
+    }
+
+    /// Reads rows.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn scan(&mut self, table: &LabTable, read: &Read) -> anyhow::Result<Vec<Row>> {
+        let rows = self.rows(table, read)?;
+        let mut answer: Vec<_> = rows.iter().take(ROWS_SHOWN).flat_map(lines).collect();
+        if rows.len() > ROWS_SHOWN {
+            answer.push(format!("... {} more", rows.len() - ROWS_SHOWN));
+        }
+        answer.push(format!("{} row(s)", rows.len()));
+        self.done(format!("scan '{}'{}", table.name, read.options()), answer);
+        Ok(rows)
+    }
+
+    /// Counts the rows of a read, and shows the number only.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn count(&mut self, table: &LabTable, read: &Read) -> anyhow::Result<usize> {
+        let rows = self.rows(table, read)?.len();
+        self.done(format!("count '{}'{}", table.name, read.options()), vec![format!("{rows} row(s)")]);
+        Ok(rows)
+    }
+
+    /// Reads rows without showing it.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn rows(&self, table: &LabTable, read: &Read) -> anyhow::Result<Vec<Row>> {
+        table.table.scan(read.scan()).collect::<halite::Result<_>>().with_context(|| format!("scan of {}", table.name))
+    }
+
+    /// Adds to a counter; its new value.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn incr(&mut self, table: &LabTable, row: impl AsRef<[u8]>, column: &str, delta: i64) -> anyhow::Result<i64> {
+        let row = row.as_ref();
+        let (family, qualifier) = parts(column);
+        let result = table.table.increment(Increment::new(row.to_vec()).add(family, qualifier, delta))?;
+        let bytes = result.value(family, qualifier).context("an increment gives the counter")?;
+        let value = i64::from_be_bytes(bytes.try_into().context("a counter has eight bytes")?);
+        let words = statement("incr", &[table.name.as_bytes(), row, column.as_bytes()]);
+        self.done(format!("{words}, {delta}"), vec![format!("COUNTER VALUE = {value}")]);
+        Ok(value)
+    }
+
+    /// Appends to a value; the new one.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn append(&mut self, table: &LabTable, row: impl AsRef<[u8]>, column: &str, value: impl AsRef<[u8]>) -> anyhow::Result<Bytes> {
+        let (row, value) = (row.as_ref(), value.as_ref());
+        let (family, qualifier) = parts(column);
+        let result = table.table.append(Append::new(row.to_vec()).add(family, qualifier, value))?;
+        let now = Bytes::copy_from_slice(result.value(family, qualifier).context("an append gives the value")?);
+        let words = statement("append", &[table.name.as_bytes(), row, column.as_bytes(), value]);
+        self.done(words, vec![format!("CURRENT VALUE = {}", halite::print_bytes(&now))]);
+        Ok(now)
+    }
+
+    /// Takes a whole row away.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn delete_row(&mut self, table: &LabTable, row: impl AsRef<[u8]>) -> anyhow::Result<()> {
+        table.table.delete(Delete::new(row.as_ref().to_vec()))?;
+        self.done(statement("deleteall", &[table.name.as_bytes(), row.as_ref()]), Vec::new());
+        Ok(())
+    }
+
+    /// Shows that a call is refused, with the first line of what is said; the error. `statement` says the call in the words of the shell.
+    ///
+    /// # Errors
+    /// It is not refused.
+    pub fn is_refused<T>(&mut self, statement: impl Into<String>, result: halite::Result<T>) -> anyhow::Result<halite::Error> {
+        let statement = statement.into();
+        let Err(error) = result else { anyhow::bail!("this is not refused: {statement}") };
+        let said = error.to_string();
+        self.done(statement, vec![format!("ERROR: {}", said.lines().next().unwrap_or_default())]);
+        Ok(error)
+    }
+
+    /// Rewrites all store files as one, and waits until that is done.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn major_compact(&mut self, table: &LabTable) -> anyhow::Result<()> {
+        let name = table.table.descriptor()?.name().clone();
+        block_on(self.cluster().cluster().admin().compact(&name, None, CompactionKind::Major))?;
+        self.done(statement("major_compact", &[table.name.as_bytes()]), Vec::new());
+        Ok(())
+    }
+
+    /// Writes the memstores to store files.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn flush(&mut self, table: &LabTable) -> anyhow::Result<()> {
+        self.cluster().flush(&table.table.descriptor()?.name().clone())?;
+        self.done(statement("flush", &[table.name.as_bytes()]), Vec::new());
+        Ok(())
+    }
+}
+
+/// Writes a batch; the first error of any of it.
+pub(crate) fn write(table: &LabTable, ops: Vec<RowOp>) -> anyhow::Result<()> {
+    for result in table.table.batch(ops)? {
+        result?;
+    }
+    Ok(())
+}

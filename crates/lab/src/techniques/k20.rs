@@ -1,0 +1,62 @@
+//! K20: Java's hashCode in three digits as a salt.
+
+use halite::rowkey::lint::{Sample, Subject};
+
+use crate::{Lab, Page, Part, Read};
+
+pub(super) const PAGE: Page = Page { id: "K20", title: "Java's hashCode in three digits as a salt", rules: &["K-NEGMOD"], see: &["K21", "K22"], run };
+
+/// `String.hashCode`.
+fn hash_code(text: &str) -> i32 {
+    text.encode_utf16().fold(0, |hash: i32, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
+}
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Purpose);
+    lab.say(
+        "Every Java client has String.hashCode at hand, so it often makes the salt: its remainder by 1000, as three digits. The digits have to be \
+         three, or salts do not sort as numbers, and the remainder must not be negative: Math.floorMod, not %.",
+    );
+    lab.part(Part::Declared);
+    let key = lab.key("ROW KEY TEXT '{salt(1000 by id using java):3}{id}'")?;
+
+    lab.part(Part::Shown);
+    let id = "20150524002300_1232";
+    let salted = lab.encode(&key, &[&format!("id={id}")])?;
+    lab.claim(&salted[..] == b"79720150524002300_1232", "Its salt is 797.")?;
+    lab.figures(
+        &["of 20150524002300_1232", ">"],
+        [
+            ["hashCode()".to_owned(), hash_code(id).to_string()],
+            ["hashCode() % 1000".to_owned(), (hash_code(id) % 1000).to_string()],
+            ["Math.floorMod(hashCode(), 1000)".to_owned(), hash_code(id).rem_euclid(1000).to_string()],
+        ],
+    );
+    lab.claim(hash_code(id) % 1000 == -203 && hash_code(id).rem_euclid(1000) == 797, "The remainder that % gives is negative: -203.")?;
+
+    let table = lab.create("orders", &["o"], &["250", "500", "750"])?;
+    for second in 0..4 {
+        lab.write(&table, &key, &[&format!("id=2015052400230{second}_1232")], "o:n", second.to_string())?;
+    }
+    let rows = lab.scan(&table, &Read::all())?;
+    let regions: std::collections::BTreeSet<_> = rows.iter().map(|row| crate::samples::region_of(row.key(), table.splits())).collect();
+    lab.claim(regions.len() >= 2, format!("Orders of four seconds in a row lie in {} of four regions.", regions.len()))?;
+    let found = lab.ask(&table, &key, &["id=20150524002302_1232"], None)?;
+    lab.claim(found.len() == 1, "Each is found under its one key.")?;
+
+    lab.part(Part::Costs);
+    lab.say(
+        "Texts that differ in one digit get salts at a fixed distance, here 151: a pattern, not chance, so the spread of real keys has to be looked \
+         at. The default, murmur3, has no such pattern. And three digits take three bytes, where two would hold 65,536 salts.",
+    );
+    let sample = |salt: fn(i32) -> i32| {
+        let salted = |second| {
+            let id = format!("201505240{second:05}_1232");
+            format!("{:03}{id}", salt(hash_code(&id))).into()
+        };
+        Sample { keys: (0..200).map(salted).collect(), is_in_arrival_order: false }
+    };
+    let (wrong, right) = (sample(|hash| hash % 1000), sample(|hash| hash.rem_euclid(1000)));
+    let of = |sample| Subject { sample: Some(sample), ..Subject::default() };
+    lab.caught_in("K-NEGMOD", &of(&wrong), &of(&right))
+}

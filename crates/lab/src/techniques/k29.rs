@@ -1,0 +1,106 @@
+//! K29: long names in few bytes: numbers of a dictionary, addresses as numbers, digests, beginnings.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use halite::key::hexadecimal;
+use halite::rowkey::{FieldId, KeyHelper, KeySchema, PlanOptions};
+
+use crate::{Lab, Page, Part};
+
+pub(super) const PAGE: Page = Page { id: "K29", title: "Long names in few bytes", rules: &["K-TRUNC"], see: &["K14"], run };
+
+const HOSTS: u32 = 10_000;
+const EVENTS: [&str; 3] = ["user.login.succeeded", "user.login.failed", "user.password.changed"];
+
+/// Numbers for events, counted from 1, as a table of names would keep them.
+struct Names;
+
+impl KeyHelper for Names {
+    fn dictionary_id(&self, _: FieldId, value: &[u8]) -> Option<u64> {
+        EVENTS.iter().position(|event| event.as_bytes() == value).map(|at| at as u64 + 1)
+    }
+
+    fn dictionary_value(&self, _: FieldId, id: u64) -> Option<Vec<u8>> {
+        EVENTS.get(usize::try_from(id).ok()?.checked_sub(1)?).map(|event| event.as_bytes().to_vec())
+    }
+}
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Purpose);
+    lab.say(
+        "Host names and event names are long and of different lengths, and stand in every key. Four ways make them short and of one length: a dictionary \
+         gives them numbers, an address is a number already, a digest stands for them, or only their beginning is kept.",
+    );
+    lab.part(Part::Declared);
+    let key = lab.key("ROW KEY (DICT(event, 2), IPV4(client), ts TIMESTAMP)")?;
+    let hashed = lab.key("ROW KEY (HASH(host STRING BYTES 8 USING sha256), ts TIMESTAMP)")?;
+    let cut = lab.key("ROW KEY (TRUNC(host, 8), ts TIMESTAMP)")?;
+
+    lab.part(Part::Shown);
+    dictionary(lab, &key)?;
+    digests(lab, &hashed)?;
+    beginnings(lab, &cut)?;
+
+    lab.part(Part::Costs);
+    lab.say(
+        "A dictionary has to be kept, and read before keys can be; its numbers must never be given to another name. Numbers do not sort as names do, so \
+         no range of events is one range of keys. A digest in the place of a name is not read back. A beginning keeps the order, and mixes names up.",
+    );
+    lab.caught("K-TRUNC", "ROW KEY (HASH(host STRING BYTES 2), ts TIMESTAMP)", "ROW KEY (HASH(host BYTES 2), host STRING, ts TIMESTAMP)")
+}
+
+/// Numbers of a dictionary and addresses, there and back.
+fn dictionary(lab: &mut Lab, key: &KeySchema) -> anyhow::Result<()> {
+    lab.say(format!("A dictionary with {} as 1, {} as 2 and {} as 3, and addresses as four bytes:", EVENTS[0], EVENTS[1], EVENTS[2]));
+    let table = lab.create("events", &["e"], &[])?;
+    let given = ["event=user.login.failed", "client=10.0.0.1", "ts=2024-03-15T00:00:00Z"];
+    let values = key.parse_values(given).map_err(anyhow::Error::msg)?;
+    let row = key.encode_with(&values, &Names)?;
+    lab.put(&table, &row, "e:v", "x")?;
+    lab.claim(hexadecimal(&row) == "00020a0000018000018e3f688c00", "The event is 00 02, the address 0a 00 00 01: six bytes instead of 25.")?;
+    let back = key.show(&key.decode_with(&row, &Names)?);
+    lab.claim(
+        back == "event = 'user.login.failed', client = '10.0.0.1', ts = 2024-03-15T00:00:00Z",
+        format!("Read back with the dictionary: {back}."),
+    )?;
+    let options = PlanOptions { helper: Some(Arc::new(Names)), ..PlanOptions::default() };
+    let plan = lab.explain_with(key, &["event=user.login.failed", "client=10.0.0.1"], "the dictionary", &options)?;
+    let found = lab.carry_out(lab.seam(&table)?, &plan)?;
+    lab.claim(found.len() == 1, "Asked for by name and address, the row is one range away.")
+}
+
+/// Digests of two and of eight bytes, over many names.
+fn digests(lab: &mut Lab, key: &KeySchema) -> anyhow::Result<()> {
+    lab.say(format!("{HOSTS} host names as digests:"));
+    let codes = |bytes: usize| -> anyhow::Result<usize> {
+        let mut codes = BTreeSet::new();
+        for host in 0..HOSTS {
+            codes.insert(lab.key_of(key, &[&format!("host=host-{host}.example.org"), "ts=0"])?[..bytes].to_vec());
+        }
+        Ok(codes.len())
+    };
+    let (two, eight) = (codes(2)?, codes(8)?);
+    let hosts = HOSTS as usize;
+    lab.figures(
+        &["bytes", ">different digests", ">hosts without one of their own"],
+        [["2".to_owned(), two.to_string(), (hosts - two).to_string()], ["8".to_owned(), eight.to_string(), (hosts - eight).to_string()]],
+    );
+    lab.claim((600..850).contains(&(hosts - two)), "Two bytes have 65,536 values, and yet hundreds of 10,000 hosts meet another one in them.")?;
+    lab.claim(eight == hosts, "In eight bytes no two of them meet.")
+}
+
+/// Names of which only the beginning is kept.
+fn beginnings(lab: &mut Lab, key: &KeySchema) -> anyhow::Result<()> {
+    lab.say("Of these names the first eight bytes are kept:");
+    let hosts = ["web-north-01", "web-north-02", "web-south-01", "db-1"];
+    let mut kept = BTreeSet::new();
+    let mut rows = Vec::new();
+    for host in hosts {
+        let bytes = lab.key_of(key, &[&format!("host={host}"), "ts=0"])?;
+        kept.insert(bytes[..8].to_vec());
+        rows.push([host.to_owned(), halite::print_bytes(&bytes[..8])]);
+    }
+    lab.figures(&["host", "in the key"], rows);
+    lab.claim(kept.len() == 3, "Two of four hosts share a beginning, and with it their rows.")
+}

@@ -1,0 +1,63 @@
+//! Every page on an embedded store and through client and server, and the pages as they stand in docs/lab.
+
+mod places;
+mod series;
+
+use std::path::Path;
+
+use halite_lab::{find_page, pages, render, run_page};
+
+/// A test for each page in each place, named after it: `embedded::e01`, `served::e01`.
+macro_rules! pages {
+    ($($id:ident)*) => {
+        mod embedded {
+            $(#[test] fn $id() { super::check(&super::places::Embedded::open().cluster, stringify!($id)); })*
+        }
+        mod served {
+            $(#[test] fn $id() { super::check(&super::places::served().cluster, stringify!($id)); })*
+        }
+        const TESTED: &[&str] = &[$(stringify!($id)),*];
+    };
+}
+
+pages! {
+    e01 e02 e03 e04 e05 e06 e07 e08 e09 e10 e11 e12 e13 e14 e15 e16 e17 e20 e25 e26 e28 e29 e30 e32 e33 e34 e37
+    e38 e39
+    k01 k02 k03 k04 k05 k06 k07 k08 k09 k10 k11 k12 k13 k14 k15 k16 k17 k18 k19 k20 k21 k22 k25 k26 k27 k28 k29
+    k30
+}
+
+fn check(cluster: &halite::Blocking, id: &str) {
+    let page = find_page(id).unwrap_or_else(|| panic!("there is no page {id}"));
+    if let Err(error) = run_page(cluster, page) {
+        panic!("{error:#}");
+    }
+}
+
+#[test]
+fn every_page_is_tested() {
+    let missing: Vec<_> = pages().filter(|page| !TESTED.contains(&page.id.to_lowercase().as_str())).map(|page| page.id).collect();
+    assert!(missing.is_empty(), "name these in the list at the head of this file: {missing:?}");
+}
+
+#[test]
+fn pages_stand_in_the_order_of_their_ids_and_no_two_have_one() {
+    for kind in ["E", "K"] {
+        let ids: Vec<_> = pages().map(|page| page.id).filter(|id| id.starts_with(kind)).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
+    }
+}
+
+/// What docs/lab says is what the pages say now.
+#[test]
+fn the_documentation_is_what_the_pages_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab");
+    let place = places::Embedded::open();
+    let written: Vec<_> = pages().map(|page| run_page(&place.cluster, page).unwrap_or_else(|error| panic!("{error:#}"))).collect();
+    let mut files: Vec<_> = written.iter().map(|page| (format!("{}.md", page.id), render::markdown(page))).collect();
+    files.push(("README.md".to_owned(), render::index(pages())));
+    for (name, now) in files {
+        let there = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();
+        assert_eq!(there, now, "docs/lab/{name} is not what its page says now; write it anew with: cargo run -- lab all --markdown docs/lab");
+    }
+}
