@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 pub mod codec;
+pub mod dictionary;
 pub mod error;
 mod hash;
 pub mod infer;
@@ -25,6 +26,7 @@ pub mod value;
 mod words;
 
 pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};
+pub use dictionary::Dictionary;
 pub use error::{Cause, KeyError};
 pub use language::LanguageError;
 pub use plan::{KeyQuery, Plan, PlanError, PlanOptions, Test};

@@ -20,7 +20,7 @@ const BATCH: usize = 10_000;
 
 fn open(which: &Which) -> anyhow::Result<(Place, Series)> {
     let place = which.place.open()?;
-    let series = block_on(Series::of_table(place.cluster().table(&which.table), which.column.as_deref()))?;
+    let series = block_on(Series::of_table(&*place.cluster(), &which.table, which.column.as_deref()))?;
     Ok((place, series))
 }
 

@@ -34,7 +34,7 @@ impl Bench {
         let [Statement::CreateTable(declaration)] = &found[..] else { panic!("{text}") };
         cluster.create_table(declaration.described(), &[b"b"]).unwrap();
         let name: TableName = table.parse().unwrap();
-        let series = block_on(Series::of_table(cluster.cluster().table(&name), Some("p"))).unwrap();
+        let series = block_on(Series::of_table(&**cluster.cluster(), &name, Some("p"))).unwrap();
         let is_descending = series.column().is_descending();
         Self { cluster: cluster.clone(), name, series, shadow: BTreeMap::new(), chance: fastrand::Rng::with_seed(seed), is_descending }
     }
@@ -173,7 +173,7 @@ fn a_crash_at_any_call_loses_no_point() {
         sim.fs.crash(at);
         let store = halite::Builder::new().open_in(sim.env()).unwrap();
         let cluster = Blocking::new(Arc::new(store));
-        let series = block_on(Series::of_table(cluster.cluster().table(&name), None)).unwrap();
+        let series = block_on(Series::of_table(&**cluster.cluster(), &name, None)).unwrap();
         let mut bench = Bench { cluster, name, series, shadow, chance, is_descending };
         bench.settle(&unsure);
         bench.check_packed();

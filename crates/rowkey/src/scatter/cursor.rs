@@ -22,6 +22,8 @@ pub(super) struct Shared {
     pub(super) has_residual: bool,
     /// Rows that were left out because they are no keys of the schema.
     pub(super) left_out: AtomicU64,
+    /// Rows that scans and gets gave.
+    pub(super) examined: AtomicU64,
 }
 
 impl Shared {
@@ -120,6 +122,7 @@ impl Cursor {
 
     /// Keeps account of what a scan gave, and lets it go when it has given all.
     fn note(&mut self, rows: &[Row]) {
+        self.shared.examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
         self.given += rows.len();
         if let Some(wanted) = &mut self.wanted {
             *wanted = wanted.saturating_sub(rows.len());
@@ -178,6 +181,7 @@ impl Cursor {
                 self.left = RowRange { start: Bound::Excluded(Vec::new().into()), end: Bound::Included(Vec::new().into()) };
                 return Ok(());
             };
+            self.shared.examined.fetch_add(1, Ordering::Relaxed);
             let reverse = self.shared.is_reverse();
             let Ok(step) = self.shared.plan.skip_step(&self.range, row.key()) else {
                 // No value can be told; the row itself is dealt with as every row that is no key.

@@ -96,7 +96,7 @@ impl Scatter {
         let rows_left = plan.query().limit.unwrap_or(usize::MAX);
         let piece = merge::piece_bytes(&plan, options);
         let template = Scan { max_result_bytes: template.max_result_bytes.min(piece), ..template };
-        let shared = Arc::new(Shared { table, plan, template, unreadable, has_residual, left_out: AtomicU64::new(0) });
+        let shared = Arc::new(Shared { table, plan, template, unreadable, has_residual, left_out: AtomicU64::new(0), examined: AtomicU64::new(0) });
         let source = if is_points {
             Source::Points(Points::new(Arc::clone(&shared), ranges))
         } else {
@@ -157,6 +157,11 @@ impl Scatter {
     /// Rows that were left out so far because they are no keys of the schema.
     pub fn left_out(&self) -> u64 {
         self.shared.left_out.load(Ordering::Relaxed)
+    }
+
+    /// Rows that the table gave so far, those that were not wanted among them.
+    pub fn examined(&self) -> u64 {
+        self.shared.examined.load(Ordering::Relaxed)
     }
 
     /// The rows as those of any scan.

@@ -46,6 +46,7 @@ impl Points {
                     break;
                 }
                 taken += 1;
+                self.shared.examined.fetch_add(u64::from(!row.is_empty()), std::sync::atomic::Ordering::Relaxed);
                 if !row.is_empty() && self.shared.keeps(&row)? {
                     rows.push(row);
                 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use halite_types::{Bytes, CheckAndMutate, Delete, Error, Put, Result, Row, RowMutations, RowOp, Scan, Table, TableDescriptor};
+use halite_types::{Bytes, CheckAndMutate, Cluster, Delete, Error, Put, Result, Row, RowMutations, RowOp, Scan, Table, TableDescriptor, TableName};
 
 use super::{SeriesColumn, SeriesError, pack};
 use crate::codec::Decoded;
+use crate::dictionary::Dictionary;
 use crate::language::TableDeclaration;
 use crate::plan::{KeyQuery, Plan, PlanOptions};
 use crate::scatter::{Scatter, ScatterOptions};
@@ -26,6 +27,8 @@ pub struct Series {
     table: Arc<dyn Table>,
     key: Arc<KeySchema>,
     column: SeriesColumn,
+    /// The numbers of `DICT` fields, if the key has some.
+    dictionary: Option<Arc<Dictionary>>,
 }
 
 /// A point with all that says where it belongs.
@@ -53,10 +56,11 @@ impl Series {
     ///
     /// # Errors
     /// `NoSuchTable`; `InvalidRequest` for a table that declares no key or no such column.
-    pub async fn of_table(table: Arc<dyn Table>, name: Option<&str>) -> Result<Self> {
-        let descriptor = table.descriptor().await?;
-        let (key, column) = declared(&descriptor, name)?;
-        Ok(Self { table, key: Arc::new(key), column })
+    pub async fn of_table(cluster: &dyn Cluster, table: &TableName, name: Option<&str>) -> Result<Self> {
+        let handle = cluster.table(table);
+        let (key, column) = declared(&*handle.descriptor().await?, name)?;
+        let dictionary = if Dictionary::is_needed(&key) { Some(Arc::new(Dictionary::open(cluster, table, &key).await?)) } else { None };
+        Ok(Self { table: handle, key: Arc::new(key), column, dictionary })
     }
 
     /// The key of its table.
@@ -75,6 +79,11 @@ impl Series {
     /// `InvalidRequest` for fields that do not fit the key and values that do not fit the column; nothing is written then. As the table's; which
     /// points were written is not known then, and writing them again does no harm.
     pub async fn write(&self, points: &[Measurement]) -> Result<()> {
+        if let Some(dictionary) = &self.dictionary {
+            for point in points {
+                dictionary.assign(&point.fields).await?;
+            }
+        }
         self.put(points.iter().map(|point| self.loose_cell(&point.fields, &self.value_bytes(point)?)).collect::<Result<_>>()?).await
     }
 
@@ -168,7 +177,9 @@ impl Series {
     }
 
     fn plan(&self, query: &KeyQuery) -> Result<Arc<Plan>> {
-        let plan = Plan::new(&self.key, query, &PlanOptions::default()).map_err(|error| Error::invalid(error.to_string()))?;
+        let mut options = PlanOptions::default();
+        options.helper = self.dictionary.clone().map(|dictionary| dictionary as _);
+        let plan = Plan::new(&self.key, query, &options).map_err(|error| Error::invalid(error.to_string()))?;
         Ok(Arc::new(plan))
     }
 
@@ -182,7 +193,10 @@ impl Series {
 
     /// Row and qualifier of a loose point, and its value.
     fn loose_cell(&self, fields: &[Value<'static>], value: &[u8]) -> Result<(LooseName, Vec<u8>)> {
-        let row = self.key.encode(fields)?;
+        let row = match &self.dictionary {
+            Some(dictionary) => self.key.encode_with(fields, &**dictionary)?,
+            None => self.key.encode(fields)?,
+        };
         let time = fields.get(self.column.field()).and_then(whole).ok_or_else(|| Error::invalid("a point has a time"))?;
         // The key was encoded, so the time is a number and not before 0.
         let offset = u64::try_from(time.rem_euclid(self.column.width().into())).unwrap_or_default();
