@@ -28,6 +28,9 @@ enum What {
         /// Values of the fields, as in `device_id=s1`
         #[arg(value_name = "FIELD=VALUE", required = true)]
         values: Vec<String>,
+        /// Give values that a dictionary of the table does not have their numbers
+        #[arg(long, requires = "table")]
+        assign: bool,
     },
     /// What keys say
     Decode {
@@ -46,6 +49,9 @@ enum What {
         which: Declared,
         #[command(flatten)]
         question: Question,
+        /// Read it too, and say how many rows were looked at and how long that took
+        #[arg(long, requires = "table")]
+        run: bool,
     },
     /// The rows of a table that a question asks for, in the order of their fields, whatever salts they lie under
     ///
@@ -157,9 +163,9 @@ pub(crate) struct Declared {
 impl Key {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self.what {
-            What::Encode { which, values } => key::encode(&which.find()?.key, &values),
-            What::Decode { which, keys } => key::decode(&which.find()?.key, &keys),
-            What::Explain { which, question } => key::explain(which.find()?, &question),
+            What::Encode { which, values, assign } => key::encode(&which, &values, assign),
+            What::Decode { which, keys } => key::decode(&which.find()?, &keys),
+            What::Explain { which, question, run } => key::explain(&which, &question, run),
             What::Scan { table, question, column, after, place } => key::scan(&table, &place, &question, &column, after.as_deref()),
             What::Split { which, how, shell } => key::split(&which, how.as_deref(), shell),
             What::Simulate(what) => key::simulate_keys(&what),

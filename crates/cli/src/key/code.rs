@@ -4,16 +4,30 @@ use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
+use halite::block_on;
 use halite::key::{hexadecimal, parse_bytes, print_bytes};
 use halite::rowkey::literal::Shown;
-use halite::rowkey::{KeySchema, SaltDrawer, Value};
+use halite::rowkey::{Cause, KeySchema, Value};
 
+use super::declared::Found;
+use crate::cmd::key::Declared;
 use crate::text_table::TextTable;
 
 /// Prints the key of values given as `FIELD=VALUE`, whole and by segments.
-pub(crate) fn encode(key: &KeySchema, given: &[String]) -> anyhow::Result<ExitCode> {
-    let values = key.parse_values(given.iter().map(String::as_str)).map_err(|error| anyhow!(error))?;
-    let bytes = key.encode_with(&values, &SaltDrawer::default())?;
+/// With `assign`, values that have no number in a dictionary get one.
+pub(crate) fn encode(which: &Declared, given: &[String], assign: bool) -> anyhow::Result<ExitCode> {
+    let parsed = |key: &KeySchema| key.parse_values(given.iter().map(String::as_str)).map_err(|error| anyhow!(error));
+    let found = which.find_with(|found| match &found.dictionary {
+        Some(dictionary) if assign => Ok(block_on(dictionary.assign(&parsed(&found.key)?))?),
+        _ => Ok(()),
+    })?;
+    let key = &found.key;
+    let values = parsed(key)?;
+    let bytes = key.encode_with(&values, &*found.helper()).map_err(|error| match error.cause {
+        Cause::NotInDictionary if found.dictionary.is_some() => anyhow!("{error}; --assign gives it a number"),
+        Cause::NotInDictionary => anyhow!("{error}; dictionaries are kept beside tables: give --table"),
+        _ => error.into(),
+    })?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", print_bytes(&bytes))?;
     writeln!(out, "x'{}', {} bytes\n", hexadecimal(&bytes), bytes.len())?;
@@ -30,12 +44,13 @@ pub(crate) fn encode(key: &KeySchema, given: &[String]) -> anyhow::Result<ExitCo
 }
 
 /// Prints what keys say, a line each; those of standard input where none is given.
-pub(crate) fn decode(key: &KeySchema, keys: &[String]) -> anyhow::Result<ExitCode> {
+pub(crate) fn decode(found: &Found, keys: &[String]) -> anyhow::Result<ExitCode> {
+    let (key, helper) = (&found.key, found.helper());
     let mut out = std::io::stdout().lock();
     let mut bad = 0u64;
     let mut one = |text: &str| -> anyhow::Result<()> {
         let bytes = read_key_bytes(text)?;
-        match key.decode(&bytes) {
+        match key.decode_with(&bytes, &*helper) {
             Ok(decoded) => {
                 writeln!(out, "{}", key.show(&decoded))?;
             }

@@ -1,34 +1,71 @@
 //! Finds the key a command is about: as text, in a file, or in a table's descriptor.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, anyhow};
-use halite::rowkey::KeySchema;
-use halite::{RegionInfo, TableDescriptor};
+use halite::rowkey::plan::PlanOptions;
+use halite::rowkey::{Dictionary, KeyHelper, KeySchema, SaltDrawer};
+use halite::{RegionInfo, TableDescriptor, TableName, block_on};
 
 use crate::cmd::key::Declared;
+use crate::place::Place;
 
 /// A key, and the regions of its table if it is one of a table.
 pub(crate) struct Found {
     pub(crate) key: KeySchema,
     pub(crate) regions: Vec<RegionInfo>,
+    /// The dictionaries of its table, if it is one of a table and has some.
+    pub(crate) dictionary: Option<Arc<Dictionary>>,
+}
+
+impl Found {
+    /// What a key needs from outside its values.
+    pub(crate) fn helper(&self) -> Arc<dyn KeyHelper + Send + Sync> {
+        match &self.dictionary {
+            Some(dictionary) => Arc::clone(dictionary) as _,
+            None => Arc::new(SaltDrawer::default()),
+        }
+    }
+
+    /// How to plan questions of it.
+    pub(crate) fn plan_options(&self) -> PlanOptions {
+        let mut options = PlanOptions::default();
+        options.helper = self.dictionary.clone().map(|dictionary| dictionary as _);
+        options
+    }
 }
 
 impl Declared {
     /// # Errors
     /// Text that is no key, shown where it is wrong; a table without one; nobody there.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        match (&self.key, &self.table) {
-            (Some(text), _) => Ok(Found { key: read_key(text)?, regions: Vec::new() }),
-            (None, Some(table)) => {
-                let place = self.place.open()?;
-                let handle = place.table(&table.to_string())?;
-                let key = key_of(&*handle.descriptor()?)?;
-                let regions = handle.regions()?;
-                place.close()?;
-                Ok(Found { key, regions })
-            }
-            (None, None) => Err(anyhow!("give --key with a declaration, or --table")),
-        }
+        self.find_with(|_| Ok(()))
     }
+
+    /// As [`Self::find`]; the table's store is open while `then` looks at what was found.
+    pub(crate) fn find_with(&self, then: impl FnOnce(&Found) -> anyhow::Result<()>) -> anyhow::Result<Found> {
+        let Some(table) = &self.table else {
+            let text = self.key.as_ref().context("give --key with a declaration, or --table")?;
+            let found = Found { key: read_key(text)?, regions: Vec::new(), dictionary: None };
+            then(&found)?;
+            return Ok(found);
+        };
+        let place = self.place.open()?;
+        let found = found_in(&place, table)?;
+        then(&found)?;
+        place.close()?;
+        Ok(found)
+    }
+}
+
+/// The key of a table, with its regions and dictionaries.
+pub(super) fn found_in(place: &Place, table: &TableName) -> anyhow::Result<Found> {
+    let cluster = place.cluster();
+    let handle = cluster.table(table);
+    let key = key_of(&*block_on(handle.descriptor())?)?;
+    let regions = block_on(handle.regions())?;
+    let dictionary = if Dictionary::is_needed(&key) { Some(Arc::new(block_on(Dictionary::open(&*cluster, table, &key))?)) } else { None };
+    Ok(Found { key, regions, dictionary })
 }
 
 /// A key as it is declared, or `@FILE` with one.

@@ -1,28 +1,53 @@
-//! `halite key explain`: conditions as text to a plan, and the plan as text.
+//! `halite key explain`: conditions as text to a plan, and the plan as text; and what reading it came to.
 
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
-use anyhow::anyhow;
-use halite::rowkey::KeySchema;
-use halite::rowkey::plan::{KeyQuery, Plan, PlanOptions};
+use anyhow::{anyhow, bail};
+use halite::rowkey::plan::{KeyQuery, Plan};
+use halite::rowkey::{Scatter, ScatterOptions};
+use halite::{Scan, block_on};
 
-use super::declared::Found;
-use crate::cmd::key::Question;
+use super::declared::{Found, found_in};
+use crate::cmd::key::{Declared, Question};
 
-/// Prints which keys a question reads.
-pub(crate) fn explain(found: Found, question: &Question) -> anyhow::Result<ExitCode> {
-    let plan = plan_of(found.key, question)?;
-    write!(std::io::stdout(), "{}", plan.explain(&found.regions))?;
+/// Prints which keys a question reads; with `run` it reads them too.
+pub(crate) fn explain(which: &Declared, question: &Question, run: bool) -> anyhow::Result<ExitCode> {
+    if run {
+        return explain_and_run(which, question);
+    }
+    let found = which.find()?;
+    write!(std::io::stdout(), "{}", plan_of(&found, question)?.explain(&found.regions))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explain_and_run(which: &Declared, question: &Question) -> anyhow::Result<ExitCode> {
+    let Some(table) = &which.table else { bail!("--run reads a table: give --table") };
+    let place = which.place.open()?;
+    let found = found_in(&place, table)?;
+    let plan = Arc::new(plan_of(&found, question)?);
+    let mut out = std::io::stdout();
+    write!(out, "{}", plan.explain(&found.regions))?;
+    let began = Instant::now();
+    let mut rows = Scatter::new(place.cluster().table(table), plan, Scan::all(), &ScatterOptions::default(), None)?;
+    let mut count = 0u64;
+    while block_on(rows.next())?.is_some() {
+        count += 1;
+    }
+    writeln!(out, "run      {count} rows, {} examined, {:.1?}", rows.examined(), began.elapsed())?;
+    drop(rows);
+    place.close()?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The plan of a question given as text.
-pub(super) fn plan_of(key: KeySchema, question: &Question) -> anyhow::Result<Plan> {
+pub(super) fn plan_of(found: &Found, question: &Question) -> anyhow::Result<Plan> {
+    let key = &found.key;
     let mut query = KeyQuery { reverse: question.reverse, limit: question.limit, ..KeyQuery::all() };
     for text in &question.conditions {
-        query = query.with_condition(&key, text).map_err(|error| anyhow!(error))?;
+        query = query.with_condition(key, text).map_err(|error| anyhow!(error))?;
     }
-    Plan::new(&Arc::new(key), &query, &PlanOptions::default()).map_err(|error| anyhow!("{error}"))
+    Plan::new(&Arc::new(key.clone()), &query, &found.plan_options()).map_err(|error| anyhow!("{error}"))
 }

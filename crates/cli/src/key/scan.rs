@@ -11,7 +11,7 @@ use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions};
 use halite::{Row, Scan, TableName, block_on, print_bytes};
 
 use super::code::read_key_bytes;
-use super::declared::key_of;
+use super::declared::found_in;
 use super::explain::plan_of;
 use crate::cmd::key::Question;
 use crate::place::PlaceFlags;
@@ -19,9 +19,9 @@ use crate::place::PlaceFlags;
 /// Prints rows, a line each.
 pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, columns: &[String], after: Option<&str>) -> anyhow::Result<ExitCode> {
     let place = place.open()?;
+    let found = found_in(&place, table)?;
     let table = place.cluster().table(table);
-    let key = key_of(&*block_on(table.descriptor())?)?;
-    let plan = Arc::new(plan_of(key, question)?);
+    let plan = Arc::new(plan_of(&found, question)?);
     let after = after.map(read_token).transpose()?;
     let mut rows = Scatter::new(table, Arc::clone(&plan), template(columns)?, &ScatterOptions::default(), after.as_ref())?;
     let mut out = std::io::stdout().lock();
@@ -31,7 +31,7 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
         count += 1;
         last = Some(row);
     }
-    writeln!(out, "{count} row(s)")?;
+    writeln!(out, "{count} row(s), {} examined", rows.examined())?;
     if let Some(row) = last.filter(|_| question.limit == Some(count)) {
         writeln!(out, "more behind these: --after x'{}'", hexadecimal(&rows.token_of(&row).to_bytes()))?;
     }

@@ -1,5 +1,6 @@
 //! Every page on an embedded store and through client and server, and the pages as they stand in docs/lab.
 
+mod dictionary;
 mod places;
 mod series;
 

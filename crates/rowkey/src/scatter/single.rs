@@ -11,6 +11,7 @@ use super::cursor::{Cursor, Piece, Shared};
 use crate::plan::KeyRange;
 
 /// The range while it is read.
+#[expect(clippy::large_enum_variant, reason = "it stands in a box as a whole")]
 pub(super) enum Single {
     /// Nobody waits for rows.
     Idle(Cursor),

@@ -177,8 +177,8 @@ impl Series {
     }
 
     fn plan(&self, query: &KeyQuery) -> Result<Arc<Plan>> {
-        let mut options = PlanOptions::default();
-        options.helper = self.dictionary.clone().map(|dictionary| dictionary as _);
+        let helper = self.dictionary.clone().map(|dictionary| dictionary as _);
+        let options = PlanOptions { helper, ..PlanOptions::default() };
         let plan = Plan::new(&self.key, query, &options).map_err(|error| Error::invalid(error.to_string()))?;
         Ok(Arc::new(plan))
     }
