@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bytes::BytesMut;
+use halite_rowkey::{KeySchema, SaltDrawer, series};
 use halite_types::cell::CellParts;
 use halite_types::{CellType, Cells, CellsBuilder, Get, Put, Scan, TableDescriptor};
 use halite_wire::cellblock::Format;
@@ -24,6 +25,7 @@ pub(crate) fn write(target: &str) {
     let seeds = match target {
         "frames" => for_frames(),
         "server" => for_server(),
+        "rowkey" => for_rowkey(),
         _ => for_zookeeper(),
     };
     for (number, seed) in seeds.iter().enumerate() {
@@ -176,4 +178,53 @@ fn answers() -> Vec<u8> {
     zk::encode_reply(2, 9, Ok(&zk::Reply::Children(vec!["a".to_owned(), "b".to_owned()])), &mut out);
     zk::WatchEvent { kind: zk::WatchKind::DataChanged, path: "/hbase".to_owned() }.encode(&mut out);
     out.to_vec()
+}
+
+/// Statements and keys as they are declared and printed.
+const STATEMENTS: &str = include_str!("../../crates/rowkey/testdata/statements.txt");
+const KEYS: &str = include_str!("../../crates/rowkey/testdata/keys.txt");
+
+/// Keys of every profile, transform and type, each with values as `FieldType::parse` reads them.
+const SCHEMAS: &[(&str, &[&str])] = &[
+    ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)", &["s1", "2024-03-15"]),
+    ("(a STRING, b BYTES DESC, c BOOL, d U8, e I64 DESC, f STRING NULLABLE)", &["a", "x'00ff'", "true", "7", "-1", "z"]),
+    ("(HASH(host BYTES 2 USING md5), host STRING, BUCKET(ts, '15m'), ts TIMESTAMP)", &["h", "2024-03-15"]),
+    ("(CONST 'v1', REVERSE(phone) CHAR(11), BITREV(id) U64, IPV4(ip), TRUNC(name, 4))", &["13812345678", "5", "10.0.0.1", "ab"]),
+    ("(f F32, g F64 DESC, d DECIMAL, u UUID, i IPV6, day DATE, w BYTES(3))", &["1.5", "-2.5", "3.14", "00112233-4455-6677-8899-aabbccddeeff", "::1", "2024-03-15", "x'010203'"]),
+    ("(SALT(1000 USING random), ts TIMESTAMP(us), writer U16 DESC)", &["2024-03-15", "7"]),
+    ("(a I8, b STRING, c DECIMAL DESC, d BYTES) PROFILE ORDERED", &["1", "b", "12.5", "x'ff'"]),
+    ("(a BYTES, b STRING DESC NULLABLE) PROFILE ORDERED COMPAT", &["x'01'", "z"]),
+    ("(SALT(8 USING phoenix), a STRING, b I64 DESC, c DECIMAL, d STRING NULLABLE) PROFILE PHOENIX", &["a", "5", "1.5", "d"]),
+    ("TEXT '{receiver}_{rev(ts):19}_{sender}' WHERE receiver MATCHES '[^_]+'", &["u1", "2024-03-15", "u2"]),
+    ("TEXT '{salt(1000 by k using java):3}{k}'", &["20150524002300_1232"]),
+    ("TEXT '{md5(id):8}_{id}_{n I64:10}_{bucket(ts,15m):10}'", &["user_1", "7", "2024-03-15"]),
+];
+
+/// The schemas, and some keys of each.
+pub(crate) fn schemas() -> Vec<(KeySchema, Vec<Vec<u8>>)> {
+    let of = |&(text, values): &(&str, &[&str])| {
+        let schema: KeySchema = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let parsed = schema.fields().iter().zip(values).map(|(field, value)| field.ty.parse(value).unwrap_or_else(|error| panic!("{text}: {error}")));
+        let keys = schema.encode_with(&parsed.collect::<Vec<_>>(), &SaltDrawer::seeded(1)).map(|key| key.to_vec()).into_iter().collect();
+        (schema, keys)
+    };
+    SCHEMAS.iter().map(of).collect()
+}
+
+fn for_rowkey() -> Vec<Vec<u8>> {
+    let blocks = STATEMENTS.split("====\n").chain(KEYS.split("====\n"));
+    let mut seeds: Vec<Vec<u8>> = blocks.filter_map(|block| block.split("\n----\n").next()).map(|text| [&[0], text.as_bytes()].concat()).collect();
+    for (number, (schema, keys)) in (0..).zip(schemas()) {
+        seeds.push([&[0], schema.to_text().as_bytes()].concat());
+        for key in keys {
+            let length = u16::try_from(key.len()).expect("a short key").to_be_bytes();
+            seeds.push([&[1, number], &key[..]].concat());
+            seeds.push([&[2, number], &length[..], &key, &key].concat());
+        }
+    }
+    for value in [0.0, 20.5, f64::NAN, 1e300] {
+        let points: Vec<_> = (0..40).map(|at| series::Point { offset: at * 1000, value: value + if at % 7 == 0 { 0.1 } else { 0.0 } }).collect();
+        seeds.extend(series::pack(&points).map(|packed| [&[3], &packed[..]].concat()));
+    }
+    seeds
 }

@@ -8,13 +8,13 @@ use crate::Result;
 use crate::command::{answer, cargo, run, target_dir};
 use crate::steps::Outcome;
 
-const TARGETS: [&str; 3] = ["frames", "zookeeper", "server"];
+const TARGETS: [&str; 4] = ["frames", "zookeeper", "server", "rowkey"];
 
 const HELP: &str = "\
-Sends damaged bytes to what reads a socket, and learns from which of them reach new code.
+Sends damaged bytes to what reads a socket, and to what reads declarations and keys, and learns from which of them reach new code.
 
     cargo xtask fuzz                   every target for a minute, as `cargo xtask test` does
-    cargo xtask fuzz TARGET SECONDS    one of them for longer: frames, zookeeper, server
+    cargo xtask fuzz TARGET SECONDS    one of them for longer: frames, zookeeper, server, rowkey
     cargo xtask fuzz TARGET FILE       once more with an input that failed
 ";
 

@@ -8,6 +8,7 @@ mod demo;
 mod hfile;
 mod key;
 mod place;
+mod series;
 mod serve;
 mod shell;
 mod text_table;

@@ -1,6 +1,8 @@
 //! What an engine is told at opening. Sizes are in bytes and times in milliseconds, and so say their names.
 
-use halite_types::{Error, Result};
+use std::sync::Arc;
+
+use halite_types::{Error, Result, Rewrite};
 
 /// What an acknowledged write of ordinary durability has survived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub struct Options {
     pub region_file_bytes_max: u64,
     /// Largest piece of memory a memstore takes at once; 2 MiB, which is one huge page where the system has them.
     pub memstore_chunk_bytes: usize,
+    /// What major compactions write in another form; nothing.
+    pub rewrite: Option<Arc<dyn Rewrite>>,
 }
 
 impl Default for Options {
@@ -67,6 +71,7 @@ impl Default for Options {
             delete_expired_files: true,
             region_file_bytes_max: 10 << 30,
             memstore_chunk_bytes: 2 << 20,
+            rewrite: None,
         }
     }
 }

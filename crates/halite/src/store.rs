@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use halite_engine::env::Env;
 use halite_engine::{Engine, OpenReport, Options, Table, TableScanner};
+use halite_rowkey::series::RepackSeries;
 use halite_types::{
     Append, Attributes, BulkLoad, Bytes, CheckAndMutate, ClusterStatus, CompactionKind, Delete, Error, Get, Increment, OpResult, Put, RegionInfo,
     Result, Row, RowMutations, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
@@ -25,7 +26,7 @@ impl Builder {
         Self::default()
     }
 
-    /// With these options.
+    /// With these options. Unless they say what major compactions write in another form, those pack the rows of `SERIES` columns.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -45,7 +46,10 @@ impl Builder {
     /// # Errors
     /// As [`crate::open`].
     pub fn open_in(self, env: Env) -> Result<Store> {
-        Ok(Store { handle: Arc::new(Handle { engine: Engine::open(env, self.options)?, pool: Pool::default() }) })
+        let rewrite = self.options.rewrite.clone().unwrap_or_else(|| Arc::new(RepackSeries));
+        let mut options = self.options;
+        options.rewrite = Some(rewrite);
+        Ok(Store { handle: Arc::new(Handle { engine: Engine::open(env, options)?, pool: Pool::default() }) })
     }
 }
 

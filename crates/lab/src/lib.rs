@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 mod basics;
+mod by_hand;
 mod counted;
 mod keyed;
 mod lab;
@@ -28,6 +29,7 @@ mod parallel;
 mod read;
 pub mod render;
 pub mod samples;
+mod spread;
 mod statement;
 mod table;
 mod techniques;

@@ -19,10 +19,16 @@ pub(crate) fn statement(verb: &str, words: &[&[u8]]) -> String {
 /// `create 'posts', 'f', SPLITS => ['a', 'b']`, with the first few of many borders.
 pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String {
     const SHOWN: usize = 5;
+    const COLUMNS: usize = 60;
     let mut words = statement("create", &std::iter::once(table).chain(families.iter().copied()).map(str::as_bytes).collect::<Vec<_>>());
     if !splits.is_empty() {
-        let mut borders: Vec<_> = splits.iter().take(SHOWN).map(|key| quoted(key)).collect();
-        if splits.len() > SHOWN {
+        let mut columns = 0;
+        let fits = |border: &String| {
+            columns += border.len();
+            columns == border.len() || columns <= COLUMNS
+        };
+        let mut borders: Vec<_> = splits.iter().take(SHOWN).map(|key| quoted(key)).take_while(fits).collect();
+        if splits.len() > borders.len() {
             borders.push(format!("... {} in all", splits.len()));
         }
         let _ = write!(words, ", SPLITS => [{}]", borders.join(", "));

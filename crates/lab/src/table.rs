@@ -212,6 +212,18 @@ impl Lab {
         Ok(())
     }
 
+    /// Shows that a call is refused, with the first line of what is said; the error. `statement` says the call in the words of the shell.
+    ///
+    /// # Errors
+    /// It is not refused.
+    pub fn is_refused<T>(&mut self, statement: impl Into<String>, result: halite::Result<T>) -> anyhow::Result<halite::Error> {
+        let statement = statement.into();
+        let Err(error) = result else { anyhow::bail!("this is not refused: {statement}") };
+        let said = error.to_string();
+        self.done(statement, vec![format!("ERROR: {}", said.lines().next().unwrap_or_default())]);
+        Ok(error)
+    }
+
     /// Rewrites all store files as one, and waits until that is done.
     ///
     /// # Errors

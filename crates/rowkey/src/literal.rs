@@ -34,6 +34,14 @@ impl FieldType {
         })
     }
 
+    /// The text that [`Self::parse`] reads back as `value`.
+    pub fn print(self, value: &Value<'_>) -> String {
+        match value {
+            Value::Text(text) => text.to_string(),
+            other => Shown(other, self).to_string(),
+        }
+    }
+
     fn parse_some(self, text: &str) -> Option<Value<'static>> {
         Some(match self {
             Self::Bool => Value::Bool(text.to_ascii_lowercase().parse().ok()?),
@@ -137,7 +145,7 @@ impl fmt::Display for Shown<'_> {
             (Value::F64(value), _) => write!(out, "{value}"),
             (Value::Decimal(value), _) => write!(out, "{value}"),
             (Value::Text(text), _) => write!(out, "'{}'", print_bytes(text.as_bytes())),
-            (Value::Bytes(value), _) => write!(out, "x'{}'", print_bytes(value)),
+            (Value::Bytes(value), _) => write!(out, "x'{}'", halite_types::key::hexadecimal(value)),
             (Value::Uuid(value), _) => value.iter().try_for_each(|byte| write!(out, "{byte:02x}")),
             (Value::Ipv4(value), _) => write!(out, "{value}"),
             (Value::Ipv6(value), _) => write!(out, "{value}"),

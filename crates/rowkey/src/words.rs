@@ -111,7 +111,12 @@ mod tests {
         assert_eq!(query.conditions[0].test, Test::Prefix(Bytes::from_static(b"s")));
         let late = Value::Signed(1_710_547_200_000);
         assert_eq!(query.conditions[1].test, Test::Range { low: Bound::Unbounded, high: Bound::Excluded(late) });
-        for (text, wanted) in [("device=1", "has no field device; its fields are device_id, ts"), ("ts=soon", "ts: "), ("ts=2024*", "only text"), ("ts", "a condition is")] {
+        for (text, wanted) in [
+            ("device=1", "has no field device; its fields are device_id, ts"),
+            ("ts=soon", "ts: "),
+            ("ts=2024*", "only text"),
+            ("ts", "a condition is"),
+        ] {
             let error = KeyQuery::all().with_condition(&key, text).unwrap_err();
             assert!(error.contains(wanted), "{error}");
         }

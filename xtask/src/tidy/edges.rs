@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-conformance", &["halite-types", "halite-engine", "halite-server", "halite"]),
     ("halite-interop", &["halite-types", "halite-engine", "halite-wire", "halite"]),
     ("halite-bench-rivals", &["halite"]),
-    ("halite-fuzz", &["halite-types", "halite-engine", "halite-wire", "halite-server"]),
+    ("halite-fuzz", &["halite-types", "halite-engine", "halite-wire", "halite-rowkey", "halite-server"]),
     ("xtask", &[]),
 ];
 

@@ -82,10 +82,13 @@ enum What {
     /// Ends with 1 if something is found that is an error, or as bad as --fail-on says. A rule is silenced by a comment
     /// `-- lint:allow RULE reason` in the statement.
     Lint {
-        /// File with CREATE TABLE statements, or with one ROW KEY; - is standard input
-        #[arg(value_name = "FILE", required_unless_present = "table", conflicts_with = "table")]
+        /// File with CREATE TABLE statements, or with one ROW KEY, or Java source that builds HBase's Struct; - is standard input
+        #[arg(value_name = "FILE", required_unless_present_any = ["table", "explain"], conflicts_with_all = ["table", "explain"])]
         file: Option<PathBuf>,
-        /// Table that is there, with its families, and a sample of its keys
+        /// Print the page of a rule: what it finds, what happens, what to declare instead
+        #[arg(long, value_name = "RULE", conflicts_with = "table")]
+        explain: Option<String>,
+        /// Table that is there, with its families, and a sample of its rows
         #[arg(long, value_name = "TABLE")]
         table: Option<TableName>,
         #[command(flatten)]
@@ -134,6 +137,7 @@ impl Key {
             What::Explain { which, question } => key::explain(which.find()?, &question),
             What::Scan { table, question, column, after, place } => key::scan(&table, &place, &question, &column, after.as_deref()),
             What::Split { which, how, shell } => key::split(&which, how.as_deref(), shell),
+            What::Lint { explain: Some(rule), .. } => key::explain_rule(&rule),
             What::Lint { file: Some(file), format, fail_on, .. } => key::lint_file(&file, format, fail_on),
             What::Lint { table: Some(table), place, format, fail_on, .. } => key::lint_table(&table, &place, format, fail_on),
             What::Lint { .. } => anyhow::bail!("give a FILE, or --table"),

@@ -6,6 +6,7 @@ mod demo;
 mod hfile;
 pub(crate) mod key;
 mod lab;
+pub(crate) mod series;
 mod serve;
 mod shell;
 
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Hfile(hfile::Hfile),
     Key(key::Key),
     Lab(lab::LabCommand),
+    Series(series::SeriesCommand),
     Serve(serve::Serve),
     Shell(shell::Shell),
 }
@@ -36,6 +38,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Hfile(hfile) => hfile.run(),
         Command::Key(key) => key.run(),
         Command::Lab(lab) => lab.run(),
+        Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),
     }

@@ -5,18 +5,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
+use halite::TableName;
 use halite::rowkey::language::{Statement, TableDeclaration, statements};
-use halite::rowkey::lint::{Finding, RULES, Sample, Severity, Subject, lint, lint_declaration, report};
+use halite::rowkey::lint::{Finding, RULES, Rule, Severity, Subject, find_rule, lint, lint_declaration, lint_struct, report};
 use halite::rowkey::{KeySchema, LanguageError};
-use halite::{Bytes, Filter, Scan, TableName};
+use halite_types::nearest::nearest;
 use serde_json::{Value, json};
 
+use super::sample;
 use crate::place::PlaceFlags;
-
-/// Keys that are read of each region of a table.
-const KEYS_OF_REGION: usize = 2_000;
-/// Keys that are read of a table at most.
-const KEYS_MAX: usize = 20_000;
 
 /// How findings are written.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -37,12 +34,26 @@ pub(crate) enum FailOn {
     Note,
 }
 
-/// Looks at the statements of a file.
+/// Prints the page of a rule.
+pub(crate) fn explain_rule(id: &str) -> anyhow::Result<ExitCode> {
+    let Some(rule) = find_rule(&id.to_ascii_uppercase()) else {
+        let near = nearest(&id.to_ascii_uppercase(), RULES.iter().map(|rule| rule.id));
+        let hint = near.map_or_else(|| "docs/lint/README.md has all of them".to_owned(), |near| format!("did you mean {near}?"));
+        return Err(anyhow!("there is no rule {id}; {hint}"));
+    };
+    write!(std::io::stdout(), "{}", rule.page)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Looks at the statements of a file, or at the structs that a Java source builds.
 pub(crate) fn lint_file(file: &Path, format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
     let text = read(file)?;
     let shown = |error: LanguageError| anyhow!("{} cannot be read\n{}", file.display(), error.render(&text));
     let mut found = Vec::new();
-    if text.trim_start().get(..7).is_some_and(|begin| begin.eq_ignore_ascii_case("ROW KEY")) {
+    let first = text.lines().map(str::trim_start).find(|line| !line.is_empty() && !line.starts_with("--"));
+    if file.extension().is_some_and(|extension| extension == "java") {
+        found.push((file.display().to_string(), lint_struct(&text)));
+    } else if first.and_then(|line| line.get(..7)).is_some_and(|begin| begin.eq_ignore_ascii_case("ROW KEY")) {
         let key: KeySchema = text.parse().map_err(shown)?;
         found.push((file.display().to_string(), lint(&Subject { key: Some(&key), ..Subject::default() })));
     } else {
@@ -70,28 +81,17 @@ fn read(file: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("file {}", file.display()))
 }
 
-/// Looks at a table: what it declares, its families, and some of its keys.
+/// Looks at a table: what it declares, its families, and some of its rows.
 pub(crate) fn lint_table(name: &TableName, place: &PlaceFlags, format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
     let place = place.open()?;
     let table = place.table(&name.to_string())?;
     let descriptor = table.descriptor()?;
     let declared = TableDeclaration::of_table(&descriptor).transpose().map_err(|error| anyhow!("what table {name} declares: {error}"))?;
     let regions = table.regions()?;
-    let mut keys: Vec<Bytes> = Vec::new();
-    for region in &regions {
-        let scan =
-            Scan::range(region.start.clone(), region.end.clone()).limit(KEYS_OF_REGION.min(KEYS_MAX - keys.len())).filter(Filter::FirstKeyOnly);
-        for row in table.scan(scan) {
-            keys.push(Bytes::copy_from_slice(row?.key()));
-        }
-        if keys.len() >= KEYS_MAX {
-            break;
-        }
-    }
+    let (sample, cells) = sample::read(&table, &regions)?;
     place.close()?;
-    let sample = Sample { keys, is_in_arrival_order: false };
     let starts: Vec<_> = regions.iter().map(|region| region.start.clone()).filter(|start| !start.is_empty()).collect();
-    let known = Subject { sample: Some(&sample), splits: Some(&starts), ..Subject::default() };
+    let known = Subject { sample: Some(&sample), cells: Some(&cells), splits: Some(&starts), ..Subject::default() };
     let findings = match &declared {
         Some(declared) => lint_declaration(declared, &known),
         None => lint(&Subject { table: Some(&descriptor), ..known }),
@@ -133,7 +133,10 @@ fn as_json(source: &str, finding: &Finding) -> Value {
 
 /// SARIF 2.1.0 (OASIS), as far as findings without lines need it.
 fn as_sarif(found: &[(String, Vec<Finding>)]) -> Value {
-    let rules: Vec<_> = RULES.iter().map(|rule| json!({ "id": rule.id, "shortDescription": { "text": rule.summary } })).collect();
+    let help = |page| json!({ "text": page, "markdown": page });
+    let uri = |id| format!("{}/blob/main/docs/lint/{id}.md", env!("CARGO_PKG_REPOSITORY"));
+    let rule = |rule: &Rule| json!({ "id": rule.id, "shortDescription": { "text": rule.summary }, "helpUri": uri(rule.id), "help": help(rule.page) });
+    let rules: Vec<_> = RULES.iter().map(rule).collect();
     let result = |source: &str, finding: &Finding| {
         let said: Vec<_> = [Some(&finding.message), finding.evidence.as_ref(), finding.fix.as_ref()].into_iter().flatten().cloned().collect();
         json!({

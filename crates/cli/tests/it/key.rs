@@ -1,5 +1,6 @@
 //! `halite key`: declarations on the command line, in files, and of tables on a server.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -91,6 +92,68 @@ fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
     assert_eq!(key(&["lint", "-", "--fail-on", "note"], &bad.replace(';', " -- lint:allow K-MONO a day of data\n")).0, Some(1));
     let (_, _, errors) = key(&["lint", "-"], "CREATE TABLE s (ROW KEY (id STRNG))");
     assert!(errors.contains("did you mean STRING?"), "{errors}");
+}
+
+#[test]
+fn lint_prints_the_page_of_a_rule_and_reads_structs_in_java() {
+    let (code, said, _) = key(&["lint", "--explain", "k-mono"], "");
+    assert!(code == Some(0) && said.starts_with("# K-MONO: ") && said.contains("halite lab "), "{said}");
+    let (code, _, errors) = key(&["lint", "--explain", "K-MON"], "");
+    assert!(code != Some(0) && errors.contains("did you mean K-MONO?"), "{errors}");
+    let (_, said, _) = key(&["lint", "-", "--format", "sarif"], "ROW KEY (ts TIMESTAMP, id STRING)");
+    let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let rule = &sarif["runs"][0]["tool"]["driver"]["rules"][0];
+    assert!(rule["helpUri"].as_str().unwrap().ends_with("/docs/lint/K-MONO.md") && rule["help"]["markdown"].as_str().unwrap().contains("## Instead"));
+    let directory = tempfile::tempdir().unwrap();
+    let java = directory.path().join("Keys.java");
+    std::fs::write(&java, "Struct s = new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct();").unwrap();
+    let (code, said, _) = key(&["lint", java.to_str().unwrap()], "");
+    assert!(code == Some(1) && said.contains("error[K-SKIP]") && said.contains("OrderedString"), "{said}");
+}
+
+#[test]
+fn lint_of_a_table_sees_what_is_deleted_appended_and_missing() {
+    let served = Served::start(&["--ephemeral"]);
+    let uri = format!("zk://{}", served.address("zookeeper"));
+    let directory = tempfile::tempdir().unwrap();
+    let mut lines = "create 't', {NAME => 'd', VERSIONS => 5}, 'e'\n".to_owned();
+    for at in 0..150 {
+        writeln!(lines, "put 't', 'q{at:03}', 'd:v', 'new'\ndeleteall 't', 'q{at:03}'").unwrap();
+    }
+    for at in 0..120 {
+        writeln!(lines, "put 't', 'r{at:03}', 'd:v', 'there'").unwrap();
+    }
+    lines.push_str("append 't', 'x', 'd:n', '1'\nappend 't', 'x', 'd:n', '1'\nappend 't', 'x', 'd:n', '1'\n");
+    for place in [["--data", directory.path().to_str().unwrap()], ["--connect", &uri]] {
+        shell(&place, &lines);
+        let (code, said, errors) = key(&[&["lint", "--table", "t"][..], &place].concat(), "");
+        assert_eq!(code, Some(1), "{said}{errors}");
+        assert!(said.contains("150 rows one behind the other are deleted and still there: a scan from q000"), "{said}");
+        assert!(said.contains("error[F-APPENDCNT]") && said.contains("versions of 1, 2, 3 bytes"), "{said}");
+        assert!(said.contains("warning[F-CARD]") && said.contains("family e in 0"), "{said}");
+    }
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn the_shell_says_why_a_scan_of_reversed_times_finds_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let key = "ROW KEY TEXT \\'{u}_{rev(ts):19}\\' WHERE u MATCHES \\'[^_]+\\'";
+    let lines =
+        format!("create 't', 'd', ROW_KEY => '{key}'\nscan 't', {{STARTROW => 'u1_9223370326480375807', STOPROW => 'u1_9223370326393975807'}}\n");
+    let mut shell = Command::new(env!("CARGO_BIN_EXE_halite"));
+    let mut shell = shell
+        .args(["shell", "-n", "--data"])
+        .arg(directory.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let said = shell.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    assert!(said.contains("Q-INV: The scan begins at u1_9223370326480375807") && said.contains("written newest first"), "{said}");
 }
 
 /// Lines for the shell: a table of four salts, and rows of two ids at ten times each.

@@ -5,4 +5,5 @@ mod connect;
 mod copy;
 mod demo;
 mod key;
+mod series;
 mod serve;

@@ -2,6 +2,7 @@
 //!
 //! `select` decides from plain figures which files; `run` merges them.
 
+mod rewrite;
 mod run;
 mod select;
 mod under_way;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use halite_types::{CompactionKind, CompactionState, Result};
+use halite_types::{CompactionKind, CompactionState, Result, RewriteRow};
 
+use super::rewrite::RowGate;
 use super::{FileFacts, Plan, Policy, Requested, select};
 use crate::cache::ReadBlocks;
-use crate::region::Region;
+use crate::region::{Region, RegionSnapshot};
 use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner};
 use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
 use crate::upkeep::Compacted;
@@ -132,11 +133,16 @@ impl Region {
         };
         let kind = if keep_deletes { CompactionKind::Minor } else { CompactionKind::Major };
         let mut running = self.compactions.start(kind, inputs.iter().map(|file| file.reader().entry_count()).sum());
+        let mut gate = if keep_deletes { None } else { self.rewrite_of(&snapshot, index).map(RowGate::new) };
         let output = write_file(&self.shared, &new, |each| {
             scanner.compact(|cell| {
                 running.add_cell();
-                each(cell)
-            })
+                match &mut gate {
+                    Some(gate) => gate.take(cell, each),
+                    None => each(cell),
+                }
+            })?;
+            gate.as_mut().map_or(Ok(()), |gate| gate.finish(each))
         })?;
         drop(scanner);
         let sizes = (inputs.len() as u64, inputs.iter().map(|file| file.bytes()).sum());
@@ -145,6 +151,12 @@ impl Region {
         let took_ns = self.shared.env.clock.monotonic_ns().saturating_sub(began);
         self.shared.upkeep.add_compaction(&Compacted { is_major: !keep_deletes, took_ns, input: sizes, output: written });
         Ok(())
+    }
+
+    /// What writes the rows of a store in another form, if something does.
+    fn rewrite_of(&self, snapshot: &RegionSnapshot, index: usize) -> Option<Box<dyn RewriteRow>> {
+        let family = snapshot.descriptor.find_family(&snapshot.families[index].name)?;
+        self.shared.options.rewrite.as_ref()?.of_family(&snapshot.descriptor, family)
     }
 
     /// Puts `output` in the place of `inputs`, first in the manifest, then for readers.

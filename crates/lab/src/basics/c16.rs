@@ -1,10 +1,12 @@
 //! C16: Append joins bytes, Increment counts.
 
+use halite::FamilyDescriptor;
 use halite::key::hexadecimal;
+use halite::rowkey::lint::Subject;
 
 use crate::{Lab, Page, Part};
 
-pub(super) const PAGE: Page = Page { id: "C16", title: "Append joins, Increment counts", rules: &[], see: &["M13", "K23"], run };
+pub(super) const PAGE: Page = Page { id: "C16", title: "Append joins, Increment counts", rules: &["F-APPENDCNT"], see: &["M13", "K23"], run };
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Purpose);
@@ -13,7 +15,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
          to a number of eight bytes. Only one of them counts.",
     );
     lab.part(Part::Shown);
-    let table = lab.create("counters", &["c"], &[])?;
+    let table = lab.create_of("counters", &[FamilyDescriptor::new("c").versions(5)])?;
     for _ in 0..3 {
         lab.append(&table, "page", "c:text", "1")?;
     }
@@ -39,5 +41,12 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.say(
         "Append is right for what grows by pieces, such as a list of events in one cell that is read whole. Its answer is the value as it is now.",
     );
-    Ok(())
+    let right = lab.make("counted", [FamilyDescriptor::new("c").versions(5)], Vec::new())?;
+    for _ in 0..3 {
+        right.calls().increment(halite::Increment::new("page").add("c", "count", 1))?;
+    }
+    let (appended, counted) = (lab.cells_of(&table)?, lab.cells_of(&right)?);
+    let described = table.calls().descriptor()?;
+    let subject = |cells| Subject { table: Some(&*described), cells: Some(cells), ..Subject::default() };
+    lab.caught_in("F-APPENDCNT", &subject(&appended), &subject(&counted))
 }

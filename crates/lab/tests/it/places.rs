@@ -3,8 +3,6 @@
 use std::sync::{Arc, OnceLock};
 
 use halite::Blocking;
-use halite_engine::env::Env;
-use halite_engine::{Engine, Options};
 use halite_server::{Config, Handle, Server};
 use tokio::runtime::Runtime;
 
@@ -26,6 +24,7 @@ impl Embedded {
 pub(crate) struct Served {
     pub(crate) cluster: Blocking,
     _server: Handle,
+    _store: halite::Store,
     _runtime: Runtime,
     _directory: tempfile::TempDir,
 }
@@ -35,13 +34,13 @@ pub(crate) fn served() -> &'static Served {
     static SERVED: OnceLock<Served> = OnceLock::new();
     SERVED.get_or_init(|| {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let engine = Engine::open(Env::os(directory.path()).expect("the directory"), Options::default()).expect("an empty store");
+        let store = halite::open(directory.path()).expect("an empty store");
         let mut config = Config::default();
         (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, Some(0));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
-        let server = runtime.block_on(Server::start(engine, config)).expect("a server on free ports");
+        let server = runtime.block_on(Server::start(Arc::clone(store.engine()), config)).expect("a server on free ports");
         let uri = format!("zk://{}", server.addresses().zookeeper.expect("it was asked for"));
         let cluster = Blocking::connect(&uri).expect("the server that was just started");
-        Served { cluster, _server: server, _runtime: runtime, _directory: directory }
+        Served { cluster, _server: server, _store: store, _runtime: runtime, _directory: directory }
     })
 }

@@ -17,7 +17,7 @@ use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
 use super::build::{RawKind, RawSegment};
 use super::columns::{RawColumn, column};
 use super::cursor::{Cursor, Name};
-use super::declaration::{Column, Query, SplitClause, TableDeclaration, salted_by};
+use super::declaration::{Column, ColumnType, Query, SplitClause, TableDeclaration, salted_by};
 use super::error::{LanguageError, Span};
 use super::foreign::{apply as apply_foreign, distribution, primary_key};
 use super::key::{RawKey, row_key};
@@ -27,6 +27,7 @@ use super::queries::queries;
 use super::split::split;
 use super::statement::table_name;
 use crate::schema::{KeySchema, Profile};
+use crate::series::SeriesColumn;
 use crate::value::FieldType;
 
 /// Columns of one table, at most.
@@ -219,11 +220,11 @@ fn descriptor(table: &RawTable, key: &KeySchema, name: TableName) -> Result<Tabl
 
 fn check_queries(queries: &[Query], places: &[Span], columns: &[Column], key: &KeySchema) -> Result<(), LanguageError> {
     let known: Vec<&str> = key.fields().iter().map(|field| field.name.as_str()).chain(columns.iter().map(|column| column.name.as_str())).collect();
-    let conditions = queries.iter().flat_map(|query| query.conditions.iter().map(move |condition| (query, condition)));
-    for ((query, condition), span) in conditions.zip(places) {
-        if !known.contains(&condition.column.as_str()) {
-            let message = format!("query {} names {}, and the table has no such column", query.name, condition.column);
-            return Err(LanguageError::new(*span, message).near(&condition.column, known));
+    let named = queries.iter().flat_map(|query| query.columns().map(move |column| (query, column)));
+    for ((query, column), span) in named.zip(places) {
+        if !known.contains(&column) {
+            let message = format!("query {} names {column}, and the table has no such column", query.name);
+            return Err(LanguageError::new(*span, message).near(column, known));
         }
     }
     Ok(())
@@ -236,11 +237,19 @@ fn check_columns(columns: &[Column], spans: &[Span], key: &KeySchema) -> Result<
             let message = format!("columns {} and {} have one name in the store, {}:{}", other.name, column.name, column.family, column.qualifier);
             return Err(LanguageError::new(*span, message));
         }
-        if let super::declaration::ColumnType::Series { offset_of: Some(field), .. } = &column.ty
-            && key.field_id(field).is_none()
-        {
+        let ColumnType::Series { offset_of, .. } = &column.ty else { continue };
+        if let Some(field) = offset_of.as_ref().filter(|field| key.field_id(field).is_none()) {
             let message = format!("column {} is an offset of {field}, which the key does not have", column.name);
             return Err(LanguageError::new(*span, message).near(field, key.fields().iter().map(|field| field.name.as_str())));
+        }
+        let series = SeriesColumn::new(key, column).map_err(|message| LanguageError::new(*span, message))?;
+        let is_taken = |other: &&Column| other.family == column.family && series.may_be_loose(other.qualifier.as_bytes());
+        if let Some(other) = columns.iter().find(is_taken) {
+            let message = format!(
+                "column {} could be taken for a point of {}: {} has as many bytes behind {} as an offset",
+                other.name, column.name, other.qualifier, column.qualifier
+            );
+            return Err(LanguageError::new(*span, message).suggest("another qualifier for one of the two"));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use halite_types::{TableDescriptor, TableName};
 
 use super::error::Span;
-use crate::schema::{KeySchema, Profile};
+use crate::schema::{KeySchema, Order, Profile};
 use crate::value::FieldType;
 
 /// A statement.
@@ -77,15 +77,60 @@ pub enum ColumnType {
     },
 }
 
-/// A question that will be asked.
+/// A question that will be asked, or a kind of write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     /// Its name.
     pub name: String,
-    /// What is said of columns; all of it holds.
+    /// What is done.
+    pub action: Action,
+    /// What is said of columns; all of it holds. None for every row, and for a scan given in bytes.
     pub conditions: Vec<QueryCondition>,
+    /// The order in which rows are wanted; empty if any will do.
+    pub order: Vec<QueryOrder>,
+    /// Rows that are wanted, at most.
+    pub limit: Option<u64>,
+    /// Rows that are passed over first.
+    pub offset: Option<u64>,
+    /// How often it happens to the busiest of its rows, each second.
+    pub rate: Option<f64>,
     /// How often it is asked beside the others; 1 if nothing is said.
     pub weight: f64,
+}
+
+/// What a declared query does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Action {
+    /// Reads the rows that its conditions describe.
+    #[default]
+    Read,
+    /// Reads a range of keys that a program makes by itself.
+    RawScan {
+        /// The first key, included; `None` from the beginning of the table.
+        from: Option<Vec<u8>>,
+        /// Where it ends, not included; `None` at the end of the table.
+        to: Option<Vec<u8>>,
+    },
+    /// Writes cells, which live so many milliseconds if that is said.
+    Put {
+        /// The time to live of each cell, above 0.
+        ttl_ms: Option<u64>,
+    },
+    /// Deletes.
+    Delete,
+    /// Adds to a counter.
+    Increment,
+    /// Adds bytes to what a cell holds.
+    Append,
+}
+
+/// One column of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryOrder {
+    /// The column.
+    pub column: String,
+    /// Which way.
+    pub order: Order,
 }
 
 /// What a query says of one column.
@@ -147,6 +192,11 @@ pub struct Suppression {
 }
 
 impl Query {
+    /// The columns it names, in the order of its text.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.conditions.iter().map(|condition| condition.column.as_str()).chain(self.order.iter().map(|order| order.column.as_str()))
+    }
+
     /// Whether it gives single values for a column.
     fn fixes(&self, column: &str) -> bool {
         let fixed = |condition: &QueryCondition| matches!(condition.kind, ConditionKind::Equal | ConditionKind::In);
@@ -157,9 +207,11 @@ impl Query {
 /// The columns, of those in the key, that every query gives single values for: from these a salt can be computed whatever
 /// is asked. In a key of Phoenix a salt is always of the whole key.
 pub(super) fn salted_by(queries: &[Query], profile: Profile, columns: &[&str]) -> Vec<String> {
-    if queries.is_empty() || profile == Profile::Phoenix {
+    // What reads everything needs no salt.
+    let asking: Vec<&Query> = queries.iter().filter(|query| !query.conditions.is_empty()).collect();
+    if asking.is_empty() || profile == Profile::Phoenix {
         return Vec::new();
     }
-    let shared = columns.iter().filter(|column| queries.iter().all(|query| query.fixes(column)));
+    let shared = columns.iter().filter(|column| asking.iter().all(|query| query.fixes(column)));
     shared.map(|&column| column.to_owned()).collect()
 }

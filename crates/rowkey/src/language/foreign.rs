@@ -20,7 +20,7 @@ use super::error::{LanguageError, Span};
 use super::key::{RawKey, profile, row_key, segment_list};
 use super::options::{OURS, RawOption, options};
 use super::types::{Width, bucket_width};
-use crate::schema::{HashFunction, KeySchema, Profile};
+use crate::schema::{HashFunction, KeySchema, Profile, SALTS_MAX};
 
 /// `[CONSTRAINT name] PRIMARY KEY (..)`, if it comes next.
 pub(super) fn primary_key(cursor: &mut Cursor<'_>) -> Result<Option<RawKey>, LanguageError> {
@@ -59,7 +59,7 @@ pub(super) fn distribution(cursor: &mut Cursor<'_>, key: &mut Option<RawKey>) ->
     if kudu || cursor.eat_words(&["DISTRIBUTE", "BY", "HASH"]) {
         let by = cursor.expect_names("a column")?;
         cursor.expect_word(if kudu { "PARTITIONS" } else { "INTO" })?;
-        let count = u32::try_from(cursor.expect_number("how many buckets", u32::MAX.into())?).unwrap_or(u32::MAX);
+        let count = u32::try_from(cursor.expect_number("how many buckets", SALTS_MAX.into())?).unwrap_or(u32::MAX);
         cursor.eat_word("BUCKETS");
         let span = start.to(cursor.last_span());
         let salt = RawSegment::new(RawKind::Salt { count, by, function: HashFunction::default() }, span);
@@ -117,7 +117,7 @@ fn salt(key: &mut RawKey, buckets: Option<&RawOption>, columns: Option<&RawOptio
         };
         return columns.map_or(Ok(()), |columns| Err(lonely(columns)));
     };
-    let count = inside(buckets, |cursor| cursor.expect_number("how many salts there are", u32::MAX.into()))?;
+    let count = inside(buckets, |cursor| cursor.expect_number("how many salts there are", SALTS_MAX.into()))?;
     let function = if key.profile == Profile::Phoenix { HashFunction::Phoenix } else { HashFunction::default() };
     let kind = RawKind::Salt { count: u32::try_from(count).unwrap_or(u32::MAX), by, function };
     key.segments.insert(0, RawSegment::new(kind, buckets.at));

@@ -8,7 +8,7 @@ use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
 use super::template::{patterns, template};
 use super::types::{bucket_width, field_type, hash_function, is_type};
-use crate::schema::{HashFunction, KeySchema, Order, Profile, SEGMENTS_MAX};
+use crate::schema::{HashFunction, KeySchema, Order, Profile, SALTS_MAX, SEGMENTS_MAX};
 use crate::value::{FieldType, TimeUnit};
 
 /// What may be called in a list of segments.
@@ -189,7 +189,7 @@ fn small<N: Copy + Into<u64> + TryFrom<u64> + Default>(cursor: &mut Cursor<'_>, 
 
 /// The arguments of `SALT`.
 pub(super) fn salt(cursor: &mut Cursor<'_>) -> Result<RawKind, LanguageError> {
-    let count = small(cursor, "how many salts there are", u32::MAX)?;
+    let count = small(cursor, "how many salts there are", SALTS_MAX)?;
     let (mut by, mut function) = (Vec::new(), HashFunction::default());
     if cursor.eat_word("BY") {
         by = cursor.expect_names("a column")?;

@@ -55,7 +55,9 @@ mod types;
 
 use std::str::FromStr;
 
-pub use declaration::{Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, Statement, Suppression, TableDeclaration};
+pub use declaration::{
+    Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause, Statement, Suppression, TableDeclaration,
+};
 pub use error::{LanguageError, Span};
 pub use kept::{ROW_KEY, ROW_SCHEMA};
 pub use split::REGIONS_MAX;

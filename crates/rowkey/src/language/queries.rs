@@ -1,23 +1,33 @@
-//! Reads and prints the questions a table is made for.
+//! Reads and prints the questions and writes a table is made for.
 //!
 //! ```text
 //! queries   := QUERIES ( query {, query} )
-//! query     := name ":" condition {AND condition} [WEIGHT number]
+//! query     := name ":" action {AND condition} [ORDER BY column [ASC | DESC] {, column [ASC | DESC]}] [LIMIT n] [OFFSET n]
+//!              [TTL 'duration'] [RATE number] [WEIGHT number]
+//! action    := condition | ALL | RAW SCAN [FROM row] [TO row] | (PUT | DELETE | INCREMENT | APPEND) condition
 //! condition := column = ? | column IN LIST | column IN RANGE | column LIKE ?
+//! row       := 'text' | x'00ff'
 //! ```
+//!
+//! A query reads unless it begins with another verb. ORDER BY, LIMIT and OFFSET are for what reads, TTL is the life of the
+//! cells of a PUT, RATE says how often the busiest row is met each second.
 
 use std::fmt;
 
 use super::cursor::{Cursor, Name};
-use super::declaration::{ConditionKind, Query, QueryCondition};
+use super::declaration::{Action, ConditionKind, Query, QueryCondition, QueryOrder};
 use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
-use super::print::name;
+use super::print::{constant, name};
+use super::types::{duration_ms, print_duration_ms};
+use crate::schema::Order;
 
 /// Queries of one table, at most.
 const QUERIES_MAX: usize = 256;
+/// Conditions of one query, and columns of its order, at most.
+const COLUMNS_MAX: usize = 256;
 
-/// What follows `QUERIES`, and the places of the columns of all conditions in order.
+/// What follows `QUERIES`, and the places of the columns that [`Query::columns`] gives of each.
 pub(super) fn queries(cursor: &mut Cursor<'_>) -> Result<(Vec<Query>, Vec<Span>), LanguageError> {
     let mut places = Vec::new();
     cursor.expect_sign('(')?;
@@ -30,21 +40,87 @@ pub(super) fn queries(cursor: &mut Cursor<'_>) -> Result<(Vec<Query>, Vec<Span>)
         }
         queries.push(query);
         if !cursor.eat_sign(',') {
-            cursor.expect_sign(')')?;
-            return Ok((queries, places));
+            return if cursor.eat_sign(')') { Ok((queries, places)) } else { Err(unexpected(cursor, queries.last())) };
         }
     }
+}
+
+/// The error that something else than the rest of a query was expected.
+fn unexpected(cursor: &Cursor<'_>, query: Option<&Query>) -> LanguageError {
+    let rows: &[&str] = &["LIMIT", "OFFSET"];
+    let of_action: [&[&str]; 3] = match query {
+        Some(Query { action: Action::Read, conditions, .. }) if conditions.is_empty() => [&[], &["ORDER BY"], rows],
+        Some(Query { action: Action::Read, .. }) => [&["AND"], &["ORDER BY"], rows],
+        Some(Query { action: Action::RawScan { .. }, .. }) => [&["FROM", "TO"], rows, &[]],
+        Some(Query { action: Action::Put { .. }, .. }) => [&["AND"], &["TTL"], &[]],
+        _ => [&["AND"], &[], &[]],
+    };
+    let words = of_action.concat().into_iter().chain(["RATE", "WEIGHT", "','", "')'"]);
+    // What stands in the wrong place or a second time is not expected there.
+    let expected: Vec<&str> = words.filter(|word| !cursor.is_word(word)).collect();
+    cursor.unexpected(&expected)
 }
 
 fn query(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<Query, LanguageError> {
     let name = cursor.expect_name("a query's name")?.text;
     cursor.expect_sign(':')?;
-    let mut conditions = vec![condition(cursor, places)?];
-    while cursor.eat_word("AND") {
+    let (mut action, has_conditions) = action(cursor)?;
+    let mut conditions = Vec::new();
+    while has_conditions && (conditions.is_empty() || cursor.eat_word("AND")) {
+        if conditions.len() == COLUMNS_MAX {
+            return Err(LanguageError::new(cursor.span(), format!("a query has at most {COLUMNS_MAX} conditions")));
+        }
         conditions.push(condition(cursor, places)?);
     }
-    let weight = if cursor.eat_word("WEIGHT") { weight(cursor)? } else { 1.0 };
-    Ok(Query { name, conditions, weight })
+    let reads = matches!(action, Action::Read | Action::RawScan { .. });
+    let order = if matches!(action, Action::Read) && cursor.eat_words(&["ORDER", "BY"]) { order(cursor, places)? } else { Vec::new() };
+    let limit = if reads { rows(cursor, "LIMIT")? } else { None };
+    let offset = if reads { rows(cursor, "OFFSET")? } else { None };
+    if let Action::Put { ttl_ms } = &mut action
+        && cursor.eat_word("TTL")
+    {
+        *ttl_ms = Some(duration_ms(cursor)?);
+    }
+    let rate = if cursor.eat_word("RATE") { Some(positive(cursor, "a rate", "50")?) } else { None };
+    let weight = if cursor.eat_word("WEIGHT") { positive(cursor, "a weight", "0.9")? } else { 1.0 };
+    Ok(Query { name, action, conditions, order, limit, offset, rate, weight })
+}
+
+/// What is done, and whether conditions follow. A verb is a column where a condition on it stands.
+fn action(cursor: &mut Cursor<'_>) -> Result<(Action, bool), LanguageError> {
+    let is_condition =
+        |cursor: &Cursor<'_>, ahead| cursor.is_sign_ahead(ahead, '=') || ["IN", "LIKE"].iter().any(|word| cursor.is_word_ahead(ahead, word));
+    if cursor.eat_words(&["RAW", "SCAN"]) {
+        let from = if cursor.eat_word("FROM") { Some(row(cursor)?) } else { None };
+        let to = if cursor.eat_word("TO") { Some(row(cursor)?) } else { None };
+        return Ok((Action::RawScan { from, to }, false));
+    }
+    if cursor.is_word("ALL") && !is_condition(cursor, 1) {
+        cursor.advance();
+        return Ok((Action::Read, false));
+    }
+    let verbs = [("PUT", Action::Put { ttl_ms: None }), ("DELETE", Action::Delete), ("INCREMENT", Action::Increment), ("APPEND", Action::Append)];
+    let verb = verbs.into_iter().find(|(word, _)| cursor.is_word(word) && is_condition(cursor, 2));
+    Ok(match verb {
+        Some((_, action)) => {
+            cursor.advance();
+            (action, true)
+        }
+        None => (Action::Read, true),
+    })
+}
+
+fn row(cursor: &mut Cursor<'_>) -> Result<Vec<u8>, LanguageError> {
+    let row = match cursor.kind() {
+        TokenKind::Text(text) => text.clone().into_bytes(),
+        TokenKind::Hex(bytes) => bytes.clone(),
+        _ => return Err(cursor.unexpected(&["a row like 'm' or x'80'"])),
+    };
+    if row.is_empty() {
+        return Err(LanguageError::new(cursor.span(), "a row has at least one byte").suggest("leave FROM or TO out for the ends of the table"));
+    }
+    cursor.advance();
+    Ok(row)
 }
 
 fn condition(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<QueryCondition, LanguageError> {
@@ -67,22 +143,92 @@ fn condition(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<QueryCon
     Ok(QueryCondition { column, kind })
 }
 
-fn weight(cursor: &mut Cursor<'_>) -> Result<f64, LanguageError> {
-    let TokenKind::Number(digits) = *cursor.kind() else { return Err(cursor.unexpected(&["a number like 0.9"])) };
-    match digits.parse::<f64>() {
-        Ok(weight) if weight > 0.0 && weight.is_finite() => {
-            cursor.advance();
-            Ok(weight)
+/// The columns of an order. Behind a comma the next query may begin, which a colon tells.
+fn order(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<Vec<QueryOrder>, LanguageError> {
+    let mut columns: Vec<QueryOrder> = Vec::new();
+    loop {
+        let Name { text: column, span } = cursor.expect_name("a column")?;
+        if columns.len() == COLUMNS_MAX || columns.iter().any(|other| other.column == column) {
+            return Err(LanguageError::new(span, format!("rows are ordered by a column once, and by at most {COLUMNS_MAX} columns")));
         }
-        _ => Err(LanguageError::new(cursor.span(), "a weight is a number above 0, like 0.9")),
+        places.push(span);
+        let order = if cursor.eat_word("DESC") { Order::Desc } else { Order::Asc };
+        if order == Order::Asc {
+            cursor.eat_word("ASC");
+        }
+        columns.push(QueryOrder { column, order });
+        if !cursor.is_sign(',') || cursor.is_sign_ahead(2, ':') {
+            return Ok(columns);
+        }
+        cursor.advance();
+    }
+}
+
+fn rows(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<u64>, LanguageError> {
+    if !cursor.eat_word(word) {
+        return Ok(None);
+    }
+    let span = cursor.span();
+    match cursor.expect_number("how many rows", i64::MAX.unsigned_abs())? {
+        0 => Err(LanguageError::new(span, format!("{word} is at least one row")).suggest(format!("leave {word} out"))),
+        rows => Ok(Some(rows)),
+    }
+}
+
+fn positive(cursor: &mut Cursor<'_>, what: &str, example: &str) -> Result<f64, LanguageError> {
+    let TokenKind::Number(digits) = *cursor.kind() else { return Err(cursor.unexpected(&[&format!("a number like {example}")])) };
+    match digits.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => {
+            cursor.advance();
+            Ok(number)
+        }
+        _ => Err(LanguageError::new(cursor.span(), format!("{what} is a number above 0, like {example}"))),
     }
 }
 
 impl fmt::Display for Query {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: ", name(&self.name))?;
+        self.fmt_action(out)?;
         let conditions: Vec<String> = self.conditions.iter().map(ToString::to_string).collect();
-        write!(out, "{}: {}", name(&self.name), conditions.join(" AND "))?;
+        out.write_str(&conditions.join(" AND "))?;
+        let order: Vec<String> = self.order.iter().map(ToString::to_string).collect();
+        if !order.is_empty() {
+            write!(out, " ORDER BY {}", order.join(", "))?;
+        }
+        for (word, rows) in [("LIMIT", self.limit), ("OFFSET", self.offset)] {
+            rows.map_or(Ok(()), |rows| write!(out, " {word} {rows}"))?;
+        }
+        if let Action::Put { ttl_ms: Some(ms) } = self.action {
+            write!(out, " TTL '{}'", print_duration_ms(ms))?;
+        }
+        self.rate.map_or(Ok(()), |rate| write!(out, " RATE {rate}"))?;
         if (self.weight - 1.0).abs() > 0.0 { write!(out, " WEIGHT {}", self.weight) } else { Ok(()) }
+    }
+}
+
+impl Query {
+    /// What stands in front of the conditions.
+    fn fmt_action(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.action {
+            Action::Read if self.conditions.is_empty() => out.write_str("ALL"),
+            Action::Read => Ok(()),
+            Action::RawScan { from, to } => {
+                out.write_str("RAW SCAN")?;
+                let bounds = [("FROM", from), ("TO", to)];
+                bounds.iter().try_for_each(|(word, row)| row.as_ref().map_or(Ok(()), |row| write!(out, " {word} {}", constant(row))))
+            }
+            Action::Put { .. } => out.write_str("PUT "),
+            Action::Delete => out.write_str("DELETE "),
+            Action::Increment => out.write_str("INCREMENT "),
+            Action::Append => out.write_str("APPEND "),
+        }
+    }
+}
+
+impl fmt::Display for QueryOrder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}{}", name(&self.column), if self.order == Order::Desc { " DESC" } else { "" })
     }
 }
 

@@ -15,12 +15,10 @@ use super::error::LanguageError;
 use super::lexer::TokenKind;
 use super::print::{constant, name, quoted};
 use super::statement::table_name;
-use super::types::{Width, bucket_width, print_width};
-use crate::value::{FieldType, TimeUnit};
+use super::types::{duration_ms, print_duration_ms};
 
 /// Regions of one table that are made at once, at most.
 pub const REGIONS_MAX: u32 = 100_000;
-const TIME: FieldType = FieldType::Timestamp(TimeUnit::Millis);
 
 /// What follows `SPLIT`.
 pub(super) fn split(cursor: &mut Cursor<'_>) -> Result<SplitClause, LanguageError> {
@@ -42,16 +40,7 @@ pub(super) fn split(cursor: &mut Cursor<'_>) -> Result<SplitClause, LanguageErro
         return Ok(SplitClause::FromSample { file, regions: regions(cursor)? });
     }
     if cursor.eat_word("ROLLING") {
-        let (width, span) = bucket_width(cursor)?;
-        let ms = match width {
-            Width::Units(_) => Err("a duration has a unit, like '1d'".to_owned()),
-            Width::Nanos(_) => width.in_unit_of(TIME),
-        };
-        return match ms {
-            Ok(0) => Err(LanguageError::new(span, "the duration is nothing; give one like '1d'")),
-            Ok(ms) => Ok(SplitClause::Rolling(ms)),
-            Err(message) => Err(LanguageError::new(span, message)),
-        };
+        return Ok(SplitClause::Rolling(duration_ms(cursor)?));
     }
     Err(cursor.unexpected(&["BY SALT", "INTO", "AT", "LIKE", "FROM SAMPLE", "ROLLING"]))
 }
@@ -122,7 +111,7 @@ impl fmt::Display for SplitClause {
             Self::At(rows) => write!(out, "AT ({})", rows.iter().map(|row| constant(row)).collect::<Vec<_>>().join(", ")),
             Self::Like(table) => write!(out, "LIKE {}", print_table(table)),
             Self::FromSample { file, regions } => write!(out, "FROM SAMPLE {} INTO {regions}", quoted(file)),
-            Self::Rolling(ms) => write!(out, "ROLLING '{}'", print_width(*ms, TIME)),
+            Self::Rolling(ms) => write!(out, "ROLLING '{}'", print_duration_ms(*ms)),
         }
     }
 }

@@ -8,9 +8,11 @@ use super::random::{Chance, schema};
 use halite_types::{FamilyDescriptor, TableDescriptor};
 
 use super::{
-    Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, Statement, Suppression, TEXT_BYTES_MAX, TableDeclaration, statements,
+    Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause, Statement, Suppression, TEXT_BYTES_MAX,
+    TableDeclaration, statements,
 };
-use crate::schema::{KeySchema, SegmentKind};
+use crate::schema::{KeySchema, Order, SegmentKind};
+use crate::series::SeriesColumn;
 use crate::value::{FieldType, TimeUnit};
 
 fn read(text: &str) -> KeySchema {
@@ -197,7 +199,11 @@ fn declaration(chance: &mut Chance) -> TableDeclaration {
             let series = ColumnType::Series { of: FieldType::F64, offset_of: chance.flip().then_some(field) };
             let ty = chance.pick(&[ColumnType::Value(FieldType::Timestamp(TimeUnit::Nanos)), ColumnType::Value(FieldType::Char(7)), series]);
             let qualifier = if chance.flip() { (*name).to_owned() } else { format!("q{at}") };
-            columns.push(Column { name: (*name).to_owned(), ty, family: family.to_owned(), qualifier });
+            let mut column = Column { name: (*name).to_owned(), ty, family: family.to_owned(), qualifier };
+            if matches!(column.ty, ColumnType::Series { .. }) && SeriesColumn::new(&key, &column).is_err() {
+                column.ty = ColumnType::Value(FieldType::F32);
+            }
+            columns.push(column);
             descriptor.set_family(FamilyDescriptor::new(family).set("TTL", chance.below(3) + 1).set("COMPRESSION", "GZ"));
         }
     }
@@ -208,10 +214,33 @@ fn declaration(chance: &mut Chance) -> TableDeclaration {
     // Without BY a declared query would decide what a salt is of, and the text would say so.
     let resolved = key.segments().iter().all(|segment| !matches!(&segment.kind, SegmentKind::Salt { by, .. } if by.is_empty()));
     let count = if resolved { chance.below(3) } else { 0 };
-    let query = |at: u64, chance: &mut Chance| Query {
-        name: format!("q {at}"),
-        conditions: vec![QueryCondition { column: chance.pick(key.fields()).name, kind: chance.pick(&kinds) }],
-        weight: chance.pick(&[1.0, 0.25, 3.5]),
+    let query = |at: u64, chance: &mut Chance| {
+        let action = chance.pick(&[
+            Action::Read,
+            Action::Read,
+            Action::RawScan { from: Some(b"it's".to_vec()), to: None },
+            Action::RawScan { from: None, to: Some(vec![0, 255]) },
+            Action::Put { ttl_ms: Some(1_500) },
+            Action::Put { ttl_ms: None },
+            Action::Delete,
+            Action::Increment,
+            Action::Append,
+        ]);
+        let (is_read, is_raw) = (action == Action::Read, matches!(action, Action::RawScan { .. }));
+        let condition = QueryCondition { column: chance.pick(key.fields()).name, kind: chance.pick(&kinds) };
+        let wanted =
+            key.fields().iter().take(2).map(|field| QueryOrder { column: field.name.clone(), order: chance.pick(&[Order::Asc, Order::Desc]) });
+        let order: Vec<_> = wanted.filter(|_| is_read).collect();
+        Query {
+            name: chance.pick(&[format!("q {at}"), format!("put{at}"), format!("ALL{at}")]),
+            conditions: if is_raw || is_read && chance.flip() { Vec::new() } else { vec![condition] },
+            order: if chance.flip() { order } else { Vec::new() },
+            limit: (is_read || is_raw).then(|| chance.pick(&[None, Some(10)])).flatten(),
+            offset: is_read.then(|| chance.pick(&[None, Some(1 << 40)])).flatten(),
+            rate: chance.pick(&[None, Some(0.5), Some(2_000.0)]),
+            weight: chance.pick(&[1.0, 0.25, 3.5]),
+            action,
+        }
     };
     let queries = (0..count).map(|at| query(at, chance)).collect();
     let split = chance.pick(&[

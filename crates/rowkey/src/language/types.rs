@@ -144,6 +144,8 @@ const NANOS_PER_DAY: u128 = 86_400_000_000_000;
 const UNITS: &[(&str, u128)] =
     &[("d", NANOS_PER_DAY), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
+const MILLIS: FieldType = FieldType::Timestamp(TimeUnit::Millis);
+
 /// The width of a bucket: `'15m'`, `15m` or a number.
 pub(super) fn bucket_width(cursor: &mut Cursor<'_>) -> Result<(Width, Span), LanguageError> {
     let span = cursor.span();
@@ -169,6 +171,25 @@ fn parse_width(text: &str) -> Option<Width> {
     }
     let (_, nanos) = UNITS.iter().find(|(name, _)| *name == unit.trim_start())?;
     Some(Width::Nanos(u128::from(number) * nanos))
+}
+
+/// A duration like `'1d'` in milliseconds, above 0.
+pub(super) fn duration_ms(cursor: &mut Cursor<'_>) -> Result<u64, LanguageError> {
+    let (width, span) = bucket_width(cursor)?;
+    let ms = match width {
+        Width::Units(_) => Err("a duration has a unit, like '1d'".to_owned()),
+        Width::Nanos(_) => width.in_unit_of(MILLIS),
+    };
+    match ms {
+        Ok(0) => Err(LanguageError::new(span, "the duration is nothing; give one like '1d'")),
+        Ok(ms) => Ok(ms),
+        Err(message) => Err(LanguageError::new(span, message)),
+    }
+}
+
+/// What [`duration_ms`] reads, without its quotes.
+pub(super) fn print_duration_ms(ms: u64) -> String {
+    print_width(ms, MILLIS)
 }
 
 impl Width {

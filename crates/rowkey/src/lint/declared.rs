@@ -18,6 +18,7 @@ pub fn lint_declaration(declaration: &TableDeclaration, known: &Subject<'_>) -> 
         key: Some(&declaration.key),
         table: Some(&declaration.descriptor),
         columns: &declaration.columns,
+        split: declaration.split.as_ref(),
         queries: &queries,
         ..*known
     };
@@ -45,8 +46,13 @@ fn shape(query: &Query, key: &KeySchema) -> QueryShape {
     let of_key = |column: &str| key.field_id(column);
     QueryShape {
         name: query.name.clone(),
+        action: query.action.clone(),
         conditions: query.conditions.iter().filter_map(|condition| Some((of_key(&condition.column)?, asks(condition.kind)))).collect(),
         filters_values: query.conditions.iter().any(|condition| of_key(&condition.column).is_none()),
-        ..QueryShape::default()
+        order: query.order.iter().filter_map(|order| Some((of_key(&order.column)?, order.order))).collect(),
+        orders_by_values: query.order.iter().any(|order| of_key(&order.column).is_none()),
+        limit: query.limit,
+        has_offset: query.offset.is_some(),
+        rate: query.rate,
     }
 }

@@ -1,6 +1,6 @@
 //! Rules that need the declared key, and sometimes what is asked of it.
 
-use crate::language::ColumnType;
+use crate::language::{Action, ColumnType, SplitClause};
 use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
 use crate::value::FieldType;
 
@@ -12,7 +12,7 @@ const SALTS: u32 = 16;
 const LONG_KEY_BYTES: usize = 128;
 
 pub(super) fn check(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
-    leading(key, found);
+    leading(key, subject, found);
     for (at, segment) in key.segments().iter().enumerate() {
         salt(key, at, segment, subject, found);
         stand_in(key, at, segment, subject, found);
@@ -34,7 +34,7 @@ fn is_time(ty: FieldType) -> bool {
 }
 
 /// How sure it is that later rows have greater values of a field.
-fn growth(field: &Field) -> Option<(Severity, &'static str)> {
+pub(super) fn growth(field: &Field) -> Option<(Severity, &'static str)> {
     let name = field.name.to_ascii_lowercase();
     let named =
         |words: &[&str]| words.iter().any(|word| name == *word || name.ends_with(&format!("_{word}")) || name.starts_with(&format!("{word}_")));
@@ -52,7 +52,9 @@ fn growth(field: &Field) -> Option<(Severity, &'static str)> {
 }
 
 /// K-MONO, K-BUCKETLEAD and, where the declaration alone says it, K-LOWCARD: what comes first decides where a write goes.
-fn leading(key: &KeySchema, found: &mut Findings) {
+fn leading(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
+    // Regions that are cut ahead of each bucket or day take its writes apart by what stands behind it.
+    let is_rolling = matches!(subject.split, Some(SplitClause::Rolling(_))) && key.segments().len() > 1;
     let spreads = |kind: &SegmentKind| !matches!(kind, SegmentKind::Const(_) | SegmentKind::Salt { count: 1, .. });
     let Some((at, segment)) = key.segments().iter().enumerate().find(|(_, segment)| spreads(&segment.kind)) else { return };
     let Some(field) = field_of(key, &segment.kind) else { return };
@@ -62,7 +64,10 @@ fn leading(key: &KeySchema, found: &mut Findings) {
                 "All rows written now are of the newest bucket of {}, so one region takes every write, however well the table is split.",
                 field.name
             );
-            found.add("K-BUCKETLEAD", at, message).fix(salted(key));
+            let finding = found.add("K-BUCKETLEAD", at, message).fix(salted(key));
+            if is_rolling {
+                finding.no_worse_than(Severity::Warning).evidence("SPLIT ROLLING helps as long as regions are cut before their time comes");
+            }
         }
         SegmentKind::Plain(_) | SegmentKind::Trunc { .. } => {
             if let Some((severity, why)) = growth(field) {
@@ -71,7 +76,10 @@ fn leading(key: &KeySchema, found: &mut Findings) {
                     "{} {why}: rows that come one after the other lie side by side, and one region, the {end}, takes every write.",
                     field.name
                 );
-                found.add("K-MONO", at, message).no_worse_than(severity).fix(salted(key));
+                let finding = found.add("K-MONO", at, message).no_worse_than(severity).fix(salted(key));
+                if is_rolling && field.ty == FieldType::Date {
+                    finding.no_worse_than(Severity::Warning).evidence("SPLIT ROLLING helps as long as regions are cut before their time comes");
+                }
             } else if field.ty == FieldType::Bool {
                 few_values(at, &field.name, "two", found).fix(salted(key));
             }
@@ -93,7 +101,8 @@ fn salt(key: &KeySchema, at: usize, segment: &Segment, subject: &Subject<'_>, fo
     let SegmentKind::Salt { count, function, .. } = segment.kind else { return };
     let by = key.hashed_fields(at);
     if !function.is_deterministic() {
-        let finds_again = |query: &&QueryShape| query.writes || asks_whole_key(key, query);
+        let writes = |query: &QueryShape| !matches!(query.action, Action::Read | Action::RawScan { .. });
+        let finds_again = |query: &&QueryShape| writes(query) || asks_whole_key(key, query);
         let again = subject.queries.iter().find(finds_again);
         let message = format!(
             "{} draws a salt for each write: a row that is written again becomes a second row, and finding one asks for all {count} keys it may have.",
@@ -318,7 +327,7 @@ fn with_salt(key: &KeySchema, at: usize, count: u32, by: Vec<FieldId>) -> String
 }
 
 /// What is proposed, as it is declared.
-fn declaration(key: &KeySchema, segments: Vec<Segment>) -> String {
+pub(super) fn declaration(key: &KeySchema, segments: Vec<Segment>) -> String {
     match key.rearranged(segments) {
         Ok(schema) => schema.to_string(),
         // Phoenix, for one, has a salt of its own kind only.

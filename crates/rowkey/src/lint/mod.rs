@@ -4,25 +4,37 @@
 //! load is expected - and needs as much of it as it needs: without a sample no rule about samples speaks. A
 //! [`Finding`] names the rule, what is wrong, the evidence, and where possible the declaration that mends it.
 
+mod asked;
+mod cells;
 mod declared;
 mod families;
+mod hbase_struct;
 mod keys;
 mod queries;
 mod report;
 mod rules;
 mod samples;
+mod scans;
+mod seen;
 mod splits;
 mod text;
+mod writes;
 
 use bytes::Bytes;
 use halite_types::TableDescriptor;
 
-use crate::language::Column;
+use crate::language::{Action, Column, SplitClause};
 use crate::schema::{FieldId, KeySchema, Order};
 
+pub use cells::CellSample;
 pub use declared::lint_declaration;
+pub use hbase_struct::lint_struct;
 pub use report::report;
 pub use rules::{RULES, Rule, find_rule};
+pub use scans::lint_scan;
+
+/// Writes of one row each second that are safe to count on: they wait for each other, each for the log.
+const HOT_ROW_PER_SECOND: f64 = 1_000.0;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,31 +69,39 @@ pub struct Subject<'a> {
     pub columns: &'a [Column],
     /// The keys at which regions begin, without the empty one; `None` if it is not known how the table is split.
     pub splits: Option<&'a [Bytes]>,
-    /// What will be asked.
+    /// How it is declared to be split, if that is known.
+    pub split: Option<&'a SplitClause>,
+    /// What will be asked and written.
     pub queries: &'a [QueryShape],
     /// Keys of the table, in the order in which they were written if that is known.
     pub sample: Option<&'a Sample>,
+    /// What its cells show.
+    pub cells: Option<&'a CellSample>,
     /// How much is expected.
     pub load: Load,
 }
 
-/// What one kind of query says about the fields of the key.
+/// What one kind of query, or of write, says about the fields of the key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryShape {
     /// Its name in reports.
     pub name: String,
+    /// What is done.
+    pub action: Action,
     /// What it asks of fields.
     pub conditions: Vec<(FieldId, Asks)>,
     /// The order it wants its rows in.
     pub order: Vec<(FieldId, Order)>,
+    /// Whether it wants them by columns outside the key.
+    pub orders_by_values: bool,
     /// How many rows it wants at most.
     pub limit: Option<u64>,
     /// Whether it pages by skipping rows.
     pub has_offset: bool,
     /// Whether it asks for values of columns outside the key.
     pub filters_values: bool,
-    /// Whether it writes the rows it names, so that they must be found again.
-    pub writes: bool,
+    /// How often it happens to the busiest of its rows, each second.
+    pub rate: Option<f64>,
 }
 
 /// What a query asks of one field.
@@ -172,17 +192,19 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
         text::check(key, &mut findings);
         queries::check(key, subject.queries, &mut findings);
     }
-    if let Some(sample) = subject.sample {
-        let mut seen = Findings::default();
-        samples::check(sample, subject, &mut seen);
-        // What the declaration told already is not told again.
-        let is_new = |finding: &Finding| !findings.0.iter().any(|other| (other.rule, other.segment) == (finding.rule, finding.segment));
-        let new: Vec<_> = seen.0.into_iter().filter(is_new).collect();
-        findings.0.extend(new);
-    }
+    scans::check(subject.key, subject.queries, &mut findings);
+    writes::check(subject, &mut findings);
+    let mut seen = Findings::default();
+    subject.sample.into_iter().for_each(|sample| samples::check(sample, subject, &mut seen));
+    subject.cells.into_iter().for_each(|cells| seen::check(cells, subject, &mut seen));
+    // What the declaration told already is not told again.
+    let is_new = |finding: &Finding| !findings.0.iter().any(|other| (other.rule, other.segment) == (finding.rule, finding.segment));
+    let new: Vec<_> = seen.0.into_iter().filter(is_new).collect();
+    findings.0.extend(new);
     if let Some(keys) = subject.splits {
         splits::check(keys, subject, &mut findings);
     }
+    splits::rolling(subject, &mut findings);
     if let Some(table) = subject.table {
         families::check(table, subject, &mut findings);
     }

@@ -1,18 +1,22 @@
-//! Rules about what is asked: whether the key answers it, and from how many places.
+//! Rules about what is asked: whether the key answers it, from how many places and in which order.
 
-use crate::schema::{FieldId, KeySchema, SegmentKind};
+use crate::language::Action;
+use crate::schema::{FieldId, KeySchema, Segment, SegmentKind};
 
+use super::asked::Asked;
+use super::keys::declaration;
 use super::{Asks, Findings, QueryShape, Severity};
 
 /// Ranges of one question from which on it is remarked upon: each is a scan of its own on some server.
 const FAN_OUT_MAX: u64 = 64;
 
 pub(super) fn check(key: &KeySchema, queries: &[QueryShape], found: &mut Findings) {
-    for query in queries {
-        let reach = Reach::of(key, query);
-        full(key, query, &reach, found);
-        fan(key, query, &reach, found);
-        values(query, &reach, found);
+    for query in queries.iter().filter(|query| query.action == Action::Read) {
+        let asked = Asked::of(key, query);
+        full(key, query, &asked, found);
+        fan(key, query, &asked, found);
+        values(query, &asked, found);
+        sorted(key, query, &asked, found);
         if query.has_offset {
             let message = format!(
                 "Query {} pages by an offset: all rows before the page are read and thrown away, and rows that come meanwhile shift it.",
@@ -23,54 +27,9 @@ pub(super) fn check(key: &KeySchema, queries: &[QueryShape], found: &mut Finding
     }
 }
 
-/// How far conditions reach into the key, from the left.
-struct Reach {
-    /// Some condition narrows what is read.
-    is_narrow: bool,
-    /// Ranges, lists counted once.
-    ranges: u64,
-    /// A salt that could not be computed.
-    salt: Option<usize>,
-    /// A hash at which it ended, because not all of its fields are known.
-    hash: Option<usize>,
-}
-
-impl Reach {
-    fn of(key: &KeySchema, query: &QueryShape) -> Self {
-        let mut reach = Self { is_narrow: false, ranges: 1, salt: None, hash: None };
-        let asks = |field: FieldId| query.conditions.iter().find(|(of, _)| *of == field).map(|(_, asks)| *asks);
-        let is_known = |field: &FieldId| matches!(asks(*field), Some(Asks::Equals | Asks::In));
-        for (at, segment) in key.segments().iter().enumerate() {
-            match &segment.kind {
-                SegmentKind::Const(_) => {}
-                SegmentKind::Salt { count, function, .. } => {
-                    if !(function.is_deterministic() && key.hashed_fields(at).iter().all(is_known)) {
-                        reach.ranges = reach.ranges.saturating_mul((*count).into());
-                        reach.salt = Some(at);
-                    }
-                }
-                SegmentKind::Hash { by, .. } if by.iter().all(is_known) => reach.is_narrow = true,
-                SegmentKind::Hash { .. } => {
-                    reach.hash = Some(at);
-                    return reach;
-                }
-                kind => match kind.field().and_then(asks) {
-                    Some(Asks::Equals | Asks::In) => reach.is_narrow = true,
-                    Some(Asks::Range | Asks::Prefix) => {
-                        reach.is_narrow = true;
-                        return reach;
-                    }
-                    None => return reach,
-                },
-            }
-        }
-        reach
-    }
-}
-
 /// Q-FULL and Q-HASHRANGE.
-fn full(key: &KeySchema, query: &QueryShape, reach: &Reach, found: &mut Findings) {
-    if let Some(at) = reach.hash {
+fn full(key: &KeySchema, query: &QueryShape, asked: &Asked, found: &mut Findings) {
+    if let Some(at) = asked.hash {
         let by: Vec<_> = key.hashed_fields(at).iter().map(|&field| key.fields()[field].name.as_str()).collect();
         let message = format!(
             "Query {} does not give {} whole, and in front of the key is a hash of it: nothing can be narrowed behind that.",
@@ -81,32 +40,67 @@ fn full(key: &KeySchema, query: &QueryShape, reach: &Reach, found: &mut Findings
             .add("Q-HASHRANGE", at, message)
             .fix("a salt in the place of the hash, of which all can be asked; or the hash over the fields that are given");
     }
-    if reach.is_narrow {
+    if asked.is_narrow {
         return;
     }
-    let asked: Vec<_> = query.conditions.iter().map(|(field, _)| key.fields()[*field].name.as_str()).collect();
+    let names: Vec<_> = query.conditions.iter().map(|(field, _)| key.fields()[*field].name.as_str()).collect();
     let what =
-        if asked.is_empty() { "no field of the key".to_owned() } else { format!("{}, which the key does not begin with", asked.join(" and ")) };
+        if names.is_empty() { "no field of the key".to_owned() } else { format!("{}, which the key does not begin with", names.join(" and ")) };
     let finding = found.add("Q-FULL", None, format!("Query {} asks for {what}: the whole table is read for it.", query.name));
-    if !asked.is_empty() {
-        finding.fix(format!("a table whose key begins with {}, written beside this one", asked.join(", ")));
+    if !names.is_empty() {
+        finding.fix(format!("a table whose key begins with {}, written beside this one", names.join(", ")));
     }
 }
 
 /// Q-FAN.
-fn fan(key: &KeySchema, query: &QueryShape, reach: &Reach, found: &mut Findings) {
-    let Some(at) = reach.salt.filter(|_| reach.ranges > FAN_OUT_MAX) else { return };
+fn fan(key: &KeySchema, query: &QueryShape, asked: &Asked, found: &mut Findings) {
+    let Some(at) = asked.salt.filter(|_| asked.ranges > FAN_OUT_MAX) else { return };
     let by: Vec<_> = key.hashed_fields(at).iter().map(|&field| key.fields()[field].name.as_str()).collect();
-    let message = format!("Query {} reads {} ranges, one for each salt, because it does not give {}.", query.name, reach.ranges, by.join(", "));
+    let message = format!("Query {} reads {} ranges, one for each salt, because it does not give {}.", query.name, asked.ranges, by.join(", "));
     found.add("Q-FAN", at, message).fix(format!("a salt over fields that every query gives, or at most {FAN_OUT_MAX} salts"));
 }
 
 /// Q-FILTER.
-fn values(query: &QueryShape, reach: &Reach, found: &mut Findings) {
+fn values(query: &QueryShape, asked: &Asked, found: &mut Findings) {
     if !query.filters_values {
         return;
     }
     let message = format!("Query {} asks for values of columns outside the key, which are looked at row by row.", query.name);
-    let severity = if reach.is_narrow { Severity::Note } else { Severity::Warning };
+    let severity = if asked.is_narrow { Severity::Note } else { Severity::Warning };
     found.add("Q-FILTER", None, message).no_worse_than(severity).fix("the column in the key, or a table with it in front of the key");
+}
+
+/// Q-SORT.
+fn sorted(key: &KeySchema, query: &QueryShape, asked: &Asked, found: &mut Findings) {
+    if asked.is_ordered {
+        return;
+    }
+    let limit = query.limit.map_or(String::new(), |rows| format!(" before the first {rows} can be given"));
+    let message =
+        format!("Query {} wants its rows in an order that the key does not have: all that it asks for are read and sorted{limit}.", query.name);
+    let finding = found.add("Q-SORT", None, message);
+    if query.orders_by_values {
+        finding.fix("the column in the key, behind what the query gives one value for");
+    } else {
+        finding.fix(ordered_key(key, query));
+    }
+}
+
+/// The key with what the query gives one value for in front, then its order, then the rest.
+fn ordered_key(key: &KeySchema, query: &QueryShape) -> String {
+    let is_given = |field: FieldId| query.conditions.iter().any(|&(of, asks)| of == field && matches!(asks, Asks::Equals | Asks::In));
+    let place = |segment: &Segment| match segment.kind.field() {
+        None => 0,
+        Some(field) if is_given(field) => 1,
+        Some(field) => query.order.iter().position(|&(of, _)| of == field).map_or(usize::MAX, |at| at + 2),
+    };
+    let mut segments: Vec<Segment> = key.segments().to_vec();
+    segments.sort_by_key(place);
+    for segment in &mut segments {
+        let SegmentKind::Plain(field) = segment.kind else { continue };
+        if let Some(&(_, order)) = query.order.iter().find(|(of, _)| *of == field && !is_given(field)) {
+            segment.order = order;
+        }
+    }
+    declaration(key, segments)
 }

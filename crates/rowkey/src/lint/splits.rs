@@ -2,8 +2,10 @@
 
 use bytes::Bytes;
 
+use crate::language::SplitClause;
 use crate::schema::{KeySchema, SegmentKind};
 use crate::split::{SplitNote, Splits, shares_of};
+use crate::value::FieldType;
 
 use super::{Finding, Findings, Severity, Subject};
 
@@ -38,6 +40,25 @@ fn none(key: &KeySchema, found: &mut Findings) {
         "The key has {count} salts, and the table begins as one region: all of them lie in one place until it has grown and split by itself."
     );
     found.add("P-NONE", at, message).fix("SPLIT BY SALT");
+}
+
+/// P-ROLL: a declared table whose key begins with a time, and no regions for the times to come.
+pub(super) fn rolling(subject: &Subject<'_>, found: &mut Findings) {
+    let (Some(key), Some(_)) = (subject.key, subject.table) else { return };
+    let Some((at, segment)) = key.segments().iter().enumerate().find(|(_, segment)| !matches!(segment.kind, SegmentKind::Const(_))) else { return };
+    let Some(field) = segment.kind.field().map(|field| &key.fields()[field]) else { return };
+    let is_time =
+        matches!(segment.kind, SegmentKind::Plain(_) | SegmentKind::Bucket { .. }) && matches!(field.ty, FieldType::Timestamp(_) | FieldType::Date);
+    if !is_time || matches!(subject.split, Some(SplitClause::Rolling(_))) {
+        return;
+    }
+    let message = format!(
+        "The key begins with {}, and nothing is said of the times to come: whatever borders there are lie behind the writes, and all regions but one are idle.",
+        field.name
+    );
+    found
+        .add("P-ROLL", at, message)
+        .fix("SPLIT ROLLING '1d', if the time has to come first: regions of the next day are cut where those of the last one were");
 }
 
 /// P-SALTREG and P-ALIGN, as the splits know them.

@@ -278,6 +278,11 @@ impl Plan {
         residual::admits(&self.schema, &self.constraints, &self.exact, row)
     }
 
+    /// Whether the conditions on one field allow a value of it.
+    pub fn admits_value(&self, field: FieldId, value: &Value<'_>) -> bool {
+        self.constraints[field].is_open() || self.constraints[field].admits(value)
+    }
+
     /// Decodes a key with the plan's dictionaries.
     ///
     /// # Errors

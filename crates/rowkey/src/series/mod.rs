@@ -6,18 +6,24 @@
 //! ```text
 //!   row       salt | device | bucket of 1 h
 //!   columns   t:p          packed: 60 points in about 40 bytes
-//!             t:00 36 EE 7A  a late point, 3,600,000 - 18 ms into the bucket
+//!             t:p 00 36 EE 6E  a late point, 18 ms before the bucket ends
 //! ```
 //!
 //! The bytes of a packed cell are drawn in docs/formats/series.md.
 
 mod bits;
+mod column;
+mod repack;
+mod table;
 mod times;
 mod values;
 
 use std::fmt;
 
 use bits::{put_varint, take_varint};
+pub use column::{RowPoints, SeriesColumn};
+pub use repack::RepackSeries;
+pub use table::{Measurement, Packed, Series, SeriesPoints};
 
 /// Points one packed cell may hold: one for each of 36 hours of seconds. A longer bucket is better made shorter.
 pub const POINTS_MAX: usize = 1 << 17;

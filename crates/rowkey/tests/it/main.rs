@@ -1,5 +1,8 @@
-//! Row keys by declaration, seen from outside: properties over random schemas and values.
+//! Row keys by declaration, seen from outside: properties over random schemas and values, and the pages of lint.
 
 mod allocation;
+mod hostile;
+mod lint_pages;
+mod lint_subject;
 mod properties;
 mod random;

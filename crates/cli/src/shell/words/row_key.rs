@@ -2,8 +2,8 @@
 
 use halite::rowkey::KeySchema;
 use halite::rowkey::language::{ROW_KEY, ROW_SCHEMA, TableDeclaration};
-use halite::rowkey::lint::{Severity, Subject, lint_declaration, report};
-use halite_types::{Bytes, TableDescriptor};
+use halite::rowkey::lint::{Severity, Subject, lint_declaration, lint_scan, report};
+use halite_types::{Bytes, Scan, TableDescriptor, TableName, block_on};
 
 use crate::shell::session::{Outcome, Session, Stop};
 
@@ -40,4 +40,13 @@ pub(in crate::shell) fn warn(session: &mut Session<'_>, declaration: &TableDecla
         return Ok(());
     }
     session.say(report(&findings, &declaration.descriptor.name().to_string()).trim_end())
+}
+
+/// Why a scan of a table that declares its key finds nothing, if it is that its bounds are exchanged. What else goes wrong
+/// is for the scan to say.
+pub(super) fn why_inverted(session: &Session<'_>, table: &TableName, scan: &Scan) -> Option<String> {
+    let descriptor = block_on(session.table(table).descriptor()).ok()?;
+    let key = KeySchema::of_table(&descriptor)?.ok()?;
+    let finding = lint_scan(Some(&key), scan).into_iter().find(|finding| finding.rule.id == "Q-INV")?;
+    Some(format!("{}: {} Instead: {}", finding.rule.id, finding.message, finding.fix.unwrap_or_default()))
 }

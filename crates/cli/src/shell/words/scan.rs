@@ -8,7 +8,7 @@ use halite_types::{Bytes, Filter, RowRange, Scan, TableName, block_on};
 use super::explain::About;
 use super::options::Options;
 use super::read::{Format, WITHOUT_EFFECT, take_columns, take_versions};
-use super::{Arguments, Group, Word};
+use super::{Arguments, Group, Word, row_key};
 use crate::shell::column::Column;
 use crate::shell::filter_string;
 use crate::shell::session::{Outcome, Session, Stop};
@@ -173,7 +173,7 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
     let scan = read_options(&mut options, &mut format)?;
     format.take(&mut options)?;
     options.finish()?;
-    let empty = why_empty(&scan);
+    let empty = why_empty(&scan).map(|text| row_key::why_inverted(session, &table, &scan).unwrap_or(text));
     let mut rows = session.table(&table).scan(scan);
     let mut count = 0;
     let mut continued = false;

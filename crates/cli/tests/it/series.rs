@@ -1,0 +1,57 @@
+//! `halite series`: points written from CSV, read back, packed, and taken away.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs a command on the store in `data`: its exit code, output and errors.
+fn halite(data: &Path, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
+    command.args(arguments).env("HALITE_DATA", data).env_remove("HALITE_CONNECT");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn points_are_written_read_packed_and_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], input: &str| halite(folder.path(), arguments, input);
+    let (code, said, _) = run(&["shell"], "CREATE TABLE m (p SERIES(DOUBLE) FAMILY t, ROW KEY (device STRING, BUCKET(ts, '1h') DESC));\n");
+    assert_eq!(code, Some(0), "{said}");
+    let point = |at: i64| format!("{}.5,s{},{}", at % 50, at % 2, 1_710_460_800_000 + at * 10_000);
+    let points: Vec<_> = std::iter::once("value,device,ts".to_owned()).chain((0..500).map(point)).collect();
+    assert_eq!(run(&["series", "write", "m"], &points.join("\n")).1, "500 points written, 0 taken away\n");
+    let newest = "device,ts,value\ns1,2024-03-15T01:23:10Z,49.5\ns1,2024-03-15T01:22:50Z,47.5\n";
+    assert_eq!(run(&["series", "read", "m", "device=s1", "--limit", "2"], "").1, newest);
+    let all = run(&["series", "read", "m"], "").1;
+    assert_eq!(all.lines().count(), 501);
+
+    assert_eq!(run(&["series", "pack", "m"], "").1, "0 points packed in 0 rows\n", "they are younger than a minute");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(run(&["series", "pack", "m", "device=s1", "--written-before", "1"], "").1, "250 points packed in 2 rows\n");
+    assert_eq!(run(&["series", "read", "m"], "").1, all);
+    assert_eq!(run(&["series", "write", "m"], "device,ts,value\ns1,2024-03-15T01:23:10Z,\n").1, "0 points written, 1 taken away\n");
+    let (_, said, _) = run(&["series", "read", "m", "device=s1", "--limit", "1"], "");
+    assert_eq!(said, "device,ts,value\ns1,2024-03-15T01:22:50Z,47.5\n");
+}
+
+#[test]
+fn what_cannot_be_a_point_is_said_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], input: &str| halite(folder.path(), arguments, input);
+    run(&["shell"], "CREATE TABLE m (p SERIES(INT), ROW KEY (device STRING, BUCKET(ts, '1h')));\ncreate 'plain', 'f'\n");
+    for (table, input, wanted) in [
+        ("m", "device,ts\n", "no column value; its columns have to be device, ts, value"),
+        ("m", "device,ts,value,unit\n", "a column unit, which the key has not"),
+        ("m", "device,ts,value\na,2024-03-15,1\na,soon,2\n", "line 3: ts: \"soon\" is no TIMESTAMP"),
+        ("m", "device,ts,value\na,2024-03-15,much\n", "line 2: value: much is no number"),
+        ("m", "device,ts,value\na,2024-03-15,1.5\n", "1.5 is no I32"),
+        ("plain", "", "table plain declares no row key, so it has no SERIES"),
+        ("none", "", "table none does not exist"),
+    ] {
+        let (code, _, errors) = run(&["series", "write", table], input);
+        assert!(code == Some(1) && errors.contains(wanted), "{wanted}: {errors}");
+    }
+}

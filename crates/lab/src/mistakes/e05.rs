@@ -1,0 +1,57 @@
+//! E05: Append used to count.
+
+use halite::{Append, ErrorKind, Increment};
+
+use crate::{Lab, Page, Part};
+
+pub(super) const PAGE: Page = Page { id: "E05", title: "Append does not add", rules: &[], see: &["E28"], run };
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Wrong);
+    lab.say(
+        "Logins of a user are counted by an operation of HBase that is atomic and needs no read before it: Append. Three logins, counted as text:",
+    );
+    let table = lab.create("logins", &["c"], &[])?;
+    let mut text = bytes::Bytes::new();
+    for _ in 0..3 {
+        text = lab.append(&table, "user_1", "c:text", "1")?;
+    }
+    lab.say("Two more, counted as a long of eight bytes, as Bytes.toBytes(1L) makes it:");
+    let mut long = bytes::Bytes::new();
+    for _ in 0..2 {
+        long = lab.append(&table, "user_1", "c:long", 1_i64.to_be_bytes())?;
+    }
+
+    lab.part(Part::Happens);
+    lab.claim(text == "111", "Three logins are 111, and a thousand logins are a thousand digits.")?;
+    lab.claim(long.len() == 16, "Two longs are 16 bytes, the one behind the other. Bytes.toLong reads the first eight of them: 1, for ever.")?;
+    let calls = table.calls().clone();
+    let refused = calls.increment(Increment::new("user_1").add("c", "long", 1));
+    let error = lab.is_refused("incr 'logins', 'user_1', 'c:long', 1", refused)?;
+    lab.claim(error.kind() == ErrorKind::InvalidRequest, "Nor can the cell be counted on from there: a counter has eight bytes, and this has 16.")?;
+
+    lab.part(Part::Why);
+    lab.say(
+        "Append puts bytes behind bytes. It is atomic, so that no byte is lost when two clients write at once, but it knows no numbers. It is made \
+         for logs that grow in a cell, and each call reads and writes all that is there: n calls move n * n / 2 bytes.",
+    );
+
+    lab.part(Part::Right);
+    lab.say("Increment is as atomic as Append, and adds. The cell holds a long of eight bytes with the greatest first, whatever number of calls.");
+    let mut count = 0;
+    for _ in 0..3 {
+        count = lab.incr(&table, "user_1", "c:count", 1)?;
+    }
+    lab.claim(count == 3, "Three logins are 3.")?;
+    for _ in 0..97 {
+        table.calls().increment(Increment::new("user_1").add("c", "count", 1))?;
+        table.calls().append(Append::new("user_1").add("c", "text", "1"))?;
+    }
+    let row = table.calls().get(halite::Get::new("user_1"))?;
+    let bytes = |qualifier: &str| row.value("c", qualifier).unwrap_or_default();
+    lab.figures(
+        &["after 100 logins", ">bytes of the cell", "value"],
+        [["Increment", &bytes("count").len().to_string(), "100"], ["Append", &bytes("text").len().to_string(), "11111..."]],
+    );
+    lab.claim(bytes("count") == 100_i64.to_be_bytes() && bytes("text") == [b'1'; 100], "After 97 more of each, the counter is 100, in eight bytes.")
+}

@@ -1,0 +1,66 @@
+//! E28: one counter that everybody adds to.
+
+use bytes::Bytes;
+use halite::Increment;
+use halite::rowkey::SaltDrawer;
+use halite::rowkey::simulate::Skew;
+
+use crate::{Lab, Page, Part};
+
+pub(super) const PAGE: Page = Page { id: "E28", title: "A counter in one row is one server's work", rules: &[], see: &["E05", "E26"], run };
+
+const COUNTS: usize = 1_000;
+const SHARDS: u32 = 16;
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Wrong);
+    lab.say(format!(
+        "Page views of the whole site are counted for each day: one row for a metric and a day, and {COUNTS} views come in. The table has 16 regions."
+    ));
+    let splits: Vec<Bytes> = (1..16_u8).map(|first| Bytes::from(vec![first])).collect();
+    let text: Vec<&str> = ["b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"].to_vec();
+    let table = lab.create("views", &["c"], &text)?;
+    let row = Bytes::from_static(b"page_views_2024-03-15");
+    for _ in 1..COUNTS {
+        table.calls().increment(Increment::new(row.clone()).add("c", "n", 1))?;
+    }
+    lab.done(format!("{} times incr 'views', 'page_views_2024-03-15', 'c:n', 1", COUNTS - 1), Vec::new());
+    let counted = lab.incr(&table, &row, "c:n", 1)?;
+
+    lab.part(Part::Happens);
+    let one = Skew::of(std::iter::repeat_n(&row[..], COUNTS), table.splits(), 0);
+    lab.claim(usize::try_from(counted).ok() == Some(COUNTS), format!("The count is right: {counted}."))?;
+    lab.claim(one.effective_regions < 1.01 && one.empty_regions == 15, "All increments went to one region, and 15 had nothing to do.")?;
+
+    lab.part(Part::Why);
+    lab.say(
+        "A row lies in one region, and changes of a row come one after the other, each under the row's lock and each with its own entry in the log. \
+         Splitting cannot part a row. More servers do not make it faster; only less writing to this row does.",
+    );
+
+    lab.part(Part::Right);
+    lab.say("The counter becomes several rows. Each writer adds to one of them by chance, and whoever reads adds them up. It is the one place where a random salt is right: no row has to be found again.");
+    let key = lab.key("ROW KEY (SALT(16 USING random), metric STRING, day DATE)")?;
+    let right = lab.create_with("views_2", &["c"], splits)?;
+    let values = key.parse_values(["metric=page_views", "day=2024-03-15"]).map_err(anyhow::Error::msg)?;
+    let (draw, mut written) = (SaltDrawer::seeded(lab.chance().u64(..)), Vec::new());
+    for _ in 0..COUNTS {
+        let row = Bytes::copy_from_slice(&key.encode_with(&values, &draw)?);
+        right.calls().increment(Increment::new(row.clone()).add("c", "n", 1))?;
+        written.push(row);
+    }
+    lab.done(format!("{COUNTS} times incr 'views_2', <salt>page_views<day>, 'c:n', 1    -- each time with a salt drawn below {SHARDS}"), Vec::new());
+    let even = lab.skew(&right, &written);
+    let rows = lab.answers(&right, &key, &["metric=page_views", "day=2024-03-15"], None)?;
+    let sum: i64 = rows.iter().filter_map(|row| row.value("c", "n")?.try_into().ok().map(i64::from_be_bytes)).sum();
+    lab.claim(
+        usize::try_from(sum).ok() == Some(COUNTS) && rows.len() == 16,
+        format!("Sixteen rows are read, and add up to {sum}: no count is lost."),
+    )?;
+    lab.claim(
+        even.effective_regions > 14.5 && even.max_over_mean < 1.7,
+        format!("The increments went to 16 regions, {:.2} times the mean to the busiest.", even.max_over_mean),
+    )?;
+    lab.say("As many rows are needed as the rate of counting is above what one row takes, which a measurement of the cluster tells. A counter of hundreds of views a second needs none of it.");
+    Ok(())
+}

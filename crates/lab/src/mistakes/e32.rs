@@ -1,0 +1,62 @@
+//! E32: a random prefix and the time in milliseconds as the whole key.
+
+use std::collections::HashSet;
+
+use halite::rowkey::lint::{Load, Subject};
+
+use crate::samples::{SECOND, T0};
+use crate::{Lab, Page, Part};
+
+pub(super) const PAGE: Page = Page { id: "E32", title: "Two writes of one millisecond are one row", rules: &["K-UNIQ"], see: &["E29"], run };
+
+const RATE: u32 = 1_000;
+const SECONDS: i64 = 5;
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    const WRONG: &str = "ROW KEY (SALT(4 USING random), ts TIMESTAMP)";
+    const RIGHT: &str = "ROW KEY (SALT(4 BY writer), writer U16, ts TIMESTAMP, number U32)";
+    lab.part(Part::Wrong);
+    lab.say(format!("Events are written under a random number below 4, which spreads them over four regions, and the time in milliseconds. {RATE} events a second come in, for {SECONDS} seconds."));
+    let table = lab.create("events", &["e"], &["1", "2", "3"])?;
+    let events = (0..i64::from(RATE) * SECONDS)
+        .map(|at| (T0 + at * SECOND / i64::from(RATE) + lab.chance().i64(0..50), lab.chance().u8(..4)))
+        .collect::<Vec<_>>();
+    let written = lab.load(&table, "e:n", events.iter().map(|(ts, prefix)| (format!("{prefix}{ts}"), "1")))?;
+
+    lab.part(Part::Happens);
+    let skew = lab.spread(&table)?;
+    let there = usize::try_from(skew.operations)?;
+    lab.claim(skew.max_over_mean < 1.1, "The load is spread well.")?;
+    let lost = written - there;
+    lab.figures(&["", ">events"], [["written", &written.to_string()], ["in the table", &there.to_string()], ["lost", &lost.to_string()]]);
+    lab.claim(
+        (400..800).contains(&lost),
+        format!("{} events a second are gone, without an error: the later one is a new version of the earlier one.", lost / 5),
+    )?;
+
+    lab.part(Part::Why);
+    lab.say(
+        "Rows are told apart by the key and by nothing else. Of r events a second over B prefixes, about r * r / (2000 * B) share their millisecond \
+         and their prefix with one before: here 125 a second, and four times as many at twice the rate.",
+    );
+
+    lab.part(Part::Right);
+    lab.say("Behind the time stands what makes the event one of its own: who wrote it, and its number there. The prefix is a salt of these.");
+    let (table, key) = lab.declare(&format!("CREATE TABLE events_2 (n STRING FAMILY e, {RIGHT}) SPLIT BY SALT"))?;
+    let rows = events.iter().zip(0_u64..).map(|((ts, _), number)| {
+        let values = [halite::rowkey::Value::Unsigned(number % 40), halite::rowkey::Value::Signed(*ts), halite::rowkey::Value::Unsigned(number)];
+        Ok((key.encode(&values)?.to_vec(), "1"))
+    });
+    let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
+    let distinct: HashSet<_> = rows.iter().map(|(key, _)| key.clone()).collect();
+    lab.load(&table, "e:n", rows)?;
+    let right = lab.stored(&table)?;
+    lab.claim(distinct.len() == written && usize::try_from(right.operations)? == written, format!("All {written} events are there."))?;
+    let (wrong_key, right_key) = (WRONG.parse()?, RIGHT.parse()?);
+    let load = Load { writes_per_second: Some(f64::from(RATE)), ..Load::default() };
+    lab.caught_in(
+        "K-UNIQ",
+        &Subject { key: Some(&wrong_key), load, ..Subject::default() },
+        &Subject { key: Some(&right_key), load, ..Subject::default() },
+    )
+}

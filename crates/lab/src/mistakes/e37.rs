@@ -1,0 +1,79 @@
+//! E37: a lifetime taken for one of rows.
+
+use halite::{FamilyDescriptor, Put};
+
+use crate::table::LabTable;
+use crate::{Lab, Page, Part, Read};
+
+pub(super) const PAGE: Page = Page { id: "E37", title: "A lifetime ends cell by cell, not row by row", rules: &[], see: &["E38"], run };
+
+/// Waits so long, in milliseconds.
+fn wait(milliseconds: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+}
+
+/// Writes user and page of a session in one put.
+fn whole(lab: &mut Lab, table: &LabTable, page: &str) -> anyhow::Result<()> {
+    table.calls().put(Put::new("session_2").add("s", "user", "bob").add("s", "page", page))?;
+    lab.done(format!("put 'sessions', 'session_2', {{'s:user' => 'bob', 's:page' => '{page}'}}    -- one put of two cells"), Vec::new());
+    Ok(())
+}
+
+/// Writes a cell that has a life of its own.
+fn mortal(lab: &mut Lab, table: &LabTable, row: &str, milliseconds: u64) -> anyhow::Result<()> {
+    table.calls().put(Put::new(row.to_owned()).ttl_ms(milliseconds).add("s", "user", "eve"))?;
+    lab.done(format!("put 'sessions', '{row}', 's:user', 'eve', {{TTL => {milliseconds}}}"), Vec::new());
+    Ok(())
+}
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Wrong);
+    lab.say(
+        "Sessions live in a family with a time to live of two seconds. Rows are taken to be deleted when their time is over, so a session is there as a \
+         whole or not at all. session_1 has its user written at the login, and its page at each click. session_2 has both written each time. The \
+         others have a cell with a life of its own each, of 300 milliseconds and of a minute.",
+    );
+    let table = lab.make("sessions", [FamilyDescriptor::new("s").ttl_seconds(2)], Vec::new())?;
+    lab.done("create 'sessions', {NAME => 's', TTL => 2}", Vec::new());
+    lab.put(&table, "session_1", "s:user", "ann")?;
+    lab.put(&table, "session_1", "s:page", "/")?;
+    whole(lab, &table, "/")?;
+    mortal(lab, &table, "session_3", 300)?;
+    mortal(lab, &table, "session_4", 60_000)?;
+    wait(1_200);
+    lab.say("A second later both sessions go on to another page:");
+    lab.put(&table, "session_1", "s:page", "/cart")?;
+    whole(lab, &table, "/cart")?;
+    let short = lab.get(&table, "session_3")?;
+    lab.claim(short.is_empty(), "The cell with a life of 300 milliseconds is gone by then, before its family's time.")?;
+
+    lab.part(Part::Happens);
+    wait(1_100);
+    lab.say("Another second later:");
+    let row = lab.get(&table, "session_1")?;
+    lab.claim(
+        row.len() == 1 && row.value("s", "page") == Some(b"/cart"),
+        "The session has a page and no user. The cell with the user is more than two seconds old, the cell with the page is not.",
+    )?;
+    let long = lab.get(&table, "session_4")?;
+    lab.claim(long.is_empty(), "The cell with a life of a minute is gone too: a cell may die before its family says, not after.")?;
+
+    lab.part(Part::Why);
+    lab.say(
+        "Each cell has a timestamp, and its life is counted from that. A row is only what its cells have in common. A cell that is over is not returned \
+         from that moment on; it goes out of its file when a compaction writes the file anew.",
+    );
+    lab.flush(&table)?;
+    let raw = lab.rows(&table, &Read::prefix("session_1").raw().versions(5))?;
+    lab.claim(
+        raw.iter().map(halite::Row::len).sum::<usize>() <= 1,
+        "A flush writes no cell that is over: of session_1 no more than its last page is in the file.",
+    )?;
+
+    lab.part(Part::Right);
+    lab.say("What belongs together is written together, in one put, which gives all its cells one timestamp, or in one cell.");
+    let two = table.calls().get(halite::Get::new("session_2"))?;
+    wait(1_200);
+    let gone = lab.get(&table, "session_2")?;
+    lab.claim(two.len() == 2 && gone.is_empty(), "session_2 had its user and its page when session_1 had lost its user; now it is gone, as a whole.")
+}

@@ -1,0 +1,132 @@
+//! A row key as HBase's own `StructBuilder` declares it in Java, looked at without Java.
+//!
+//! `Struct` refuses fields that have no end of their own, but looks at all except the last two (HBase 2.6.4, constructor of
+//! `org.apache.hadoop.hbase.types.Struct`): of the last two the first has to have one as well, and is taken without.
+
+use super::{Finding, Findings};
+
+/// Types whose `isSkippable` is false: they take what is left of the key when they are read.
+const WITHOUT_END: [&str; 3] = ["RawString", "RawBytes", "OrderedBlob"];
+
+/// What is wrong with the structs that a Java source builds: K-SKIP. Chains of `add` between `new StructBuilder` and
+/// `toStruct` are looked at; comments and texts are not.
+pub fn lint_struct(java: &str) -> Vec<Finding> {
+    let source = without_comments(java);
+    let mut found = Findings::default();
+    for built in source.split("new StructBuilder").skip(1) {
+        let built = built.split("toStruct").next().unwrap_or(built);
+        let types: Vec<&str> = built.split(".add(").skip(1).filter_map(type_name).collect();
+        let Some(at) = types.iter().rev().skip(1).rev().position(|name| WITHOUT_END.contains(name)) else { continue };
+        unended(&types, at, &mut found);
+    }
+    found.0
+}
+
+/// K-SKIP.
+fn unended(types: &[&str], at: usize, found: &mut Findings) {
+    let (name, next) = (types[at], types[at + 1]);
+    let message = if at + 2 == types.len() {
+        format!(
+            "{name} has no end in the bytes, and {next} follows it: (\"1\", \"23\") and (\"12\", \"3\") are one key, and the reader gives all that is left to {name}. Struct checks all fields but the last two, so it takes this one."
+        )
+    } else {
+        format!("{name} has no end in the bytes, and other fields follow it: Struct throws IllegalArgumentException when it is built.")
+    };
+    let mend = match name {
+        "RawString" => "OrderedString, or RawStringTerminated with a byte that no value has",
+        "RawBytes" => "OrderedBlobVar, or RawBytesFixedLength",
+        _ => "OrderedBlobVar, which ends by itself",
+    };
+    found
+        .add("K-SKIP", at, message)
+        .evidence("StructBuilder with RawString and RawLong writes 6162 0000000000000001 for (ab, 1), and decode throws (HBase 2.6.4)")
+        .fix(format!("{mend}; or {name} as the last field"));
+}
+
+/// The class in front of an argument: `RawString.ASCENDING`, `new RawLong()`, with its package perhaps.
+fn type_name(argument: &str) -> Option<&str> {
+    let argument = argument.trim_start();
+    let argument = argument.strip_prefix("new ").unwrap_or(argument).trim_start();
+    let end = argument.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(argument.len());
+    argument[..end].split('.').find(|part| part.starts_with(|first: char| first.is_ascii_uppercase()))
+}
+
+/// The source with blanks for comments and for what stands in quotes.
+fn without_comments(java: &str) -> String {
+    let mut out = String::with_capacity(java.len());
+    let mut rest = java;
+    while let Some(at) = rest.find(['/', '"']) {
+        out.push_str(&rest[..at]);
+        let found = &rest[at..];
+        let length = if found.starts_with("//") {
+            found.find('\n').unwrap_or(found.len())
+        } else if found.starts_with("/*") {
+            found.find("*/").map_or(found.len(), |end| end + 2)
+        } else if found.starts_with('"') {
+            quoted_bytes(found)
+        } else {
+            out.push('/');
+            1
+        };
+        out.push(' ');
+        rest = &found[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// How long a text in quotes is, both quotes included.
+fn quoted_bytes(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' | b'\n' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(java: &str) -> Vec<Option<usize>> {
+        lint_struct(java).iter().map(|finding| finding.segment).collect()
+    }
+
+    #[test]
+    fn the_field_before_the_last_is_looked_at_in_every_spelling() {
+        assert_eq!(found("new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct()"), [Some(0)]);
+        assert_eq!(
+            found("new StructBuilder() .add( new org.apache.hadoop.hbase.types.RawBytes() )\n.add(OrderedInt64.DESCENDING).toStruct()"),
+            [Some(0)]
+        );
+        assert_eq!(
+            found("new StructBuilder().add(OrderedInt8.ASCENDING).add(OrderedBlob.DESCENDING).add(OrderedString.ASCENDING).toStruct()"),
+            [Some(1)]
+        );
+        // HBase refuses this one itself, and says where.
+        assert_eq!(found("new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).add(new RawLong()).toStruct()"), [Some(0)]);
+    }
+
+    #[test]
+    fn fields_that_end_and_a_last_one_that_does_not_are_fine() {
+        assert_eq!(found("new StructBuilder().add(OrderedString.ASCENDING).add(RawString.ASCENDING).toStruct()"), []);
+        assert_eq!(found("new StructBuilder().add(new RawStringTerminated(\"/\")).add(new RawLong()).toStruct()"), []);
+        assert_eq!(found("new StructBuilder().add(new FixedLengthWrapper<>(RawString.ASCENDING, 8)).add(new RawLong()).toStruct()"), []);
+        assert_eq!(found("new StructBuilder().add(RawString.ASCENDING).toStruct()"), []);
+        assert_eq!(found("// new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct()\n/* .add( */ class A {}"), []);
+        assert_eq!(found("String s = \"new StructBuilder().add(RawString.ASCENDING).add(new RawLong())\";"), []);
+    }
+
+    #[test]
+    fn texts_that_end_early_do_no_harm() {
+        for text in ["new StructBuilder().add(", "new StructBuilder().add(new ", "/*", "\"", "\"\\", "/", "new StructBuilder.add()..add(\u{e9})"] {
+            assert_eq!(found(text), [], "{text}");
+        }
+        assert_eq!(found(&"new StructBuilder().add(RawString.ASCENDING)".repeat(10_000)), []);
+    }
+}

@@ -1,0 +1,255 @@
+//! A `SERIES` column in the cells of its bucket rows: names of loose points, their values, and packing a row.
+
+use std::borrow::Cow;
+
+use halite_types::cell::{CellParts, CellType, compare_cells};
+use halite_types::{Bytes, CellRef, Cells, CellsBuilder, FamilyDescriptor, KeepDeletedCells};
+
+use super::{POINTS_MAX, Point, SeriesError, merge, pack, unpack};
+use crate::language::{Column, ColumnType};
+use crate::schema::{FieldId, KeySchema, SegmentKind};
+use crate::value::FieldType;
+
+/// Whole numbers below this are doubles without loss.
+const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// One `SERIES` column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesColumn {
+    family: Bytes,
+    qualifier: Bytes,
+    of: FieldType,
+    /// The field of the key that is the time of a point.
+    field: FieldId,
+    /// Width of a bucket, in the unit of that field.
+    width: u64,
+    /// The field that carries it is descending.
+    is_descending: bool,
+}
+
+/// The points of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowPoints {
+    /// In ascending order of their offsets.
+    pub points: Vec<Point>,
+    /// How many cells they came from that are not packed.
+    pub loose: usize,
+}
+
+impl SeriesColumn {
+    /// The column of a key, if it is a series whose points can be told apart.
+    ///
+    /// # Errors
+    /// What is missing: a bucket of time in the key, which holds nothing else of that time.
+    pub fn new(key: &KeySchema, column: &Column) -> Result<Self, String> {
+        let ColumnType::Series { of, offset_of } = &column.ty else {
+            return Err(format!("column {} is no SERIES", column.name));
+        };
+        let buckets = key.segments().iter().filter_map(|segment| match segment.kind {
+            SegmentKind::Bucket { field, width } => Some((field, width, segment.order == crate::schema::Order::Desc)),
+            _ => None,
+        });
+        let wanted = offset_of.as_ref().and_then(|name| key.field_id(name));
+        let mut buckets = buckets.filter(|(field, ..)| wanted.is_none_or(|wanted| wanted == *field));
+        let Some((field, width, is_descending)) = buckets.next() else {
+            let what = offset_of.as_deref().unwrap_or("a time");
+            return Err(format!(
+                "a SERIES needs rows that are buckets of {what}; put BUCKET({}, '1h') into the key",
+                offset_of.as_deref().unwrap_or("ts")
+            ));
+        };
+        let name = &key.fields()[field].name;
+        if buckets.next().is_some() {
+            return Err(format!("the key has several buckets; say which one column {} counts its points from: OFFSET OF {name}", column.name));
+        }
+        if key.carrier(field).is_some() {
+            return Err(format!(
+                "the key holds {name} itself beside its bucket, so that each row is one point; leave it out, or make column {} a plain number",
+                column.name
+            ));
+        }
+        let (family, qualifier) = (Bytes::copy_from_slice(column.family.as_bytes()), Bytes::copy_from_slice(column.qualifier.as_bytes()));
+        Ok(Self { family, qualifier, of: *of, field, width, is_descending })
+    }
+
+    /// Its family.
+    pub fn family(&self) -> &Bytes {
+        &self.family
+    }
+
+    /// The qualifier of the packed cell.
+    pub fn qualifier(&self) -> &Bytes {
+        &self.qualifier
+    }
+
+    /// The field of the key that is the time of a point.
+    pub fn field(&self) -> FieldId {
+        self.field
+    }
+
+    /// Width of a bucket, in the unit of the time.
+    pub fn width(&self) -> u64 {
+        self.width
+    }
+
+    /// Whether later buckets stand in front of earlier ones.
+    pub fn is_descending(&self) -> bool {
+        self.is_descending
+    }
+
+    /// The qualifier of a loose point: that of the column and the offset in as many bytes as the width of a bucket needs, 4 or 8.
+    pub fn loose_qualifier(&self, offset: u64) -> Vec<u8> {
+        let bytes = offset.to_be_bytes();
+        [&self.qualifier[..], &bytes[8 - self.offset_bytes()..]].concat()
+    }
+
+    /// Whether a column of that name in the same family could be taken for a loose point.
+    pub fn may_be_loose(&self, qualifier: &[u8]) -> bool {
+        qualifier.len() == self.qualifier.len() + self.offset_bytes() && qualifier.starts_with(&self.qualifier)
+    }
+
+    fn offset_bytes(&self) -> usize {
+        if self.width <= 1 << 32 { 4 } else { 8 }
+    }
+
+    /// The offset a loose point's qualifier says; `None` for other columns.
+    fn offset_of(&self, qualifier: &[u8]) -> Option<i64> {
+        let digits = qualifier.strip_prefix(&self.qualifier[..]).filter(|digits| digits.len() == self.offset_bytes())?;
+        let offset = digits.iter().fold(0u64, |offset, &byte| offset << 8 | u64::from(byte));
+        i64::try_from(offset).ok().filter(|_| offset < self.width)
+    }
+
+    /// The value of a loose cell: the number in the bytes Java's `Bytes.toBytes` gives its type.
+    ///
+    /// # Errors
+    /// A number its type does not have, or a whole number too large to be packed.
+    pub fn value_bytes(&self, value: f64) -> Result<Vec<u8>, String> {
+        let of = self.of;
+        match of {
+            FieldType::F64 => return Ok(value.to_be_bytes().to_vec()),
+            #[expect(clippy::cast_possible_truncation, reason = "it is looked at right after")]
+            FieldType::F32 => {
+                let narrow = value as f32;
+                let is_same = f64::from(narrow).to_bits() == value.to_bits() || value.is_nan();
+                return if is_same { Ok(narrow.to_be_bytes().to_vec()) } else { Err(format!("{value} is no {of}; declare SERIES(DOUBLE)")) };
+            }
+            _ => {}
+        }
+        let (least, greatest) = of.integer_range().unwrap_or((0, 0));
+        #[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^53 only")]
+        let whole = (value.fract() == 0.0 && value.abs() < WHOLE_MAX).then_some(value as i128);
+        match whole.filter(|whole| (least..=greatest).contains(whole)) {
+            Some(whole) => Ok(whole.to_be_bytes()[16 - integer_bytes(greatest)..].to_vec()),
+            None => Err(format!("{value} is no {of} of up to 53 bits, which is what a SERIES of whole numbers holds")),
+        }
+    }
+
+    /// The number of a loose cell; `None` for a point that was taken away.
+    fn value_of(&self, bytes: &[u8]) -> Result<Option<f64>, SeriesError> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let value = match self.of {
+            FieldType::F64 => bytes.try_into().ok().map(f64::from_be_bytes),
+            FieldType::F32 => bytes.try_into().ok().map(f32::from_be_bytes).map(f64::from),
+            of => whole_number(bytes, of),
+        };
+        value.map(Some).ok_or(SeriesError::Damaged)
+    }
+
+    /// The points of a row, packed and loose.
+    ///
+    /// # Errors
+    /// A packed cell that is damaged; a loose one that is no number of this type.
+    pub fn points<'c>(&self, cells: impl IntoIterator<Item = CellRef<'c>>) -> Result<RowPoints, SeriesError> {
+        let (mut packed, mut loose) = (Vec::new(), Vec::new());
+        for cell in cells {
+            if cell.family() != self.family {
+                continue;
+            }
+            if cell.qualifier() == self.qualifier {
+                packed = unpack(cell.value())?;
+            } else if let Some(offset) = self.offset_of(cell.qualifier()) {
+                loose.push((offset, self.value_of(cell.value())?));
+            }
+        }
+        let count = loose.len();
+        Ok(RowPoints { points: merge(&packed, &loose), loose: count })
+    }
+
+    /// Whether the rows of a family may be packed where nobody asks: each column has one version, and nothing that was deleted is kept.
+    pub fn may_pack_unasked(&self, family: &FamilyDescriptor) -> bool {
+        let is_single = family.max_versions() == 1 && family.min_versions() == 0;
+        *family.name() == self.family && is_single && family.keep_deleted_cells() == KeepDeletedCells::False
+    }
+
+    /// The cells of a row with its loose points in the packed cell; `None` if there is nothing to pack, or something that cannot
+    /// be: tags, markers, two versions, a damaged cell, too many points, a number that is no double.
+    pub fn repacked(&self, cells: &Cells) -> Option<Cells> {
+        let is_ours = |cell: &CellRef<'_>| cell.qualifier() == self.qualifier || self.offset_of(cell.qualifier()).is_some();
+        let ours: Vec<_> = cells.iter().filter(is_ours).collect();
+        let is_plain = |cell: &CellRef<'_>| cell.cell_type() == Some(CellType::Put) && cell.tags().is_empty();
+        let one_version = ours.windows(2).all(|pair| pair[0].qualifier() != pair[1].qualifier());
+        if !one_version || !ours.iter().all(is_plain) || !ours.iter().all(|cell| self.keeps_value(cell)) {
+            return None;
+        }
+        let found = self.points(ours.iter().copied()).ok().filter(|found| found.loose > 0 && found.points.len() <= POINTS_MAX)?;
+        let timestamp = ours.iter().map(CellRef::timestamp).max()?;
+        let value = if found.points.is_empty() { None } else { Some(pack(&found.points).ok()?) };
+        let mut out = CellsBuilder::with_capacity(cells.bytes().len());
+        let row = cells.first()?.row();
+        let mut packed = CellsBuilder::default();
+        if let Some(value) = &value {
+            let (family, qualifier, cell_type) = (&self.family[..], &self.qualifier[..], CellType::Put);
+            packed.push_parts(CellParts { row, family, qualifier, timestamp, cell_type, value, tags: b"" });
+        }
+        let packed = packed.finish();
+        let mut new = packed.first();
+        for cell in cells.iter().filter(|cell| !is_ours(cell)) {
+            if let Some(packed) = new.take_if(|packed| compare_cells(packed, &cell).is_lt()) {
+                out.push(packed);
+            }
+            out.push(cell);
+        }
+        new.into_iter().for_each(|cell| out.push(cell));
+        Some(out.finish())
+    }
+
+    /// Whether the value of a loose cell is a double without loss.
+    fn keeps_value(&self, cell: &CellRef<'_>) -> bool {
+        if cell.qualifier() == self.qualifier || self.of.integer_range().is_none() {
+            return true;
+        }
+        self.value_of(cell.value()).is_ok_and(|value| value.is_none_or(|value| value.abs() < WHOLE_MAX))
+    }
+}
+
+/// Bytes of an integer type, by its greatest value.
+fn integer_bytes(greatest: i128) -> usize {
+    match greatest {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        0x1_0000..=0xffff_ffff => 4,
+        _ => 8,
+    }
+}
+
+fn whole_number(bytes: &[u8], of: FieldType) -> Option<f64> {
+    let (least, greatest) = of.integer_range()?;
+    if bytes.len() != integer_bytes(greatest) {
+        return None;
+    }
+    let filling = if least < 0 && bytes[0] & 0x80 != 0 { 0xff } else { 0 };
+    let mut wide = [filling; 16];
+    wide[16 - bytes.len()..].copy_from_slice(bytes);
+    #[expect(clippy::cast_precision_loss, reason = "what is lost is looked at where it matters")]
+    Some(i128::from_be_bytes(wide) as f64)
+}
+
+/// The name of a column for messages.
+impl std::fmt::Display for SeriesColumn {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = |bytes: &'_ Bytes| -> Cow<'_, str> { String::from_utf8_lossy(bytes).into_owned().into() };
+        write!(out, "{}:{}", text(&self.family), text(&self.qualifier))
+    }
+}

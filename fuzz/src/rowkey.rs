@@ -1,0 +1,121 @@
+//! Row keys: texts of the language, keys that other programs wrote, page tokens that callers kept, and packed series. No
+//! bytes make them panic; what is read can be printed and read again, and a key that is read is written with the same bytes.
+#![no_main]
+
+mod rowkey_table;
+mod seeds;
+
+use std::sync::{Arc, LazyLock};
+
+use halite_rowkey::language::{LanguageError, Statement, TableDeclaration, statements};
+use halite_rowkey::lint::{Subject, lint, lint_declaration, lint_struct};
+use halite_rowkey::plan::{KeyQuery, Plan, PlanOptions};
+use halite_rowkey::scatter::{PageToken, Scatter, ScatterOptions};
+use halite_rowkey::{Cause, KeySchema, series};
+use halite_types::{Scan, block_on};
+use libfuzzer_sys::fuzz_target;
+
+use rowkey_table::Rows;
+
+static SCHEMAS: LazyLock<Vec<KeySchema>> = LazyLock::new(|| seeds::schemas().into_iter().map(|(schema, _)| schema).collect());
+
+fuzz_target!(init: seeds::write("rowkey"), |data: &[u8]| {
+    let Some((choice, rest)) = data.split_first() else { return };
+    match choice % 4 {
+        0 => text(&String::from_utf8_lossy(rest)),
+        1 => {
+            let Some((schema, key)) = rest.split_first() else { return };
+            decoded(&SCHEMAS[usize::from(*schema) % SCHEMAS.len()], key);
+        }
+        2 => {
+            let Some((schema, token)) = rest.split_first() else { return };
+            page(&SCHEMAS[usize::from(*schema) % SCHEMAS.len()], token);
+        }
+        _ => packed(rest),
+    }
+});
+
+fn text(text: &str) {
+    let shown = |error: LanguageError| assert!(error.span.start <= error.span.end && error.render(text).contains('^'), "a mistake has a place");
+    match text.parse::<KeySchema>() {
+        Ok(key) => key_reads_back(&key),
+        Err(error) => shown(error),
+    }
+    match statements(text) {
+        Ok(found) => found.iter().for_each(statement_reads_back),
+        Err(error) => shown(error),
+    }
+    let _ = lint_struct(text);
+}
+
+fn key_reads_back(key: &KeySchema) {
+    let printed = key.to_text();
+    assert_eq!(printed.parse::<KeySchema>().expect("what was printed can be read"), *key, "{printed}");
+    let _ = lint(&Subject { key: Some(key), ..Subject::default() });
+}
+
+fn statement_reads_back(statement: &Statement) {
+    let placeless = |declaration: &TableDeclaration| {
+        let mut declaration = TableDeclaration { if_not_exists: false, ..declaration.clone() };
+        declaration.suppressions.iter_mut().for_each(|allowed| allowed.span = halite_rowkey::language::Span::default());
+        declaration
+    };
+    match statement {
+        Statement::CreateTable(declaration) => {
+            let printed = declaration.to_string();
+            // Print writes out what was left to defaults, so that a text near the limit may grow beyond it.
+            if printed.len() > halite_rowkey::language::TEXT_BYTES_MAX {
+                return;
+            }
+            match printed.parse() {
+                Ok(Statement::CreateTable(again)) => assert_eq!(placeless(&again), placeless(declaration), "{printed}"),
+                other => panic!("{printed}\nread back as {other:?}"),
+            }
+            let _ = lint_declaration(declaration, &Subject::default());
+        }
+        Statement::Adopt { key, .. } => key_reads_back(key),
+        Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) => {}
+    }
+}
+
+/// What is read as a key of the schema is written as the same bytes.
+fn decoded(schema: &KeySchema, key: &[u8]) {
+    let _ = schema.split_segments(key);
+    let Ok(values) = schema.decode(key) else { return };
+    match schema.encode(values.values()) {
+        Ok(again) => assert_eq!(&again[..], key, "{schema}: {:?}", values.values()),
+        // A dictionary's number and a drawn salt are not computed from values.
+        Err(error) => assert!(matches!(error.cause, Cause::NotInDictionary | Cause::Unsupported(_)), "{schema}: {error}"),
+    }
+}
+
+/// A token that is damaged behind its head, which names the schema.
+fn page(schema: &KeySchema, damaged: &[u8]) {
+    if let Ok(token) = PageToken::from_bytes(damaged) {
+        assert_eq!(token.to_bytes(), damaged);
+    }
+    let table = Arc::new(Rows::of(schema));
+    for reverse in [false, true] {
+        let plan = Plan::new(&Arc::new(schema.clone()), &KeyQuery::all().reverse(reverse), &PlanOptions::default()).expect("every row can be asked for");
+        let plan = Arc::new(plan);
+        let scatter = |after: Option<&PageToken>| Scatter::new(table.clone(), Arc::clone(&plan), Scan::all(), &ScatterOptions::default(), after);
+        let mut whole = scatter(None).expect("a plan can be carried out");
+        let Some(first) = block_on(whole.next()).expect("a table that can be read") else { return };
+        let head: Vec<u8> = whole.token_of(&first).to_bytes()[..9].to_vec();
+        let Ok(token) = PageToken::from_bytes(&[&head, damaged].concat()) else { continue };
+        let Ok(mut rest) = scatter(Some(&token)) else { continue };
+        let mut rows = 0;
+        while let Ok(Some(_)) = block_on(rest.next()) {
+            rows += 1;
+            assert!(rows <= Rows::COUNT, "a page has more rows than the table");
+        }
+    }
+}
+
+fn packed(cell: &[u8]) {
+    let Ok(points) = series::unpack(cell) else { return };
+    let bits = |points: &[series::Point]| points.iter().map(|point| (point.offset, point.value.to_bits())).collect::<Vec<_>>();
+    if let Ok(again) = series::pack(&points) {
+        assert_eq!(bits(&series::unpack(&again).expect("what was packed can be unpacked")), bits(&points));
+    }
+}
