@@ -115,7 +115,7 @@ async fn write(table: &dyn Table, source: &Row, there: &Row, to: &Bytes) -> Resu
 /// The cells of a row under another key.
 fn copied(source: &Row, to: &Bytes) -> CellsBuilder {
     let mut cells = CellsBuilder::default();
-    for cell in source.iter() {
+    for cell in source {
         cells.push_parts(CellParts {
             row: to,
             family: cell.family(),
@@ -142,7 +142,7 @@ fn holds(row: &Row, cell: &halite_types::cell::CellRef<'_>) -> bool {
 /// Takes what was copied away, family by family up to its newest cell: what is written later stays.
 fn deletion(source: &Row, from: &Bytes) -> Delete {
     let mut newest: Vec<(Vec<u8>, i64)> = Vec::new();
-    for cell in source.iter() {
+    for cell in source {
         match newest.last_mut().filter(|(family, _)| family == cell.family()) {
             Some((_, time)) => *time = (*time).max(cell.timestamp()),
             None => newest.push((cell.family().to_vec(), cell.timestamp())),

@@ -40,7 +40,10 @@ pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String
 pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> String {
     let value = |value: &String| if value.bytes().all(|byte| byte.is_ascii_digit()) { value.clone() } else { quoted(value.as_bytes()) };
     let described = |family: &FamilyDescriptor| {
-        let mut said: String = family.attributes.iter().map(|(name, of)| format!(", {name} => {}", value(of))).collect();
+        let mut said = String::new();
+        for (name, of) in &family.attributes {
+            let _ = write!(said, ", {name} => {}", value(of));
+        }
         if !family.configuration.is_empty() {
             let settings: Vec<_> = family.configuration.iter().map(|(name, of)| format!("'{name}' => {}", value(of))).collect();
             let _ = write!(said, ", CONFIGURATION => {{{}}}", settings.join(", "));

@@ -34,6 +34,20 @@ fn a_key_is_encoded_and_decoded_by_its_declaration() {
 }
 
 #[test]
+fn a_table_is_declared_by_answering_seven_questions() {
+    let answers = "orders\n\ntotal, status\n\ntotal=DECIMAL\n3\nSALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\n";
+    let (code, said, prompts) = key(&["new"], answers);
+    assert_eq!(code, Some(0), "{prompts}");
+    assert!(said.starts_with("CREATE TABLE orders (") && said.contains("SPLIT BY SALT;\n-- "), "{said}");
+    assert!(prompts.contains("1 of 7") && prompts.contains("7 of 7"), "{prompts}");
+    let (code, again, _) = key(&["lint", "-"], &said);
+    assert_eq!(code, Some(0), "what it prints is what lint reads: {again}");
+    let (code, _, errors) = key(&["new"], "orders\n\n");
+    assert_eq!(code, Some(1));
+    assert!(errors.contains("the answers end before the one about key"), "{errors}");
+}
+
+#[test]
 fn mistakes_are_shown_where_they_are() {
     let (_, _, errors) = key(&["encode", "--key", "(SALT(16 BY a), a STRNG)", "a=b"], "");
     assert!(errors.contains("^^^^^ did you mean STRING?"), "{errors}");

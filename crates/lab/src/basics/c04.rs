@@ -41,7 +41,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
         lab.put(&table, "door", "gone:state", value)?;
         lab.put(&table, "door", "kept:state", value)?;
     }
-    std::thread::sleep(Duration::from_millis(2_000));
+    std::thread::sleep(Duration::from_secs(2));
     let row = lab.get_versions(&table, "door", 3)?;
     let left: Vec<_> = row.iter().map(|cell| (cell.family().to_vec(), cell.value().to_vec())).collect();
     lab.claim(

@@ -31,7 +31,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
             lab.cluster().flush(table.calls().descriptor()?.name())?;
         }
     }
-    std::thread::sleep(Duration::from_millis(2_000));
+    std::thread::sleep(Duration::from_secs(2));
     for (_, table) in &tables {
         let name = table.calls().descriptor()?.name().clone();
         block_on(lab.cluster().cluster().admin().compact(&name, None, CompactionKind::Minor))?;

@@ -38,7 +38,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.put(&doors, "door_1", "d:state", "closed")?;
     doors.calls().put(Put::new("door_1").ttl_ms(500).add("d", "state", "open"))?;
     lab.done("put 'doors', 'door_1', 'd:state', 'open', {TTL => 500}", Vec::new());
-    std::thread::sleep(Duration::from_millis(1_000));
+    std::thread::sleep(Duration::from_secs(1));
     let row = lab.get(&doors, "door_1")?;
     lab.claim(row.value("d", "state") == Some(b"closed"), "Half a second later the door is closed again: the older value shows.")
 }

@@ -23,9 +23,8 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     );
     lab.part(Part::Shown);
     lab.say("A table of messages with the message's id as its primary key, one family, an encoding and a codec:");
-    let declared = match statements(GIVEN).map_err(|error| anyhow::anyhow!(error.render(GIVEN)))?.pop() {
-        Some(Statement::CreateTable(declared)) => declared,
-        _ => anyhow::bail!("it is one CREATE TABLE"),
+    let Some(Statement::CreateTable(declared)) = statements(GIVEN).map_err(|error| anyhow::anyhow!(error.render(GIVEN)))?.pop() else {
+        anyhow::bail!("it is one CREATE TABLE");
     };
     lab.declaration(GIVEN);
     lab.say("The key is read as it is written here:");
