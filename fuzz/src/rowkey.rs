@@ -81,9 +81,13 @@ fn statement_reads_back(statement: &Statement) {
 /// What is read as a key of the schema is written as the same bytes.
 fn decoded(schema: &KeySchema, key: &[u8]) {
     let _ = schema.split_segments(key);
-    let Ok(values) = schema.decode(key) else { return };
-    match schema.encode(values.values()) {
-        Ok(again) => assert_eq!(&again[..], key, "{schema}: {:?}", values.values()),
+    let Ok(decoded) = schema.decode(key) else { return };
+    // Of a beginning or a bucket the value is not known, and others have the same bytes.
+    if (0..schema.fields().len()).any(|field| decoded.is_partial(field)) {
+        return;
+    }
+    match schema.encode(decoded.values()) {
+        Ok(again) => assert_eq!(&again[..], key, "{schema}: {:?}", decoded.values()),
         // A dictionary's number and a drawn salt are not computed from values.
         Err(error) => assert!(matches!(error.cause, Cause::NotInDictionary | Cause::Unsupported(_)), "{schema}: {error}"),
     }
@@ -96,7 +100,8 @@ fn page(schema: &KeySchema, damaged: &[u8]) {
     }
     let table = Arc::new(Rows::of(schema));
     for reverse in [false, true] {
-        let plan = Plan::new(&Arc::new(schema.clone()), &KeyQuery::all().reverse(reverse), &PlanOptions::default()).expect("every row can be asked for");
+        let plan =
+            Plan::new(&Arc::new(schema.clone()), &KeyQuery::all().reverse(reverse), &PlanOptions::default()).expect("every row can be asked for");
         let plan = Arc::new(plan);
         let scatter = |after: Option<&PageToken>| Scatter::new(table.clone(), Arc::clone(&plan), Scan::all(), &ScatterOptions::default(), after);
         let mut whole = scatter(None).expect("a plan can be carried out");

@@ -21,7 +21,8 @@ impl Rows {
 
     pub(crate) fn of(schema: &KeySchema) -> Self {
         let known = crate::seeds::schemas();
-        let mut keys: Vec<Bytes> = known.into_iter().find(|(other, _)| other == schema).map_or_else(Vec::new, |(_, keys)| keys.into_iter().map(Bytes::from).collect());
+        let mut keys: Vec<Bytes> =
+            known.into_iter().find(|(other, _)| other == schema).map_or_else(Vec::new, |(_, keys)| keys.into_iter().map(Bytes::from).collect());
         keys.sort();
         keys.dedup();
         Self { name: "t".parse().expect("a name"), keys: Arc::new(keys) }

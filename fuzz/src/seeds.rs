@@ -190,7 +190,10 @@ const SCHEMAS: &[(&str, &[&str])] = &[
     ("(a STRING, b BYTES DESC, c BOOL, d U8, e I64 DESC, f STRING NULLABLE)", &["a", "x'00ff'", "true", "7", "-1", "z"]),
     ("(HASH(host BYTES 2 USING md5), host STRING, BUCKET(ts, '15m'), ts TIMESTAMP)", &["h", "2024-03-15"]),
     ("(CONST 'v1', REVERSE(phone) CHAR(11), BITREV(id) U64, IPV4(ip), TRUNC(name, 4))", &["13812345678", "5", "10.0.0.1", "ab"]),
-    ("(f F32, g F64 DESC, d DECIMAL, u UUID, i IPV6, day DATE, w BYTES(3))", &["1.5", "-2.5", "3.14", "00112233-4455-6677-8899-aabbccddeeff", "::1", "2024-03-15", "x'010203'"]),
+    (
+        "(f F32, g F64 DESC, d DECIMAL, u UUID, i IPV6, day DATE, w BYTES(3))",
+        &["1.5", "-2.5", "3.14", "00112233-4455-6677-8899-aabbccddeeff", "::1", "2024-03-15", "x'010203'"],
+    ),
     ("(SALT(1000 USING random), ts TIMESTAMP(us), writer U16 DESC)", &["2024-03-15", "7"]),
     ("(a I8, b STRING, c DECIMAL DESC, d BYTES) PROFILE ORDERED", &["1", "b", "12.5", "x'ff'"]),
     ("(a BYTES, b STRING DESC NULLABLE) PROFILE ORDERED COMPAT", &["x'01'", "z"]),

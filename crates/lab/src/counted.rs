@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use halite::rowkey::KeySchema;
 use halite::{Fut, Get, OpResult, RegionInfo, Result, Row, RowOp, RowSource, RowStream, Scan, Table, TableDescriptor, TableName};
+
+use crate::{Lab, LabTable};
 
 /// What was read through a [`Counted`] table.
 #[derive(Debug, Default)]
@@ -93,5 +96,17 @@ impl RowSource for CountedRows {
             self.reads.most_rows_of_a_scan.fetch_max(self.seen, Ordering::Relaxed);
             Ok(rows)
         })
+    }
+}
+
+impl Lab {
+    /// The rows a question asks for, and how many rows the table gave for it. Shows nothing.
+    ///
+    /// # Errors
+    /// As [`Lab::ask`].
+    pub(crate) fn read_for(&self, table: &LabTable, key: &KeySchema, conditions: &[&str], limit: Option<usize>) -> anyhow::Result<(Vec<Row>, usize)> {
+        let (counted, reads) = Counted::around(self.seam(table)?);
+        let rows = self.carry_out(counted, &self.plan(key, conditions, limit)?)?;
+        Ok((rows, reads.rows()))
     }
 }

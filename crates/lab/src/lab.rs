@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use halite::rowkey::language::{Statement, TableDeclaration, statements};
-use halite::rowkey::lint::{Finding, Subject, lint, lint_declaration};
+use halite::rowkey::lint::{Finding, Subject, lint, lint_declaration, lint_scan};
 use halite::rowkey::{KeyQuery, KeySchema, Plan, PlanOptions, SaltDrawer, Scatter, ScatterOptions, Splits};
 use halite::{Blocking, ErrorKind, FamilyDescriptor, Row, Scan, Table, TableDescriptor, TableName, block_on, print_bytes};
 
 use crate::page::{Element, Kind, Page, Part, Written};
+use crate::read::Read;
 use crate::statement;
 use crate::table::{LabTable, ROWS_SHOWN};
 
@@ -277,6 +278,21 @@ impl Lab {
         Ok(())
     }
 
+    /// As [`Self::caught`], for the bounds of scans.
+    ///
+    /// # Errors
+    /// As [`Self::caught`].
+    pub fn caught_scan(&mut self, rule: &str, key: &KeySchema, wrong: &Read, right: &Read) -> anyhow::Result<()> {
+        let found = lint_scan(Some(key), &wrong.scan());
+        let finding = found.iter().find(|finding| finding.rule.id == rule).with_context(|| format!("lint does not say {rule} of the scan"))?;
+        self.finding(finding);
+        ensure!(
+            !lint_scan(Some(key), &right.scan()).iter().any(|finding| finding.rule.id == rule),
+            "lint says {rule} of the scan that is said to be right"
+        );
+        Ok(())
+    }
+
     fn finding(&mut self, finding: &Finding) {
         if !self.elements.contains(&Element::Part(Part::Caught)) {
             self.part(Part::Caught);
@@ -289,7 +305,7 @@ impl Lab {
                 let _ = write!(text, "\n{name}: {more}");
             }
         }
-        self.elements.push(Element::Finding(text));
+        self.elements.push(Element::Finding { rule: finding.rule.id, text });
     }
 
     fn name_of(&self, name: &str) -> anyhow::Result<TableName> {

@@ -117,7 +117,12 @@ pub enum Element {
     /// Something that was said to hold, and held.
     Claim(String),
     /// What lint says.
-    Finding(String),
+    Finding {
+        /// By which rule.
+        rule: &'static str,
+        /// How bad it is, the rule, what is wrong; then lines of what it was seen by, and of the mend.
+        text: String,
+    },
     /// Figures of this run on this machine, which another run will not repeat.
     Measured(String),
 }

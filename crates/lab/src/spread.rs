@@ -11,7 +11,7 @@ use crate::read::Read;
 use crate::table::LabTable;
 
 /// Writes that are one moment when keys are looked at in the order in which they were written.
-pub(crate) const WINDOW: usize = 500;
+pub(crate) const WINDOW: usize = 250;
 /// Characters of a border that are shown.
 const BORDER_SHOWN: usize = 24;
 
@@ -36,7 +36,7 @@ impl Lab {
         Ok(skew)
     }
 
-    /// The skew of keys in the order in which they are written, in windows of 500, on the regions of a table. Shows nothing.
+    /// The skew of keys in the order in which they are written, in windows of 250, on the regions of a table. Shows nothing.
     pub fn skew<K: AsRef<[u8]>>(&self, table: &LabTable, keys: &[K]) -> Skew {
         Skew::of(keys.iter().map(AsRef::as_ref), table.splits(), WINDOW)
     }

@@ -4,7 +4,7 @@ use crate::samples::{HOUR, T0, reversed};
 use crate::{Lab, Page, Part, Read};
 
 pub(super) const PAGE: Page =
-    Page { id: "E01", title: "A range of reversed times, from its earlier end to its later one", rules: &[], see: &[], run };
+    Page { id: "E01", title: "A range of reversed times, from its earlier end to its later one", rules: &["Q-INV"], see: &[], run };
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Wrong);
@@ -38,5 +38,6 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     let question = ["user=u1", "ts>=2024-03-15T00:00:00Z", "ts<=2024-03-15T02:00:00Z"];
     lab.explain(&key, &question, None)?;
     let planned = lab.ask(&table, &key, &question, None)?;
-    lab.claim(planned == found, "The planned range begins with the later time, and gives the same three rows.")
+    lab.claim(planned == found, "The planned range begins with the later time, and gives the same three rows.")?;
+    lab.caught_scan("Q-INV", &key, &wrong, &right)
 }

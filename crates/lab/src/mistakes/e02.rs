@@ -5,7 +5,7 @@ use crate::samples::{DAY, HOUR, T0, reversed};
 use crate::{Lab, Page, Part, Read};
 
 pub(super) const PAGE: Page =
-    Page { id: "E02", title: "The last 24 hours begin with now, not with yesterday", rules: &[], see: &["E01", "E03"], run };
+    Page { id: "E02", title: "The last 24 hours begin with now, not with yesterday", rules: &["Q-INV"], see: &["E01", "E03"], run };
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Wrong);
@@ -27,7 +27,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Why);
     lab.say(
         "The key of now is the smallest of all, as it should be when the newest comes first. The scan begins 24 hours further down and ends in \
-         front of its own beginning. The helper is always wrong by the same sign, so it looks like a sensor that has not sent anything.",
+         front of its own beginning. So it is for every sensor and at any time, and what the application shows looks like sensors that have not sent anything.",
     );
 
     lab.part(Part::Right);
@@ -41,5 +41,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.claim(bounds(&plan) == [wanted], "The declared key computes it: from s1_9223370326393975807, up to and without s1_9223370326480375808.")?;
     let found = lab.ask(&table, &key, &question, None)?;
     let values: Vec<_> = found.iter().filter_map(|row| row.value("d", "v")).collect();
-    lab.claim(values == [&b"20.5"[..], b"20.4", b"19.0"], "Both ends of the 24 hours are found, and the point one millisecond older is not.")
+    lab.claim(values == [&b"20.5"[..], b"20.4", b"19.0"], "Both ends of the 24 hours are found, and the point one millisecond older is not.")?;
+    let right = Read::from_row(format!("s1_{}", reversed(T0))).to(format!("s1_{}", reversed(T0 - DAY - 1)));
+    lab.caught_scan("Q-INV", &key, &wrong, &right)
 }

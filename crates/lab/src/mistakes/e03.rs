@@ -35,8 +35,8 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Why);
     lab.say(
         "Reversed times fall: every operation up to now has a key at or behind the reversed time of now, and the range ends in front of that. \
-         The zeros are text, twelve bytes of 30, where the key has eight bytes of a number; they happen to sort in front of all numbers of this \
-         century, so they do no more harm here.",
+         The zeros are text, twelve bytes of 30, where the key has eight bytes of a number; they happen to sort in front of the numbers of all present times, \
+         which begin with 7F, so they do no more harm here.",
     );
     let first = lab.rows(&table, &Read::from_row(start).limit(1))?;
     lab.claim(

@@ -4,7 +4,7 @@ use crate::by_hand::{bounds, md5_hex};
 use crate::samples::{HOUR, T0};
 use crate::{Lab, Page, Part, Read};
 
-pub(super) const PAGE: Page = Page { id: "E04", title: "The hash of the next value is not the next hash", rules: &[], see: &["E34"], run };
+pub(super) const PAGE: Page = Page { id: "E04", title: "The hash of the next value is not the next hash", rules: &["Q-INV"], see: &["E34"], run };
 
 const REGIONS: [&str; 8] = ["beijing", "chengdu", "guangzhou", "hangzhou", "nanjing", "shanghai", "shenzhen", "wuhan"];
 const EACH: usize = 3;
@@ -59,5 +59,8 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
         let found = lab.answers(&table, &key, &[&format!("region={region}")], None)?;
         right += usize::from(found.len() == EACH && found.iter().all(|row| row.value("o", "region") == Some(region.as_bytes())));
     }
-    lab.claim(right == REGIONS.len(), "So it is for each of the eight.")
+    lab.claim(right == REGIONS.len(), "So it is for each of the eight.")?;
+    let hash = md5_hex("wuhan", 4)?;
+    let wrong = Read::from_row(format!("{hash}_wuhan_")).to(format!("{}_wuhan1_", md5_hex("wuhan1", 4)?));
+    lab.caught_scan("Q-INV", &key, &wrong, &Read::from_row(format!("{hash}_wuhan_")).to(format!("{hash}_wuhan`")))
 }

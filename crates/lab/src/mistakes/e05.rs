@@ -1,10 +1,10 @@
 //! E05: Append used to count.
 
-use halite::{Append, ErrorKind, Increment};
+use halite::{Append, ErrorKind, Increment, RowOp};
 
 use crate::{Lab, Page, Part};
 
-pub(super) const PAGE: Page = Page { id: "E05", title: "Append does not add", rules: &[], see: &["E28"], run };
+pub(super) const PAGE: Page = Page { id: "E05", title: "Append does not add", rules: &["F-APPENDCNT"], see: &["E28"], run };
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Wrong);
@@ -43,9 +43,9 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
         count = lab.incr(&table, "user_1", "c:count", 1)?;
     }
     lab.claim(count == 3, "Three logins are 3.")?;
-    for _ in 0..97 {
-        table.calls().increment(Increment::new("user_1").add("c", "count", 1))?;
-        table.calls().append(Append::new("user_1").add("c", "text", "1"))?;
+    let both = || [RowOp::from(Increment::new("user_1").add("c", "count", 1)), RowOp::from(Append::new("user_1").add("c", "text", "1"))];
+    for result in table.calls().batch((0..97).flat_map(|_| both()).collect())? {
+        result?;
     }
     let row = table.calls().get(halite::Get::new("user_1"))?;
     let bytes = |qualifier: &str| row.value("c", qualifier).unwrap_or_default();
@@ -53,5 +53,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
         &["after 100 logins", ">bytes of the cell", "value"],
         [["Increment", &bytes("count").len().to_string(), "100"], ["Append", &bytes("text").len().to_string(), "11111..."]],
     );
-    lab.claim(bytes("count") == 100_i64.to_be_bytes() && bytes("text") == [b'1'; 100], "After 97 more of each, the counter is 100, in eight bytes.")
+    lab.claim(bytes("count") == 100_i64.to_be_bytes() && bytes("text") == [b'1'; 100], "After 97 more of each, the counter is 100, in eight bytes.")?;
+    let table = |verb: &str| format!("CREATE TABLE logins (n I64 FAMILY c, ROW KEY (user STRING)) WITH QUERIES (count: {verb} user = ?)");
+    lab.caught("F-APPENDCNT", &table("APPEND"), &table("INCREMENT"))
 }

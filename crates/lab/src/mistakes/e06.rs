@@ -2,7 +2,7 @@
 
 use crate::{Lab, Page, Part, Read};
 
-pub(super) const PAGE: Page = Page { id: "E06", title: "A limit does not keep a scan within a user", rules: &[], see: &["E03", "E11"], run };
+pub(super) const PAGE: Page = Page { id: "E06", title: "A limit does not keep a scan within a user", rules: &["Q-OPEN"], see: &["E03", "E11"], run };
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Wrong);
@@ -40,5 +40,6 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     let ends = crate::by_hand::bounds(&plan);
     lab.claim(ends.iter().all(|(start, stop)| start == "user_1_" && stop == "user_1`"), "It ends with the successor of user_1_.")?;
     let planned = lab.ask(&table, &key, &["user=user_1"], Some(3))?;
-    lab.claim(planned == found, "The same two posts.")
+    lab.claim(planned == found, "The same two posts.")?;
+    lab.caught_scan("Q-OPEN", &key, &wrong, &Read::prefix("user_1_").limit(3))
 }

@@ -3,7 +3,7 @@
 use crate::samples::{T0, reversed};
 use crate::{Lab, Page, Part, Read};
 
-pub(super) const PAGE: Page = Page { id: "E10", title: "Padding to 13 digits does nothing to 19", rules: &["K-PAD"], see: &["E01"], run };
+pub(super) const PAGE: Page = Page { id: "E10", title: "Padding to 13 digits does nothing to 19", rules: &["K-PAD"], see: &["E01", "E47"], run };
 
 /// `String.format("%013d", Long.MAX_VALUE - t)`, which wraps round as Java does.
 fn padded(time: i64) -> String {

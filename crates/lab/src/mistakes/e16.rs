@@ -3,7 +3,7 @@
 use crate::by_hand::key_value_bytes;
 use crate::{Lab, Page, Part, Read};
 
-pub(super) const PAGE: Page = Page { id: "E16", title: "Sixteen bytes are no better than fifteen", rules: &[], see: &["E15", "E17"], run };
+pub(super) const PAGE: Page = Page { id: "E16", title: "Sixteen bytes are no better than fifteen", rules: &[], see: &["E15", "E17", "E43"], run };
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Wrong);

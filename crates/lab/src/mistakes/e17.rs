@@ -9,7 +9,7 @@ use crate::table::LabTable;
 use crate::{Lab, Page, Part, Read};
 
 pub(super) const PAGE: Page =
-    Page { id: "E17", title: "What a key costs is not its length times the rows", rules: &["K-ENTROPY", "F-DBE"], see: &["E16"], run };
+    Page { id: "E17", title: "What a key costs is not its length times the rows", rules: &["K-ENTROPY", "F-DBE"], see: &["E16", "E43"], run };
 
 const ROWS: usize = 3_000;
 

@@ -3,7 +3,8 @@
 use crate::samples::{DAY, T0, reversed};
 use crate::{Lab, Page, Part, Read};
 
-pub(super) const PAGE: Page = Page { id: "E20", title: "Thirty days in milliseconds do not fit into an int", rules: &[], see: &["E01", "E02"], run };
+pub(super) const PAGE: Page =
+    Page { id: "E20", title: "Thirty days in milliseconds do not fit into an int", rules: &["Q-INV"], see: &["E01", "E02"], run };
 
 /// `days * 24 * 3600 * 1000` of ints, as Java computes it.
 fn days(days: i32) -> i32 {
@@ -17,12 +18,11 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.load(&table, "d:v", (0..40).map(|day| (format!("s1_{}", reversed(T0 - day * DAY)), day.to_string())))?;
 
     lab.part(Part::Happens);
+    let since = |from: i64| Read::from_row(format!("s1_{}", reversed(T0))).to(format!("s1_{}", i64::MAX - from + 1));
     let mut figures = Vec::new();
     let mut counts = Vec::new();
     for n in [1, 7, 24, 25, 30] {
-        let from = T0 - i64::from(days(n));
-        let read = Read::from_row(format!("s1_{}", reversed(T0))).to(format!("s1_{}", i64::MAX - from + 1));
-        let found = lab.rows(&table, &read)?.len();
+        let found = lab.rows(&table, &since(T0 - i64::from(days(n))))?.len();
         figures.push([n.to_string(), days(n).to_string(), found.to_string()]);
         counts.push(found);
     }
@@ -43,5 +43,6 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.say("A question names times, or a duration with its unit; nothing is multiplied. In Java it is Duration.ofDays(30).toMillis(), or 30L.");
     let key = lab.key("ROW KEY TEXT '{sensor}_{rev(ts):19}' WHERE sensor MATCHES '[^_]+'")?;
     let found = lab.ask(&table, &key, &["sensor=s1", "ts=2024-02-14..2024-03-16"], None)?;
-    lab.claim(found.len() == 31, "The points of the last 30 days, from 14 February to 15 March, are 31.")
+    lab.claim(found.len() == 31, "The points of the last 30 days, from 14 February to 15 March, are 31.")?;
+    lab.caught_scan("Q-INV", &key, &since(T0 - i64::from(days(30))), &since(T0 - 30 * DAY))
 }

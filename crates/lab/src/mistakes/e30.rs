@@ -6,7 +6,7 @@ use halite::rowkey::lint::Subject;
 use crate::{Lab, Page, Part};
 
 pub(super) const PAGE: Page =
-    Page { id: "E30", title: "Five salts on four regions give one region two of them", rules: &["P-SALTREG"], see: &["E33"], run };
+    Page { id: "E30", title: "Five salts on four regions give one region two of them", rules: &["P-SALTREG"], see: &["E31", "E33"], run };
 
 const ROWS: u64 = 5_000;
 

@@ -7,7 +7,7 @@ use halite::rowkey::lint::{Load, Subject};
 use crate::samples::{SECOND, T0};
 use crate::{Lab, Page, Part};
 
-pub(super) const PAGE: Page = Page { id: "E32", title: "Two writes of one millisecond are one row", rules: &["K-UNIQ"], see: &["E29"], run };
+pub(super) const PAGE: Page = Page { id: "E32", title: "Two writes of one millisecond are one row", rules: &["K-UNIQ"], see: &["E29", "E42"], run };
 
 const RATE: u32 = 1_000;
 const SECONDS: i64 = 5;

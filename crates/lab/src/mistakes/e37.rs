@@ -5,7 +5,7 @@ use halite::{FamilyDescriptor, Put};
 use crate::table::LabTable;
 use crate::{Lab, Page, Part, Read};
 
-pub(super) const PAGE: Page = Page { id: "E37", title: "A lifetime ends cell by cell, not row by row", rules: &[], see: &["E38"], run };
+pub(super) const PAGE: Page = Page { id: "E37", title: "A lifetime ends cell by cell, not row by row", rules: &["F-TTL"], see: &["E38"], run };
 
 /// Waits so long, in milliseconds.
 fn wait(milliseconds: u64) {
@@ -75,5 +75,12 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     let two = table.calls().get(halite::Get::new("session_2"))?;
     wait(1_200);
     let gone = lab.get(&table, "session_2")?;
-    lab.claim(two.len() == 2 && gone.is_empty(), "session_2 had its user and its page when session_1 had lost its user; now it is gone, as a whole.")
+    lab.claim(
+        two.len() == 2 && gone.is_empty(),
+        "session_2 had its user and its page when session_1 had lost its user; now it is gone, as a whole.",
+    )?;
+    let table = |ttl: &str| {
+        format!("CREATE TABLE sessions (user STRING FAMILY s, ROW KEY (id STRING)) WITH (TTL = 2) WITH QUERIES (login: PUT id = ? TTL '{ttl}')")
+    };
+    lab.caught("F-TTL", &table("1m"), &table("1s"))
 }

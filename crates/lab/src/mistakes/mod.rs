@@ -19,18 +19,33 @@ mod e14;
 mod e15;
 mod e16;
 mod e17;
+mod e19;
 mod e20;
+mod e21;
+mod e22;
+mod e23;
+mod e24;
 mod e25;
 mod e26;
+mod e27;
 mod e28;
 mod e29;
 mod e30;
+mod e31;
 mod e32;
 mod e33;
 mod e34;
 mod e37;
 mod e38;
 mod e39;
+mod e41;
+mod e42;
+mod e43;
+mod e44;
+mod e45;
+mod e46;
+mod e47;
+mod e48;
 
 /// In the order of their ids.
 pub(crate) static PAGES: &[Page] = &[
@@ -51,16 +66,31 @@ pub(crate) static PAGES: &[Page] = &[
     e15::PAGE,
     e16::PAGE,
     e17::PAGE,
+    e19::PAGE,
     e20::PAGE,
+    e21::PAGE,
+    e22::PAGE,
+    e23::PAGE,
+    e24::PAGE,
     e25::PAGE,
     e26::PAGE,
+    e27::PAGE,
     e28::PAGE,
     e29::PAGE,
     e30::PAGE,
+    e31::PAGE,
     e32::PAGE,
     e33::PAGE,
     e34::PAGE,
     e37::PAGE,
     e38::PAGE,
     e39::PAGE,
+    e41::PAGE,
+    e42::PAGE,
+    e43::PAGE,
+    e44::PAGE,
+    e45::PAGE,
+    e46::PAGE,
+    e47::PAGE,
+    e48::PAGE,
 ];

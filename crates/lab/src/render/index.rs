@@ -30,7 +30,8 @@ pub fn index(pages: impl Iterator<Item = &'static Page>) -> String {
     for (kind, heading) in KINDS {
         line(&mut out, format_args!("\n## {heading}\n\n| page | | lint |\n|---|---|---|"));
         for page in pages.iter().filter(|page| page.kind() == kind) {
-            line(&mut out, format_args!("| [{}]({0}.md) | {} | {} |", page.id, page.title, page.rules.join(", ")));
+            let links: Vec<_> = page.rules.iter().map(|rule| format!("[{rule}](../lint/{rule}.md)")).collect();
+            line(&mut out, format_args!("| [{}]({0}.md) | {} | {} |", page.id, page.title, links.join(", ")));
         }
     }
     out

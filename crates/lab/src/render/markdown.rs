@@ -27,7 +27,10 @@ pub fn markdown(page: &Written) -> String {
             Element::Figures { headings, rows } => block(&mut out, &aligned(headings, rows)),
             Element::Bars(shares) => block(&mut out, &bar_lines(shares)),
             Element::Claim(text) => line(&mut out, format_args!("\n- {text}")),
-            Element::Finding(text) => block(&mut out, &text.lines().map(str::to_owned).collect::<Vec<_>>()),
+            Element::Finding { rule, text } => {
+                block(&mut out, &text.lines().map(str::to_owned).collect::<Vec<_>>());
+                line(&mut out, format_args!("\nMore about it: [{rule}](../lint/{rule}.md)."));
+            }
             Element::Measured(_) => {}
         }
         open = is_done;

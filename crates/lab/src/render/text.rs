@@ -28,7 +28,7 @@ pub fn text(page: &Written) -> String {
             Element::Figures { headings, rows } => indented(&mut out, aligned(headings, rows)),
             Element::Bars(shares) => indented(&mut out, bar_lines(shares)),
             Element::Claim(text) => wrapped(&mut out, "  [ok] ", "       ", text),
-            Element::Finding(text) => text.lines().for_each(|text| wrapped(&mut out, "  ", "    ", text)),
+            Element::Finding { text, .. } => text.lines().for_each(|text| wrapped(&mut out, "  ", "    ", text)),
             Element::Measured(text) => wrapped(&mut out, "  here: ", "        ", text),
         }
     }
