@@ -10,6 +10,7 @@
 pub mod codec;
 pub mod error;
 mod hash;
+pub mod infer;
 pub mod language;
 pub mod lint;
 pub mod literal;

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use halite::TableName;
 
-use crate::key::{self, ReportFormat};
+use crate::key::{self, AnswerFormat, ReportFormat};
 use crate::place::PlaceFlags;
 
-/// Encode, decode, explain and check row keys
+/// Encode, decode, explain, check, find out and try row keys
 ///
 /// A key is declared as in `ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)`; the language is described in docs/rowkey.md.
 #[derive(clap::Args)]
@@ -82,6 +82,31 @@ enum What {
         #[arg(long)]
         shell: bool,
     },
+    /// What keys that are there are made of: fields, delimiters, times, salts, digests
+    ///
+    /// Each answer comes with what speaks for it, the share of the keys it explains, some that it does not, and the
+    /// statement that declares it. Names of fields are guesses.
+    Infer {
+        /// File with keys, one in a line, as the shell prints them (\xNN) or as x'0173'; - is standard input
+        #[arg(value_name = "FILE", required_unless_present = "table", conflicts_with = "table")]
+        file: Option<PathBuf>,
+        /// Table whose keys are sampled: a few from many places of each region
+        #[arg(long, value_name = "TABLE")]
+        table: Option<TableName>,
+        #[command(flatten)]
+        place: PlaceFlags,
+        /// Keys that are looked at
+        #[arg(long, value_name = "KEYS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        sample: u32,
+        /// How the answer is written
+        #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+        format: AnswerFormat,
+    },
+    /// What traffic does to a key before there is a table: where writes go at each moment, and how evenly
+    ///
+    /// Prints, for each key, the load of the busiest region over the mean one as a whole and in windows, how many regions
+    /// are in use at a time, where new keys land, hot rows and fields, what queries read, and a picture of it.
+    Simulate(Box<key::Simulated>),
     /// What a declaration will cost, before it costs anything
     ///
     /// Ends with 1 if something is found that is an error, or as bad as --fail-on says. A rule is silenced by a comment
@@ -143,6 +168,10 @@ impl Key {
             What::Explain { which, question } => key::explain(which.find()?, &question),
             What::Scan { table, question, column, after, place } => key::scan(&table, &place, &question, &column, after.as_deref()),
             What::Split { which, how, shell } => key::split(&which, how.as_deref(), shell),
+            What::Simulate(what) => key::simulate_keys(&what),
+            What::Infer { file: Some(file), sample, format, .. } => key::infer_file(&file, sample, format),
+            What::Infer { table: Some(table), place, sample, format, .. } => key::infer_table(&table, &place, sample, format),
+            What::Infer { .. } => anyhow::bail!("give a FILE with keys, or --table"),
             What::Lint { explain: Some(rule), .. } => key::explain_rule(&rule),
             What::Lint { file: Some(file), format, fail_on, .. } => key::lint_file(&file, format, fail_on),
             What::Lint { table: Some(table), place, format, fail_on, .. } => key::lint_table(&table, &place, format, fail_on),

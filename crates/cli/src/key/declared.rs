@@ -31,7 +31,8 @@ impl Declared {
     }
 }
 
-fn read_key(text: &str) -> anyhow::Result<KeySchema> {
+/// A key as it is declared, or `@FILE` with one.
+pub(super) fn read_key(text: &str) -> anyhow::Result<KeySchema> {
     let text = match text.strip_prefix('@') {
         Some(file) => std::fs::read_to_string(file).with_context(|| format!("file {file}"))?,
         None => text.to_owned(),

@@ -234,3 +234,117 @@ fn a_table_on_a_server_tells_its_key_its_regions_and_a_sample() {
     assert!(errors.contains("absent"), "{errors}");
     assert_eq!(served.end(Signal::TERM).0, Some(0));
 }
+
+#[test]
+fn keys_of_a_file_are_found_out_with_what_speaks_for_them() {
+    let keys = (1..=500_u64).map(|at| at * 7919 % 99_991).map(|id| format!("{}{id}\n", id % 5)).collect::<Vec<_>>().concat();
+    let (code, said, errors) = key(&["infer", "-"], &keys);
+    assert_eq!(code, Some(0), "{errors}");
+    for wanted in [
+        "ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}'\nexplains 500 of 500 keys, 100.0 %",
+        "0..1   {salt(5 by id using modulo):1}  id modulo 5: 400 of 400 keys",
+        "ALTER TABLE t ADOPT ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}';",
+    ] {
+        assert!(said.contains(wanted), "no {wanted}:\n{said}");
+    }
+    let (_, said, _) = key(&["infer", "-", "--format", "json"], &(keys + "99x\n"));
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(found["candidates"][0]["counter_examples"][0]["key"], "99x");
+    assert_eq!(found["candidates"][0]["explained"], 500);
+    let (code, _, errors) = key(&["infer", "-"], "\n\n");
+    assert!(code != Some(0) && errors.contains("no keys to look at"), "{errors}");
+    let (_, _, errors) = key(&["infer", "/no/such/file"], "");
+    assert!(errors.contains("/no/such/file"), "{errors}");
+    let (_, _, errors) = key(&["infer", "-"], "x'0'\n");
+    assert!(errors.contains("an even number of hexadecimal digits"), "{errors}");
+}
+
+#[test]
+fn keys_of_a_table_are_sampled_from_all_its_regions() {
+    let ids: Vec<u64> = (1..=400_u64).map(|at| at * 7919 % 99_991).collect();
+    let puts = ids.iter().map(|id| format!("put 't', '{}{id}', 'f:v', '1'\n", id % 5)).collect::<Vec<_>>().concat();
+    let lines = format!("create 't', 'f', SPLITS => ['1', '2', '3']\ncreate 'none', 'f'\n{puts}");
+    let served = Served::start(&["--ephemeral"]);
+    let uri = format!("zk://{}", served.address("zookeeper"));
+    let directory = tempfile::tempdir().unwrap();
+    for place in [["--data", directory.path().to_str().unwrap()], ["--connect", &uri]] {
+        shell(&place, &lines);
+        let infer = |arguments: &[&str]| key(&[&["infer"][..], arguments, &place].concat(), "");
+        let (_, said, errors) = infer(&["--table", "t", "--sample", "200", "--format", "json"]);
+        let found: serde_json::Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{errors}"));
+        let sampled = found["keys"].as_u64().unwrap();
+        assert!((150..=200).contains(&sampled), "{sampled}");
+        assert_eq!(found["candidates"][0]["statement"], "ALTER TABLE t ADOPT ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}'");
+        assert_eq!(found["candidates"][0]["explained"], sampled);
+        assert!(infer(&["--table", "t"]).1.starts_with("400 keys of table t\n"), "all of a small table");
+        assert!(infer(&["--table", "none"]).2.contains("table none has no keys to look at"));
+    }
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn designs_are_simulated_side_by_side_and_painted() {
+    let directory = tempfile::tempdir().unwrap();
+    let picture = directory.path().join("picture.svg");
+    let rising = "(ts TIMESTAMP, device STRING)";
+    let salted = "(SALT(16 BY device), device STRING, ts TIMESTAMP DESC)";
+    let arguments = [
+        "simulate",
+        "--key",
+        rising,
+        "--key",
+        salted,
+        "--ops",
+        "20000",
+        "--window",
+        "250",
+        "--field",
+        "device=d{uniform(2000)}",
+        "--query",
+        "one: device = ? AND ts IN RANGE",
+    ];
+    let (code, said, errors) = key(&[&arguments[..], &["--svg", picture.to_str().unwrap()]].concat(), "");
+    assert_eq!(code, Some(0), "{errors}");
+    let line = |name: &str| {
+        said.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_else(|| panic!("no {name}:\n{said}"))
+            .split_ascii_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert!(line("  in a window of 250 writes").starts_with("in a window of 250 writes: median, p99 16.00, 16.00 1."), "{said}");
+    assert!(line("regions in use at a time").starts_with("regions in use at a time 1.0 1"), "{said}");
+    assert_eq!(line("places that segment 1"), "places that segment 1 can spread to 16 of 16");
+    // The hour that is asked for ends behind the traffic, so all regions from that of the middle row on are read.
+    assert_eq!(line("query one"), "query one: ranges, regions 1, 9 1, 1");
+    assert!(said.contains("A: even as a whole, and one region does the work of every moment"), "{said}");
+    assert!(said.contains("B: even: writes use 1"), "{said}");
+    let painted = std::fs::read_to_string(&picture).unwrap();
+    assert!(painted.starts_with("<svg") && painted.contains("SALT(16 BY device)"));
+    let (_, said, _) = key(&[&arguments[..], &["--format", "json"]].concat(), "");
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(found["designs"][1]["writes"]["operations"], 20_000);
+    assert_eq!(found["designs"][1]["split"], "BY SALT");
+}
+
+#[test]
+fn traffic_that_makes_no_sense_is_refused() {
+    let refused = |arguments: &[&str], wanted: &str| {
+        let (code, _, errors) = key(&[&["simulate", "--key", "(id STRING)"], arguments].concat(), "");
+        assert!(code != Some(0) && errors.contains(wanted), "wanted {wanted}: {errors}");
+    };
+    refused(&["--field", "name=uuid"], "no key has a field name; there are id");
+    refused(&["--field", "id=unifrom(3)"], "there is no unifrom(3)");
+    refused(&["--ops", "99000000000"], "1 to 5000000 can be simulated");
+    refused(&["--reads", "2"], "a share from 0 to 1");
+    refused(&["--query", "q: id == ?"], "the queries cannot be read");
+    refused(&["--split", "INTO nothing"], "the splits cannot be read");
+    refused(&["--start", "soon"], "--start");
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    refused(&["--trace", empty.path().to_str().unwrap()], "0 operations are not possible");
+    std::fs::write(empty.path(), "1\tW\tid=a\n2\tW\tid=b\n3\tR\tid=a\n").unwrap();
+    let (_, said, errors) = key(&["simulate", "--key", "(id STRING)", "--trace", empty.path().to_str().unwrap(), "--split", "AT ('b')"], "");
+    let whole = said.lines().find(|line| line.starts_with("busiest region over the mean, all writes"));
+    assert!(said.contains("3 operations of ") && whole.is_some_and(|line| line.ends_with(" 1.00")), "{said}{errors}");
+}

@@ -61,6 +61,7 @@ pub use declaration::{
 pub use error::{LanguageError, Span};
 pub use kept::{ROW_KEY, ROW_SCHEMA};
 pub use split::REGIONS_MAX;
+pub(crate) use split::print_table;
 pub use statement::statements;
 
 use self::cursor::Cursor;

@@ -117,7 +117,7 @@ impl fmt::Display for SplitClause {
 }
 
 /// A table's name as statements have it.
-pub(super) fn print_table(table: &halite_types::TableName) -> String {
+pub(crate) fn print_table(table: &halite_types::TableName) -> String {
     if table.namespace() == halite_types::schema::DEFAULT_NAMESPACE {
         name(table.qualifier())
     } else {

@@ -55,7 +55,10 @@ fn unequal(cells: &CellSample, subject: &Subject<'_>, found: &mut Findings) {
         "Family {} has cells in {} of the rows that were read, family {} in {}. They flush together, so {} gets many small files; a scan of it passes rows that have none.",
         most.1, most.0, least.1, least.0, least.1
     );
-    let fix = format!("{} in a table of its own with the same key", least.1);
+    let fix = match least.0 {
+        0 => format!("{} left out as long as nothing is in it; later a table of its own with the same key", least.1),
+        _ => format!("{} in a table of its own with the same key", least.1),
+    };
     found.add("F-CARD", None, message).evidence(format!("in {} rows", cells.rows)).fix(fix);
 }
 

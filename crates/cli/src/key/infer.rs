@@ -1,0 +1,139 @@
+//! `halite key infer`: what sampled keys are made of, for people and as JSON.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use halite::rowkey::infer::{InferOptions, Inference, Inferred, infer};
+use halite::rowkey::lint::Finding;
+use halite::{TableName, print_bytes};
+use serde_json::{Value, json};
+
+use super::keys::{Sampled, of_file, of_table};
+use crate::place::PlaceFlags;
+use crate::text_table::{TextTable, grouped};
+
+/// Bytes of a key that are printed.
+const KEY_BYTES_SHOWN: usize = 80;
+
+/// How an answer is written.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum AnswerFormat {
+    /// For people
+    Text,
+    /// One object
+    Json,
+}
+
+/// Finds out the keys in a file.
+pub(crate) fn infer_file(file: &Path, keys: u32, format: AnswerFormat) -> anyhow::Result<ExitCode> {
+    let sampled = of_file(file)?;
+    // A table of the file's name is as good as any, and has to be changed in the statement anyhow.
+    answer(&sampled, &TableName::new("default", "t")?, keys, &format!("{}", file.display()), format)
+}
+
+/// Finds out the keys of a table.
+pub(crate) fn infer_table(table: &TableName, place: &PlaceFlags, keys: u32, format: AnswerFormat) -> anyhow::Result<ExitCode> {
+    let (sampled, _) = of_table(table, place, keys as usize)?;
+    answer(&sampled, table, keys, &format!("table {table}"), format)
+}
+
+fn answer(sampled: &Sampled, table: &TableName, keys: u32, source: &str, format: AnswerFormat) -> anyhow::Result<ExitCode> {
+    if sampled.keys.is_empty() {
+        bail!("{source} has no keys to look at");
+    }
+    let now_ms = Some(jiff::Timestamp::now().as_millisecond());
+    let inference = infer(&sampled.keys, &sampled.times_ms, &InferOptions { keys_max: keys as usize, now_ms, ..InferOptions::default() });
+    match format {
+        AnswerFormat::Text => tell(&inference, table, source)?,
+        AnswerFormat::Json => writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&as_json(&inference, table))?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(inference: &Inference, table: &TableName, source: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} keys of {source}\n", grouped(inference.keys as u64))?;
+    for (at, candidate) in inference.candidates.iter().enumerate() {
+        if at == 1 {
+            writeln!(out, "What they may be as well:\n")?;
+        }
+        for line in lines(candidate, at == 0) {
+            writeln!(out, "{line}")?;
+        }
+        if at == 0 {
+            writeln!(out, "\n{};", candidate.statement(table))?;
+        }
+        writeln!(out)?;
+    }
+    for Finding { rule, severity, message, evidence, fix, .. } in &inference.findings {
+        let more: Vec<_> = [evidence, fix].into_iter().flatten().map(|text| format!("  {text}")).collect();
+        writeln!(out, "{} {}: {message}", severity.name(), rule.id)?;
+        more.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    inference.notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
+    Ok(())
+}
+
+/// A candidate; of those behind the first one without what speaks for each segment.
+fn lines(candidate: &Inferred, is_best: bool) -> Vec<String> {
+    let mut lines = vec![candidate.schema.to_text()];
+    lines.push(format!(
+        "explains {} of {} keys, {:.1} %",
+        grouped(candidate.explained as u64),
+        grouped(candidate.keys as u64),
+        candidate.share() * 100.0
+    ));
+    if !is_best {
+        return lines;
+    }
+    let mut table = TextTable::new(&["bytes", "segment", "what speaks for it"]);
+    for (at, evidence) in candidate.evidence.iter().enumerate() {
+        table.row([evidence.place.clone(), candidate.schema.segment_text(at), evidence.says.clone()]);
+    }
+    lines.push(String::new());
+    lines.extend(table.lines());
+    if !candidate.counter_examples.is_empty() {
+        lines.push(format!("\nnot explained, {} of {}:", grouped((candidate.keys - candidate.explained) as u64), grouped(candidate.keys as u64)));
+        lines.extend(candidate.counter_examples.iter().map(|example| format!("  {}: {}", shortened(&example.key), example.reason)));
+    }
+    lines.extend(candidate.notes.iter().map(|note| format!("\nNote: {note}")));
+    lines
+}
+
+fn shortened(key: &[u8]) -> String {
+    match key.get(..KEY_BYTES_SHOWN) {
+        Some(begin) if key.len() > KEY_BYTES_SHOWN => format!("{}... ({} bytes)", print_bytes(begin), key.len()),
+        _ => print_bytes(key),
+    }
+}
+
+fn as_json(inference: &Inference, table: &TableName) -> Value {
+    let candidate = |inferred: &Inferred| {
+        let segments = inferred
+            .evidence
+            .iter()
+            .enumerate()
+            .map(|(at, evidence)| json!({ "segment": inferred.schema.segment_text(at), "bytes": evidence.place, "evidence": evidence.says }));
+        let examples: Vec<_> =
+            inferred.counter_examples.iter().map(|example| json!({ "key": print_bytes(&example.key), "reason": example.reason })).collect();
+        json!({
+            "row_key": inferred.schema.to_text(),
+            "statement": inferred.statement(table),
+            "explained": inferred.explained,
+            "keys": inferred.keys,
+            "share": inferred.share(),
+            "segments": segments.collect::<Vec<_>>(),
+            "counter_examples": examples,
+            "notes": inferred.notes,
+        })
+    };
+    let finding = |finding: &Finding| json!({ "rule": finding.rule.id, "severity": finding.severity.name(), "message": finding.message, "evidence": finding.evidence, "fix": finding.fix });
+    json!({
+        "keys": inference.keys,
+        "candidates": inference.candidates.iter().map(candidate).collect::<Vec<_>>(),
+        "findings": inference.findings.iter().map(finding).collect::<Vec<_>>(),
+        "notes": inference.notes,
+    })
+}

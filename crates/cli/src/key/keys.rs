@@ -1,0 +1,135 @@
+//! Keys of a table or a file, as samples: from a table a few from many places, without reading much of it.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use halite::{Bytes, Filter, RegionInfo, Scan, TableName};
+
+use super::code::read_key_bytes;
+use crate::place::{Place, PlaceFlags, PlaceTable};
+
+/// Places in each region where keys are read, at most.
+const PLACES_OF_REGION: usize = 64;
+/// Bytes of keys between which a place is guessed.
+const GUESSED_BYTES: usize = 8;
+
+/// Keys, and where known a time of a cell in the row of each, in milliseconds.
+#[derive(Default)]
+pub(super) struct Sampled {
+    pub(super) keys: Vec<Bytes>,
+    /// As many as keys, or none.
+    pub(super) times_ms: Vec<i64>,
+}
+
+/// Keys of a file, one in a line; `-` is standard input.
+pub(super) fn of_file(file: &Path) -> anyhow::Result<Sampled> {
+    let text = if file.as_os_str() == "-" {
+        let mut text = Vec::new();
+        std::io::stdin().read_to_end(&mut text).context("standard input")?;
+        text
+    } else {
+        std::fs::read(file).with_context(|| format!("the keys in {}", file.display()))?
+    };
+    let lines = text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(|line| !line.is_empty());
+    // What is no text cannot have been written by the shell, so it is the key itself.
+    let key = |line: &[u8]| std::str::from_utf8(line).map_or_else(|_| Ok(line.to_vec()), read_key_bytes);
+    let keys = lines.map(|line| Ok(Bytes::from(key(line)?))).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Sampled { keys, times_ms: Vec::new() })
+}
+
+/// About `wanted` keys of a table: short scans at places all over each region.
+pub(super) fn of_table(name: &TableName, place: &PlaceFlags, wanted: usize) -> anyhow::Result<(Sampled, Vec<RegionInfo>)> {
+    let place = place.open()?;
+    let sampled = sample(&place, name, wanted);
+    place.close()?;
+    sampled
+}
+
+fn sample(place: &Place, name: &TableName, wanted: usize) -> anyhow::Result<(Sampled, Vec<RegionInfo>)> {
+    let table = place.table(&name.to_string())?;
+    let regions = table.regions()?;
+    let of_region = wanted.div_ceil(regions.len().max(1)).max(1);
+    let mut sampled = Sampled::default();
+    for region in &regions {
+        let left = wanted.saturating_sub(sampled.keys.len());
+        if left == 0 {
+            break;
+        }
+        region_keys(&table, region, of_region.min(left), &mut sampled)?;
+    }
+    Ok((sampled, regions))
+}
+
+/// Short scans at the region's beginning and at places that divide the keys between its first and its last one evenly.
+fn region_keys(table: &PlaceTable, region: &RegionInfo, wanted: usize, sampled: &mut Sampled) -> anyhow::Result<()> {
+    let first = read(table, region, region.start.clone(), 1, false)?.into_iter().next();
+    let last = read(table, region, region.start.clone(), 1, true)?.into_iter().next();
+    let (Some((first, _)), Some((last, _))) = (first, last) else { return Ok(()) };
+    let places = wanted.div_ceil(32).clamp(1, PLACES_OF_REGION);
+    let each = wanted.div_ceil(places);
+    let mut found: BTreeMap<Bytes, i64> = BTreeMap::new();
+    for start in between(&first, &last, places) {
+        // Where keys are sparse the scan before came as far as this already.
+        let behind = found.keys().next_back().map(|key| Bytes::from([&key[..], &[0]].concat()));
+        let start = behind.into_iter().chain([start]).max().unwrap_or_default();
+        found.extend(read(table, region, start, each.min(wanted - found.len()), false)?);
+        if found.len() == wanted {
+            break;
+        }
+    }
+    if found.len() < wanted {
+        // Few keys, or all of them near each other: then they are read from the first one on.
+        let more = read(table, region, region.start.clone(), wanted, false)?;
+        for (key, time) in more {
+            if found.len() < wanted {
+                found.insert(key, time);
+            }
+        }
+    }
+    let (keys, times): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    sampled.keys.extend(keys);
+    sampled.times_ms.extend(times);
+    Ok(())
+}
+
+/// Keys from `start` on in a region with the times of their first cells; its last ones if `reverse`.
+fn read(table: &PlaceTable, region: &RegionInfo, start: Bytes, rows: usize, reverse: bool) -> anyhow::Result<Vec<(Bytes, i64)>> {
+    let scan = Scan::range(start.max(region.start.clone()), region.end.clone()).limit(rows).filter(Filter::FirstKeyOnly);
+    let scan = scan.reverse(reverse);
+    let mut keys = Vec::with_capacity(rows.min(1024));
+    for row in table.scan(scan) {
+        let row = row?;
+        let time = row.iter().next().map_or(0, |cell| cell.timestamp());
+        keys.push((Bytes::copy_from_slice(row.key()), time));
+    }
+    Ok(keys)
+}
+
+/// Places from `first` on, in even steps of the bytes in which the two differ.
+fn between(first: &[u8], last: &[u8], places: usize) -> Vec<Bytes> {
+    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    let number = |key: &[u8]| (0..GUESSED_BYTES).fold(0_u64, |number, at| number << 8 | u64::from(key.get(common + at).copied().unwrap_or(0)));
+    let (low, high) = (u128::from(number(first)), u128::from(number(last)));
+    let place = |at: usize| {
+        let step = low + high.saturating_sub(low) * at as u128 / places as u128;
+        let bytes = u64::try_from(step).unwrap_or(u64::MAX).to_be_bytes();
+        if at == 0 { Bytes::copy_from_slice(first) } else { Bytes::from([&first[..common], &bytes[..]].concat()) }
+    };
+    (0..places).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_divide_what_differs_between_two_keys() {
+        let places = between(b"user_100", b"user_900", 4);
+        assert_eq!(places[0], "user_100");
+        assert!(places.is_sorted() && places.iter().all(|place| place.starts_with(b"user_") && place[..] < b"user_900"[..]), "{places:?}");
+        assert!(places[2] > "user_4" && places[2] < "user_6", "{places:?}");
+        assert_eq!(between(b"a", b"a", 3), [&b"a"[..], b"a\0\0\0\0\0\0\0\0", b"a\0\0\0\0\0\0\0\0"]);
+    }
+}

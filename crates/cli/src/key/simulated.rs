@@ -1,0 +1,204 @@
+//! What simulated traffic came to: a table with a column for each design, pictures in characters, and JSON.
+
+use std::io::Write as _;
+
+use halite::print_bytes;
+use halite::rowkey::simulate::picture::terminal;
+use halite::rowkey::simulate::{SimulateOptions, Simulation, Skew};
+use serde_json::{Value, json};
+
+use super::simulate::Planned;
+use crate::text_table::{TextTable, grouped};
+
+/// Headings of columns; of more designs, the others have figures in JSON only.
+const NAMES: [&str; 9] = ["", ">A", ">B", ">C", ">D", ">E", ">F", ">G", ">H"];
+/// Characters of a line where no terminal says how many it has.
+const WIDTH: usize = 110;
+/// Characters of a key that are printed.
+const KEY_CHARS: usize = 32;
+
+/// Prints the figures side by side, a verdict for each design, and their pictures.
+pub(super) fn tell(planned: &[Planned], found: &[Simulation], traffic: &[String], options: &SimulateOptions) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let shown = &found[..found.len().min(NAMES.len() - 1)];
+    for ((one, simulation), name) in planned.iter().zip(shown).zip(&NAMES[1..]) {
+        writeln!(out, "{}  {}\n   split {}", name.trim_start_matches('>'), simulation.name, one.split)?;
+    }
+    writeln!(out, "\ntraffic, from seed {}: {}\n", options.seed, traffic.join(", "))?;
+    let mut table = TextTable::new(&NAMES[..=shown.len()]);
+    for (figure, of) in figures(options) {
+        let entries: Vec<String> = shown.iter().map(of).collect();
+        if entries.iter().any(|entry| !entry.is_empty()) {
+            table.row(std::iter::once(figure).chain(entries));
+        }
+    }
+    lists(&mut table, shown);
+    table.lines().try_for_each(|line| writeln!(out, "{line}"))?;
+    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(WIDTH, |size| usize::from(size.ws_col).clamp(60, 200));
+    for (simulation, name) in shown.iter().zip(&NAMES[1..]) {
+        writeln!(out, "\n{}: {}\n", name.trim_start_matches('>'), verdict(simulation))?;
+        terminal(simulation, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    Ok(())
+}
+
+type Figure = fn(&Simulation) -> String;
+
+fn figures(options: &SimulateOptions) -> Vec<(String, Figure)> {
+    let figure = |name: &str, of: Figure| (name.to_owned(), of);
+    vec![
+        figure("writes", |of| grouped(of.writes.operations)),
+        figure("regions", |of| of.writes.regions().to_string()),
+        figure("busiest region over the mean, all writes", |of| format!("{:.2}", of.writes.max_over_mean)),
+        (format!("  in a window of {} writes: median, p99", grouped(options.window as u64)), |of| windows(&of.writes)),
+        (format!("  in a window of {} ms: median, p99", options.window_ms), |of| windows(&of.writes_by_time)),
+        figure("  reads: all, window median, p99", |of| {
+            of.reads.as_ref().map_or_else(String::new, |reads| format!("{:.2}, {}", reads.max_over_mean, windows(reads)))
+        }),
+        figure("regions in use at a time", |of| format!("{:.1}", of.writes.window_effective_regions)),
+        figure("regions without writes", |of| of.writes.empty_regions.to_string()),
+        figure("Gini of regions, all writes", |of| format!("{:.2}", of.writes.gini)),
+        figure("greatest region over the mean, rows at the end", |of| format!("{:.2}", of.rows_max_over_mean)),
+        figure("new keys behind 99 % of those there", |of| format!("{:.0} %", of.frontier.in_last_percent * 100.0)),
+        figure("places where keys grow", |of| format!("{:.0}", of.frontier.frontiers)),
+        figure("correlation of arrival and key", |of| format!("{:.2}", of.frontier.correlation)),
+        figure("busiest row, of all operations", |of| format!("{:.2} %", of.hot_rows.top_share * 100.0)),
+        figure("busiest first field, of all operations", |of| format!("{:.2} %", of.hot_prefixes.top_share * 100.0)),
+        figure("rows of a first field: median, p99, most", |of| {
+            let rows = &of.partitions;
+            format!("{}, {}, {}", grouped(rows.rows_median), grouped(rows.rows_p99), grouped(rows.rows_max))
+        }),
+        figure("rows that were written again", |of| grouped(of.uniqueness.writes - of.uniqueness.rows)),
+        figure("rows lost in a second to the same millisecond", |of| {
+            of.uniqueness.lost_per_second.map_or_else(String::new, |lost| format!("{lost:.3}"))
+        }),
+    ]
+}
+
+fn windows(skew: &Skew) -> String {
+    format!("{:.2}, {:.2}", skew.window_median, skew.window_p99)
+}
+
+/// Figures of which designs have several: fields, salts, digests, queries.
+fn lists(table: &mut TextTable, shown: &[Simulation]) {
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+    for (at, simulation) in shown.iter().enumerate() {
+        for (name, entry) in listed(simulation) {
+            let known = rows.iter().position(|(known, _)| *known == name);
+            let place = known.unwrap_or_else(|| {
+                rows.push((name, vec![String::new(); shown.len()]));
+                rows.len() - 1
+            });
+            rows[place].1[at] = entry;
+        }
+    }
+    rows.into_iter().for_each(|(name, entries)| table.row(std::iter::once(name).chain(entries)));
+}
+
+fn listed(simulation: &Simulation) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    for field in &simulation.cardinalities {
+        let least = if field.is_least { "at least " } else { "" };
+        rows.push((format!("values of {}", field.field), format!("{least}{}", grouped(field.distinct as u64))));
+    }
+    for spread in &simulation.spreads {
+        rows.push((
+            format!("places that segment {} can spread to", spread.segment + 1),
+            format!("{} of {}", grouped(spread.places), grouped(spread.of)),
+        ));
+    }
+    for digest in &simulation.uniqueness.digests {
+        rows.push((format!("values that share the digest of segment {}", digest.segment + 1), format!("{:.3} expected", digest.expected)));
+    }
+    for query in &simulation.queries {
+        let all = if query.reads_all { ", full" } else { "" };
+        rows.push((
+            format!("query {}: ranges, regions", query.name),
+            format!("{}, {}{all}", grouped(query.ranges as u64), grouped(query.regions as u64)),
+        ));
+    }
+    rows
+}
+
+/// What is to be thought of it, in a sentence.
+#[expect(clippy::cast_precision_loss, reason = "a number of regions")]
+fn verdict(simulation: &Simulation) -> String {
+    let (skew, regions) = (&simulation.writes, simulation.writes.regions() as f64);
+    let hot =
+        simulation.hot_prefixes.top.first().filter(|_| simulation.hot_prefixes.top_share > 2.0 / regions && simulation.hot_prefixes.distinct > 1);
+    let at_once = format!("{:.1} of {regions} regions at a time", skew.window_effective_regions);
+    match (skew.window_median, hot) {
+        (window, _) if regions < 2.0 => format!("one region does everything ({window:.0}); split it"),
+        (_, Some((prefix, _))) if skew.window_median >= 2.0 && simulation.frontier.in_last_percent < 0.9 => {
+            let prefix: String = print_bytes(prefix).chars().take(KEY_CHARS).collect();
+            format!(
+                "{prefix} alone has {:.0} % of the operations: no split divides it (writes use {at_once})",
+                simulation.hot_prefixes.top_share * 100.0
+            )
+        }
+        (window, _) if window >= regions / 2.0 && skew.max_over_mean < 2.0 => {
+            format!("even as a whole, and one region does the work of every moment: writes use {at_once}")
+        }
+        (window, _) if window >= 2.0 => format!("uneven: the busiest region has {window:.1} times the mean, writes use {at_once}"),
+        _ => format!("even: writes use {at_once}"),
+    }
+}
+
+/// Prints all figures as one object.
+pub(super) fn as_json(planned: &[Planned], found: &[Simulation], traffic: &[String], options: &SimulateOptions) -> anyhow::Result<()> {
+    let designs: Vec<Value> = planned.iter().zip(found).map(|(one, simulation)| design(one, simulation)).collect();
+    let all = json!({
+        "seed": options.seed, "window_operations": options.window, "window_ms": options.window_ms, "traffic": traffic, "designs": designs,
+    });
+    writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&all)?)?;
+    Ok(())
+}
+
+fn skew(skew: &Skew) -> Value {
+    json!({
+        "operations": skew.operations,
+        "counts": skew.counts,
+        "max_over_mean": skew.max_over_mean,
+        "gini": skew.gini,
+        "empty_regions": skew.empty_regions,
+        "effective_regions": skew.effective_regions,
+        "windows": skew.windows,
+        "window_mean": skew.window_mean,
+        "window_median": skew.window_median,
+        "window_p99": skew.window_p99,
+        "window_effective_regions": skew.window_effective_regions,
+    })
+}
+
+fn design(one: &Planned, of: &Simulation) -> Value {
+    let hot =
+        |hot: &[(halite::Bytes, u64)]| hot.iter().map(|(key, count)| json!({ "key": print_bytes(key), "operations": count })).collect::<Vec<_>>();
+    json!({
+        "row_key": of.key,
+        "split": one.split,
+        "borders": of.borders.iter().map(|border| print_bytes(border)).collect::<Vec<_>>(),
+        "verdict": verdict(of),
+        "writes": skew(&of.writes),
+        "writes_by_time": skew(&of.writes_by_time),
+        "reads": of.reads.as_ref().map(skew),
+        "rows_max_over_mean": of.rows_max_over_mean,
+        "frontier": {
+            "writes": of.frontier.writes, "in_last_percent": of.frontier.in_last_percent, "in_first_percent": of.frontier.in_first_percent,
+            "frontiers": of.frontier.frontiers, "correlation": of.frontier.correlation,
+        },
+        "hot_rows": hot(&of.hot_rows.top),
+        "hot_first_fields": hot(&of.hot_prefixes.top),
+        "cardinalities": of.cardinalities.iter().map(|field| json!({ "field": field.field, "distinct": field.distinct, "is_least": field.is_least })).collect::<Vec<_>>(),
+        "spreads": of.spreads.iter().map(|spread| json!({ "segment": spread.segment + 1, "places": spread.places, "of": spread.of })).collect::<Vec<_>>(),
+        "partitions": {
+            "count": of.partitions.count, "rows_median": of.partitions.rows_median, "rows_p99": of.partitions.rows_p99,
+            "rows_max": of.partitions.rows_max, "key_bytes_max": of.partitions.key_bytes_max, "share_max": of.partitions.share_max,
+        },
+        "uniqueness": {
+            "writes": of.uniqueness.writes, "rows": of.uniqueness.rows, "writes_per_second": of.uniqueness.writes_per_second,
+            "lost_per_second": of.uniqueness.lost_per_second,
+            "digests": of.uniqueness.digests.iter().map(|digest| json!({ "segment": digest.segment + 1, "bits": digest.bits, "seen": digest.seen, "expected_pairs": digest.expected })).collect::<Vec<_>>(),
+        },
+        "queries": of.queries.iter().map(|query| json!({ "name": query.name, "weight": query.weight, "ranges": query.ranges, "regions": query.regions, "reads_all": query.reads_all })).collect::<Vec<_>>(),
+    })
+}

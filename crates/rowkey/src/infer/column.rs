@@ -1,0 +1,109 @@
+//! The values that stand in one place of all keys, and what can be seen of them together.
+
+use std::collections::HashMap;
+
+/// The bytes of one place in each of the keys.
+#[derive(Clone, Debug)]
+pub(super) struct Column<'k> {
+    pub(super) values: Vec<&'k [u8]>,
+    /// Bytes of the shortest value.
+    pub(super) min: usize,
+    /// Bytes of the longest value.
+    pub(super) max: usize,
+    pub(super) distinct: usize,
+    /// Only decimal digits, and at least one in each.
+    pub(super) is_digits: bool,
+    /// Only lower-case hexadecimal digits, and at least one in each.
+    pub(super) is_hex: bool,
+    /// Only ASCII letters, and at least one in each.
+    pub(super) is_letters: bool,
+}
+
+impl<'k> Column<'k> {
+    pub(super) fn of(values: Vec<&'k [u8]>) -> Self {
+        let all = |test: fn(&u8) -> bool| !values.is_empty() && values.iter().all(|value| !value.is_empty() && value.iter().all(test));
+        let is_hex = all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        Self {
+            min: values.iter().map(|value| value.len()).min().unwrap_or(0),
+            max: values.iter().map(|value| value.len()).max().unwrap_or(0),
+            distinct: counts(&values).len(),
+            is_digits: is_hex && all(u8::is_ascii_digit),
+            is_hex,
+            is_letters: all(u8::is_ascii_alphabetic),
+            values,
+        }
+    }
+
+    /// The bytes of every value, if they are as many in all.
+    pub(super) fn width(&self) -> Option<usize> {
+        (self.min == self.max && self.min > 0).then_some(self.min)
+    }
+
+    /// The value that all keys have.
+    pub(super) fn constant(&self) -> Option<&'k [u8]> {
+        (self.distinct == 1).then(|| self.values[0])
+    }
+
+    /// The first `bytes` of every value, and what is behind them.
+    pub(super) fn split_at(&self, bytes: usize) -> Option<(Self, Self)> {
+        (bytes <= self.min).then(|| self.values.iter().map(|value| value.split_at(bytes)).unzip()).map(|(a, b)| (Self::of(a), Self::of(b)))
+    }
+
+    /// The same, counted from the end of every value.
+    pub(super) fn split_from_end(&self, bytes: usize) -> Option<(Self, Self)> {
+        let halves = || self.values.iter().map(|value| value.split_at(value.len() - bytes)).unzip();
+        (bytes <= self.min).then(halves).map(|(a, b)| (Self::of(a), Self::of(b)))
+    }
+
+    /// The numbers that the digits are; `None` if there is something else, or a number beyond 64 bits.
+    pub(super) fn numbers(&self) -> Option<Vec<u64>> {
+        self.values.iter().map(|value| number(value)).collect()
+    }
+
+    /// The letters (and signs between them) that all values begin with, in front of what differs and of digits.
+    pub(super) fn common_letters(&self) -> &'k [u8] {
+        let Some(first) = self.values.first() else { return &[] };
+        let mut common = first.iter().take_while(|byte| !byte.is_ascii_digit()).count();
+        for value in &self.values {
+            common = first[..common].iter().zip(*value).take_while(|(a, b)| a == b).count();
+        }
+        &first[..common]
+    }
+
+    /// Bits of chance in one byte of the values, at most; fewer values than 256 cannot show all eight.
+    pub(super) fn bits_per_byte(&self) -> f64 {
+        let mut counts = [0_u32; 256];
+        self.values.iter().flat_map(|value| value.iter()).for_each(|&byte| counts[usize::from(byte)] += 1);
+        let all: u32 = counts.iter().sum();
+        let share = counts.iter().filter(|&&count| count > 0).map(|&count| f64::from(count) / f64::from(all.max(1)));
+        share.map(|share| -share * share.log2()).sum()
+    }
+
+    /// The share of the most frequent value times how many values there are: 1 is even.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts of a sample")]
+    pub(super) fn unevenness(&self) -> f64 {
+        let counts = counts(&self.values);
+        let most = counts.values().copied().max().unwrap_or(0);
+        most as f64 * counts.len() as f64 / self.values.len().max(1) as f64
+    }
+}
+
+/// How often each value stands there.
+pub(super) fn counts<'k>(values: &[&'k [u8]]) -> HashMap<&'k [u8], usize> {
+    let mut counts = HashMap::new();
+    values.iter().for_each(|&value| *counts.entry(value).or_insert(0) += 1);
+    counts
+}
+
+/// A decimal number of at most 64 bits.
+pub(super) fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, digit| number.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+}
+
+/// Whether bytes are text that people can read: UTF-8 without control characters.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.chars().any(char::is_control))
+}

@@ -1,0 +1,185 @@
+//! A guess at a key while it is made: pieces with what speaks for each, and the schema they come to.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+
+use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
+use crate::value::FieldType;
+
+/// Keys whose pieces are remembered, to see that the schema finds them where they were seen.
+pub(super) const KEYS_REMEMBERED: usize = 64;
+
+/// A guess at a whole key.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) profile: Profile,
+    pub(super) pieces: Vec<Piece>,
+    /// What should be known beside the evidence of single pieces.
+    pub(super) notes: Vec<String>,
+    /// Points that it costs to assume what no key shows.
+    pub(super) penalty: f64,
+}
+
+/// A guess at one segment.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub(super) content: Content,
+    /// What it may be called, if it is a field.
+    pub(super) name: String,
+    /// What speaks for it, in words.
+    pub(super) evidence: String,
+    /// How much is known with it: 0 is text of any kind, 4 is proven to be a digest.
+    pub(super) points: f64,
+    /// What it may be computed from other fields as.
+    pub(super) suspect: Option<Suspect>,
+    /// Bytes of it in the first keys it was seen in.
+    pub(super) lengths: Vec<usize>,
+}
+
+/// What one segment may hold.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    Literal(Bytes),
+    Field { ty: FieldType, how: How, desc: bool, digits: Option<u8> },
+    Hash { of: Vec<usize>, function: HashFunction, bytes: u8, hex: bool, digits: Option<u8> },
+    Salt { of: Vec<usize>, function: HashFunction, count: u32, digits: Option<u8> },
+}
+
+/// How a field stands in its segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    Plain,
+    Reverse,
+    Bucket(u64),
+}
+
+/// How a piece that may be derived is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Suspect {
+    /// Bytes as they are: of a digest, or one or two of a salt.
+    Raw,
+    /// Digits: hexadecimal of a digest, decimal of a salt.
+    Digits,
+    /// One letter that stands for a salt, which no declaration can say.
+    Letter,
+}
+
+impl Piece {
+    pub(super) fn literal(bytes: &[u8], lengths: usize) -> Self {
+        let evidence = "the same in every key".to_owned();
+        let content = Content::Literal(Bytes::copy_from_slice(bytes));
+        Self { content, name: String::new(), evidence, points: 0.2, suspect: None, lengths: vec![bytes.len(); lengths] }
+    }
+
+    /// A field as it is, ascending.
+    pub(super) fn field(ty: FieldType, name: &str, evidence: impl Into<String>, points: f64, values: &[&[u8]]) -> Self {
+        let lengths = values.iter().take(KEYS_REMEMBERED).map(|value| value.len()).collect();
+        let content = Content::Field { ty, how: How::Plain, desc: false, digits: None };
+        Self { content, name: name.to_owned(), evidence: evidence.into(), points, suspect: None, lengths }
+    }
+
+    /// The same field written in another way.
+    #[must_use]
+    pub(super) fn written(mut self, as_how: How, is_desc: bool, as_digits: Option<usize>) -> Self {
+        if let Content::Field { how, desc, digits, .. } = &mut self.content {
+            (*how, *desc, *digits) = (as_how, is_desc, as_digits.and_then(|digits| u8::try_from(digits).ok()));
+        }
+        self
+    }
+
+    #[must_use]
+    pub(super) fn suspect(mut self, suspect: Suspect) -> Self {
+        self.suspect = Some(suspect);
+        self
+    }
+
+    pub(super) fn is_field(&self) -> bool {
+        matches!(self.content, Content::Field { .. })
+    }
+}
+
+impl Draft {
+    pub(super) fn new(profile: Profile) -> Self {
+        Self { profile, pieces: Vec::new(), notes: Vec::new(), penalty: 0.0 }
+    }
+
+    /// Adds a piece; a literal behind another one is a part of it.
+    pub(super) fn push(&mut self, piece: Piece) {
+        if let (Some(Piece { content: Content::Literal(before), lengths, .. }), Content::Literal(more)) = (self.pieces.last_mut(), &piece.content) {
+            *before = Bytes::from([&before[..], more].concat());
+            let whole = before.len();
+            lengths.iter_mut().for_each(|length| *length = whole);
+        } else {
+            self.pieces.push(piece);
+        }
+    }
+
+    /// How much is known with it. A digest may be cut into several as well, so only the best of what is derived counts.
+    pub(super) fn points(&self) -> f64 {
+        let derived = |piece: &&Piece| matches!(piece.content, Content::Hash { .. } | Content::Salt { .. });
+        let best = self.pieces.iter().filter(derived).map(|piece| piece.points).fold(0.0, f64::max);
+        self.pieces.iter().filter(|piece| !derived(piece)).map(|piece| piece.points).sum::<f64>() + best - self.penalty
+    }
+
+    /// The schema; `None` if the pieces make none.
+    pub(super) fn schema(&self) -> Option<KeySchema> {
+        let mut fields: Vec<Field> = Vec::new();
+        let mut names = HashSet::new();
+        let mut ids: Vec<Option<FieldId>> = Vec::new();
+        for piece in &self.pieces {
+            let Content::Field { ty, .. } = piece.content else {
+                ids.push(None);
+                continue;
+            };
+            ids.push(Some(fields.len()));
+            fields.push(Field { name: unique(&piece.name, &mut names), ty, pattern: None });
+        }
+        let segments = self.pieces.iter().enumerate().map(|(at, piece)| segment(&piece.content, at, &ids, fields.len())).collect();
+        KeySchema::new(self.profile, fields, segments).ok()
+    }
+
+    /// Whether the schema finds the pieces of a key where they were seen when the draft was made.
+    pub(super) fn finds_its_pieces(&self, schema: &KeySchema, keys: &[&[u8]]) -> bool {
+        let remembered = self.pieces.iter().map(|piece| piece.lengths.len()).min().unwrap_or(0);
+        keys.iter().take(remembered.min(KEYS_REMEMBERED)).enumerate().all(|(at, key)| {
+            let found = schema.split_segments(key).map(|ranges| ranges.iter().map(ExactSizeIterator::len).collect::<Vec<_>>());
+            // A key that is none of this schema says nothing of where pieces would be.
+            found.map_or(true, |found| found.iter().zip(&self.pieces).all(|(length, piece)| *length == piece.lengths[at]))
+        })
+    }
+}
+
+fn segment(content: &Content, at: usize, ids: &[Option<FieldId>], fields: usize) -> Segment {
+    let by = |of: &[usize]| of.iter().filter_map(|&piece| ids[piece]).collect::<Vec<_>>();
+    match content {
+        Content::Literal(bytes) => Segment::new(SegmentKind::Const(bytes.clone())),
+        Content::Field { how, desc, digits, .. } => {
+            let field = ids[at].unwrap_or(0);
+            let kind = match how {
+                How::Plain => SegmentKind::Plain(field),
+                How::Reverse => SegmentKind::Reverse(field),
+                How::Bucket(width) => SegmentKind::Bucket { field, width: *width },
+            };
+            Segment { order: if *desc { Order::Desc } else { Order::Asc }, digits: *digits, ..Segment::new(kind) }
+        }
+        Content::Hash { of, function, bytes, hex, digits } => {
+            let kind = SegmentKind::Hash { by: by(of), bytes: *bytes, function: *function, hex: *hex };
+            Segment { digits: *digits, ..Segment::new(kind) }
+        }
+        Content::Salt { of, function, count, digits } => {
+            let by = by(of);
+            let is_all = by.len() == fields && *function != HashFunction::Modulo;
+            let kind = SegmentKind::Salt { count: *count, by: if is_all { Vec::new() } else { by }, function: *function };
+            Segment { digits: *digits, ..Segment::new(kind) }
+        }
+    }
+}
+
+/// The name, with a number behind it if it is taken.
+fn unique(name: &str, taken: &mut HashSet<String>) -> String {
+    let numbered = (1..).map(|at| if at == 1 { name.to_owned() } else { format!("{name}{at}") });
+    let free = numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or_default();
+    taken.insert(free.clone());
+    free
+}

@@ -1,0 +1,99 @@
+//! Bytes between two places that are recognized: salts, digests, numbers, UUIDs, text of a fixed width.
+
+use super::binary::{seconds, suspected};
+use super::column::{Column, is_text};
+use super::draft::{How, KEYS_REMEMBERED, Piece, Suspect};
+use super::sample::Seen;
+use super::values;
+use crate::value::{FieldType, TimeUnit};
+
+/// Bytes of what may be derived in front of the rest of a gap.
+const DERIVED: [usize; 8] = [1, 2, 4, 8, 16, 20, 32, 64];
+/// Bytes of the longest digest.
+const DIGEST_BYTES_MAX: usize = 64;
+
+/// What a gap may hold, the likeliest first.
+pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Vec<Piece>> {
+    let width = column.min;
+    let mut all = Vec::new();
+    if let Some(same) = column.constant() {
+        return vec![vec![Piece::literal(same, column.values.len().min(KEYS_REMEMBERED))]];
+    }
+    // A salt or a digest parted from what is behind it, which a proof will have to bear out.
+    for front in DERIVED.into_iter().filter(|front| *front < width) {
+        if let Some((derived, rest)) = column.split_at(front).filter(|(derived, rest)| derived.distinct > 1 && rest.distinct > 1) {
+            let said = "bytes that may be derived from what is behind them";
+            let derived = Piece { points: 0.0, ..suspected(Piece::field(bytes_of(front), "digest", said, 0.0, &derived.values)) };
+            all.push(vec![derived, whole(&rest, seen)]);
+        }
+    }
+    all.push(vec![whole(column, seen)]);
+    all.extend(numbers(column, seen));
+    all
+}
+
+/// All of it as one value.
+fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
+    let width = column.min;
+    if column.values.iter().all(|value| is_text(value)) {
+        return values::reversed(column).or_else(|| hexadecimal(column)).unwrap_or_else(|| text(column));
+    }
+    let numbers: Vec<u64> = column.values.iter().map(|bytes| bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))).collect();
+    let number = |ty, points: f64| {
+        let (least, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
+        Piece::field(ty, "id", format!("{width} bytes; as numbers {least} to {most}"), points, &column.values)
+    };
+    match width {
+        1 => suspected(number(FieldType::U8, 0.6)),
+        2 => suspected(number(FieldType::U16, 0.6)),
+        4 => seconds(column, &numbers).or_else(|| bucket(column, &numbers, seen)).unwrap_or_else(|| suspected(number(FieldType::U32, 0.8))),
+        8 => suspected(number(FieldType::U64, 0.8)),
+        16 if column.values.iter().all(|value| is_uuid(value)) => {
+            let version = column.values[0][6] >> 4;
+            suspected(Piece::field(FieldType::Uuid, "id", format!("sixteen bytes with the marks of UUIDs, version {version}"), 3.0, &column.values))
+        }
+        _ => {
+            let said = format!("{width} bytes, {:.1} bits of chance in each", column.bits_per_byte());
+            let piece = Piece::field(bytes_of(width), "id", said, 0.4, &column.values);
+            if width <= DIGEST_BYTES_MAX { suspected(piece) } else { piece }
+        }
+    }
+}
+
+fn bucket(column: &Column<'_>, numbers: &[u64], seen: &Seen<'_>) -> Option<Piece> {
+    let (said, widths) = values::bucket_evidence(numbers, seen).filter(|_| !seen.times_ms.is_empty() || column.distinct < column.values.len())?;
+    let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", format!("four bytes, {said}"), 2.0, &column.values);
+    Some(piece.written(How::Bucket(*widths.first()?), false, None))
+}
+
+/// RFC 4122's variant, and one version in all.
+fn is_uuid(value: &[u8]) -> bool {
+    value.len() == 16 && value[8] >> 6 == 2 && (1..=8).contains(&(value[6] >> 4))
+}
+
+/// Two numbers of usual widths: the second begins with zeros that the first one's end does not have.
+fn numbers(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Vec<Piece>> {
+    let widths = [4, 8, 2, 1].into_iter().filter(|front| *front < column.min && matches!(column.min - front, 1 | 2 | 4 | 8));
+    let parts = widths.filter_map(|front| column.split_at(front)).filter(|(front, rest)| {
+        let begins_with_zero = rest.values.iter().all(|value| value[0] == 0);
+        begins_with_zero && front.distinct > 1 && front.values.iter().any(|value| value[value.len() - 1] != 0)
+    });
+    parts.map(|(front, rest)| vec![whole(&front, seen), whole(&rest, seen)]).collect()
+}
+
+/// Hexadecimal digits among bytes.
+pub(super) fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
+    let width = column.width().filter(|width| column.is_hex && width.is_multiple_of(2) && *width <= 2 * DIGEST_BYTES_MAX)?;
+    let said = format!("{width} hexadecimal digits; if they are a digest, what it is of does not stand in the key");
+    Some(Piece::field(values::fixed(width), "digest", said, 0.4, &column.values).suspect(Suspect::Digits))
+}
+
+/// Text of one width, without an end.
+fn text(column: &Column<'_>) -> Piece {
+    let piece = values::text(column);
+    Piece { content: Piece::field(values::fixed(column.min), "", "", 0.0, &[]).content, ..piece }
+}
+
+fn bytes_of(width: usize) -> FieldType {
+    u16::try_from(width).map_or(FieldType::Bytes, FieldType::Fixed)
+}

@@ -1,0 +1,126 @@
+//! What salts and digests may be computed from: fields of a decoded key, alone or in a run, as the codec feeds them to a hash.
+
+use std::ops::Range;
+
+use super::draft::{Content, Draft};
+use crate::hash::{DIGEST_BYTES_MAX, Input, digest, salt};
+use crate::schema::{Field, HashFunction, KeySchema, Profile, Segment, SegmentKind};
+use crate::value::{FieldType, Value};
+
+/// A key of a draft, taken apart.
+pub(super) struct Row<'k> {
+    key: &'k [u8],
+    ranges: Vec<Range<usize>>,
+    values: Vec<Value<'k>>,
+}
+
+impl<'k> Row<'k> {
+    /// `None` if the key is none of this schema.
+    pub(super) fn of(schema: &KeySchema, key: &'k [u8]) -> Option<Self> {
+        let values = schema.decode(key).ok()?.into_values().collect();
+        Some(Self { key, ranges: schema.split_segments(key).ok()?, values })
+    }
+
+    /// The bytes of a piece.
+    pub(super) fn bytes(&self, piece: usize) -> &'k [u8] {
+        &self.key[self.ranges[piece].clone()]
+    }
+
+    /// Everything behind a piece.
+    pub(super) fn behind(&self, piece: usize) -> &'k [u8] {
+        &self.key[self.ranges[piece].end..]
+    }
+
+    /// The value of the field that a piece holds.
+    fn value(&self, draft: &Draft, piece: usize) -> Option<&Value<'k>> {
+        let field = draft.pieces.get(..piece)?.iter().filter(|piece| piece.is_field()).count();
+        self.values.get(field)
+    }
+
+    /// The integer that a piece holds.
+    pub(super) fn integer(&self, draft: &Draft, piece: usize) -> Option<Owned> {
+        match self.value(draft, piece)? {
+            Value::Unsigned(bits) => Some(Owned::Integer { bits: *bits, negative: false }),
+            Value::Signed(number) => Some(Owned::Integer { bits: number.cast_unsigned(), negative: *number < 0 }),
+            _ => None,
+        }
+    }
+}
+
+/// As [`Input`], owning its bytes.
+pub(super) enum Owned {
+    Text(String),
+    Integer { bits: u64, negative: bool },
+    Bytes(Vec<u8>),
+}
+
+impl Owned {
+    pub(super) fn borrowed(&self) -> Input<'_> {
+        match self {
+            Self::Text(text) => Input::Text(text),
+            Self::Integer { bits, negative } => Input::Integer { bits: *bits, negative: *negative },
+            Self::Bytes(bytes) => Input::Bytes(bytes),
+        }
+    }
+}
+
+/// What a hash over a run of pieces is computed from, as `codec/derived.rs` makes it: in text keys the text as it stands
+/// there, delimiters between fields included; else one value as it is, several encoded one after the other with their ends.
+pub(super) fn input(draft: &Draft, row: &Row<'_>, run: &Range<usize>) -> Option<Owned> {
+    if draft.profile == Profile::Text {
+        let bytes = &row.key[row.ranges[run.start].start..row.ranges[run.end - 1].end];
+        return Some(match std::str::from_utf8(bytes) {
+            Ok(text) => Owned::Text(text.to_owned()),
+            Err(_) => Owned::Bytes(bytes.to_vec()),
+        });
+    }
+    if run.len() == 1 {
+        match row.value(draft, run.start)? {
+            Value::Text(text) => return Some(Owned::Text(text.to_string())),
+            Value::Bytes(bytes) => return Some(Owned::Bytes(bytes.to_vec())),
+            Value::Unsigned(_) | Value::Signed(_) => return row.integer(draft, run.start),
+            _ => {}
+        }
+    }
+    encoded(draft, row, run).map(Owned::Bytes)
+}
+
+/// Fields in ascending order with their ends: a key of them with one more byte behind, which is taken away again.
+fn encoded(draft: &Draft, row: &Row<'_>, run: &Range<usize>) -> Option<Vec<u8>> {
+    let mut fields = Vec::new();
+    let mut values = Vec::new();
+    for at in run.clone() {
+        if let Content::Field { ty, .. } = draft.pieces[at].content {
+            fields.push(Field { name: format!("f{at}"), ty, pattern: None });
+            values.push(row.value(draft, at)?.borrowed());
+        }
+    }
+    fields.push(Field { name: "end".to_owned(), ty: FieldType::U8, pattern: None });
+    values.push(Value::Unsigned(0));
+    let segments = (0..fields.len()).map(|field| Segment::new(SegmentKind::Plain(field))).collect();
+    let key = KeySchema::new(Profile::Bin, fields, segments).ok()?.encode(&values).ok()?;
+    Some(key[..key.len() - 1].to_vec())
+}
+
+/// The number that a salt is the remainder of.
+pub(super) fn raw_hash(function: HashFunction, of: &Owned) -> Option<i128> {
+    let mut room = [0; DIGEST_BYTES_MAX];
+    match function {
+        HashFunction::Modulo => match of {
+            Owned::Integer { bits, negative: false } => Some((*bits).into()),
+            Owned::Integer { bits, .. } => Some(bits.cast_signed().into()),
+            _ => None,
+        },
+        // Its results are below 2^31, so the greatest number of salts changes none.
+        HashFunction::Phoenix => salt(function, of.borrowed(), u32::MAX).map(i128::from),
+        HashFunction::Random | HashFunction::RoundRobin => None,
+        _ => {
+            let number = u32::from_be_bytes(*digest(function, of.borrowed(), &mut room)?.first_chunk()?);
+            Some(match function {
+                HashFunction::Java => number.cast_signed().into(),
+                HashFunction::Murmur3 => (number & 0x7fff_ffff).into(),
+                _ => number.into(),
+            })
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The schema of keys that are there: what a table's keys are made of, guessed from a sample and proven on it.
+//!
+//! Keys of text are cut at their delimiters (`text.rs`), keys of bytes at what can be recognized in them (`binary.rs`,
+//! `gaps.rs`); `values.rs` and `times.rs` say what the parts hold. `derived.rs` tries every salt and digest over every run of
+//! fields. What comes out are drafts (`draft.rs`); each is a schema that `verify.rs` holds against every key. Nothing is
+//! claimed that the keys do not show: where several answers fit, they are ranked and the evidence says so.
+
+mod binary;
+mod column;
+mod derived;
+mod draft;
+mod gaps;
+mod inputs;
+mod sample;
+#[cfg(test)]
+mod tests;
+mod text;
+mod times;
+mod values;
+mod verify;
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use halite_types::TableName;
+
+use crate::language::print_table;
+use crate::lint::{Finding, Sample, Subject, lint};
+use crate::schema::{Field, KeySchema, Profile, Segment, SegmentKind};
+use crate::value::FieldType;
+
+use draft::{Draft, Piece};
+use sample::Seen;
+
+/// Keys that guesses are made from; all keys are used to hold them against.
+const MODEL_KEYS_MAX: usize = 1_000;
+/// Bytes of a key that guesses are made from; longer ones are only held against them.
+const MODEL_KEY_BYTES_MAX: usize = 1_024;
+/// Guesses that are held against all keys.
+const VERIFIED_MAX: usize = 12;
+/// Of 100 keys a part of text or of bytes has so many, or no guess is made from it.
+const PART_MIN: usize = 10;
+
+/// How much is looked at and told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InferOptions {
+    /// Keys that are looked at, at most; of more, some from all over.
+    pub keys_max: usize,
+    /// Schemas that are returned.
+    pub candidates: usize,
+    /// Keys that a schema does not explain, told for each.
+    pub counter_examples: usize,
+    /// What time it is, in milliseconds since 1970: buckets of time end near it.
+    pub now_ms: Option<i64>,
+}
+
+impl Default for InferOptions {
+    fn default() -> Self {
+        Self { keys_max: 10_000, candidates: 3, counter_examples: 5, now_ms: None }
+    }
+}
+
+/// What keys were found to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inference {
+    /// Keys that were looked at.
+    pub keys: usize,
+    /// Schemas, the likeliest first; none if there were no keys.
+    pub candidates: Vec<Inferred>,
+    /// What lint sees in the keys themselves, negative salts (K-NEGMOD) among them.
+    pub findings: Vec<Finding>,
+    /// What cannot be told from these keys, or not be declared.
+    pub notes: Vec<String>,
+}
+
+/// A schema that keys may have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inferred {
+    /// The schema; names of fields are guesses, and may be changed without changing a key.
+    pub schema: KeySchema,
+    /// Keys that it explains: they can be taken apart, derived parts are what they should be, and the values give the same
+    /// key again.
+    pub explained: usize,
+    /// Keys that were looked at.
+    pub keys: usize,
+    /// Some of the keys that it does not explain.
+    pub counter_examples: Vec<CounterExample>,
+    /// What speaks for each segment, in their order.
+    pub evidence: Vec<Evidence>,
+    /// What should be known beside that.
+    pub notes: Vec<String>,
+}
+
+/// A key that a schema does not explain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterExample {
+    /// The key.
+    pub key: Bytes,
+    /// Why not.
+    pub reason: String,
+}
+
+/// What speaks for a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Where it lies in keys, as in `0..8`; `?` where that differs.
+    pub place: String,
+    /// What speaks for it.
+    pub says: String,
+}
+
+impl Inferred {
+    /// The share of the keys that it explains, 0 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "a share of a sample")]
+    pub fn share(&self) -> f64 {
+        self.explained as f64 / self.keys.max(1) as f64
+    }
+
+    /// The statement that declares it for a table.
+    pub fn statement(&self, table: &TableName) -> String {
+        format!("ALTER TABLE {} ADOPT {}", print_table(table), self.schema)
+    }
+}
+
+/// The schemas that `keys` may have, the likeliest first. `cell_times_ms` are times of cells in the keys' rows, one for each
+/// key in the same order, or none at all; with them buckets of time are told from other numbers, and rising keys are seen.
+pub fn infer(keys: &[Bytes], cell_times_ms: &[i64], options: &InferOptions) -> Inference {
+    let step = keys.len().div_ceil(options.keys_max.max(1)).max(1);
+    let keys: Vec<Bytes> = keys.iter().step_by(step).cloned().collect();
+    let times: Vec<i64> = cell_times_ms.iter().step_by(step).copied().collect();
+    let times = if times.len() == keys.len() { times } else { Vec::new() };
+    let mut inference = Inference { keys: keys.len(), candidates: Vec::new(), findings: findings(&keys, &times), notes: Vec::new() };
+    if keys.is_empty() {
+        return inference;
+    }
+    let seen = model(&keys, times, options.now_ms);
+    let texts = seen.only(column::is_text);
+    let others = seen.only(|key| !column::is_text(key));
+    let is_part = |part: &Seen<'_>| !part.keys.is_empty() && part.keys.len() * 100 >= seen.keys.len() * PART_MIN;
+    let mut drafts: HashMap<String, (Draft, KeySchema, f64)> = HashMap::new();
+    if is_part(&texts) {
+        for (draft, places) in text::drafts(&texts) {
+            keep(draft, &texts.at(&places), &seen, &mut drafts);
+        }
+    }
+    if is_part(&others) {
+        binary::drafts(&others).into_iter().for_each(|draft| keep(draft, &others, &seen, &mut drafts));
+        inference.notes.extend(binary::without_end(&others));
+    }
+    inference.candidates = ranked(drafts, &keys, options);
+    inference
+}
+
+/// Some keys from all over, in the order in which they were given.
+fn model(keys: &[Bytes], times: Vec<i64>, now_ms: Option<i64>) -> Seen<'_> {
+    let all = Seen { keys: keys.iter().map(|key| &key[..]).collect(), times_ms: times, now_ms };
+    let short: Vec<usize> = (0..keys.len()).filter(|&at| (1..=MODEL_KEY_BYTES_MAX).contains(&keys[at].len())).collect();
+    let step = short.len().div_ceil(MODEL_KEYS_MAX).max(1);
+    all.at(&short.into_iter().step_by(step).collect::<Vec<_>>())
+}
+
+/// Proves what can be proven of a draft, and keeps it if it explains something of the keys it was made from.
+fn keep(draft: Draft, own: &Seen<'_>, all: &Seen<'_>, kept: &mut HashMap<String, (Draft, KeySchema, f64)>) {
+    if draft.pieces.is_empty() {
+        return;
+    }
+    let Some(draft) = derived::prove(draft, &own.keys) else { return };
+    let Some(schema) = draft.schema().filter(|schema| draft.finds_its_pieces(schema, &own.keys)) else { return };
+    let explained = all.keys.iter().filter(|key| schema.decode(key).is_ok()).count();
+    let score = score(explained, all.keys.len(), &draft);
+    let text = schema.to_text();
+    if explained > 0 && kept.get(&text).is_none_or(|(_, _, other)| *other < score) {
+        kept.insert(text, (draft, schema, score));
+    }
+}
+
+/// How good a guess is: how much it says, of how many of the keys.
+#[expect(clippy::cast_precision_loss, reason = "a share of a sample")]
+fn score(explained: usize, keys: usize, draft: &Draft) -> f64 {
+    let says = match draft.pieces.as_slice() {
+        [Piece { content: draft::Content::Field { ty: FieldType::String | FieldType::Bytes, how: draft::How::Plain, .. }, .. }] => 0.0,
+        _ => draft.points(),
+    };
+    explained as f64 / keys.max(1) as f64 * (1.0 + says)
+}
+
+/// The best drafts, held against all keys; behind them the key as one value, which is always right and says nothing.
+fn ranked(drafts: HashMap<String, (Draft, KeySchema, f64)>, keys: &[Bytes], options: &InferOptions) -> Vec<Inferred> {
+    let mut drafts: Vec<_> = drafts.into_iter().map(|(text, (draft, schema, score))| (score, text, draft, schema)).collect();
+    drafts.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    drafts.truncate(VERIFIED_MAX);
+    let verified = |(_, _, draft, schema): (f64, String, Draft, KeySchema)| inferred(&draft, schema, keys, options);
+    let mut found: Vec<(f64, Inferred)> = drafts.into_iter().map(verified).collect();
+    found.extend(whole_key(keys).map(|(draft, schema)| inferred(&draft, schema, keys, options)));
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut candidates: Vec<Inferred> = found.into_iter().map(|(_, inferred)| inferred).filter(|inferred| inferred.explained > 0).collect();
+    let mut texts = std::collections::HashSet::new();
+    candidates.retain(|inferred| texts.insert(inferred.schema.to_text()));
+    candidates.truncate(options.candidates.max(1));
+    candidates
+}
+
+fn inferred(draft: &Draft, schema: KeySchema, keys: &[Bytes], options: &InferOptions) -> (f64, Inferred) {
+    let verified = verify::verify(&schema, keys, options.counter_examples);
+    let place = |at: usize| {
+        let shown = |place: Option<&Option<usize>>| place.copied().flatten().map_or("?".to_owned(), |place| place.to_string());
+        format!("{}..{}", shown(verified.begins.get(at)), shown(verified.ends.get(at)))
+    };
+    let evidence = draft.pieces.iter().enumerate().map(|(at, piece)| Evidence { place: place(at), says: piece.evidence.clone() }).collect();
+    let score = score(verified.explained, keys.len(), draft);
+    let (explained, counter_examples) = (verified.explained, verified.counter_examples);
+    (score, Inferred { schema, explained, keys: keys.len(), counter_examples, evidence, notes: draft.notes.clone() })
+}
+
+/// The key as one value.
+fn whole_key(keys: &[Bytes]) -> Option<(Draft, KeySchema)> {
+    let is_text = keys.iter().all(|key| column::is_text(key));
+    let ty = if is_text { FieldType::String } else { FieldType::Bytes };
+    let values: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    let mut draft = Draft::new(Profile::Bin);
+    draft.push(Piece::field(ty, "key", "nothing is said of what is in it", 0.0, &values));
+    let field = Field { name: "key".to_owned(), ty, pattern: None };
+    let schema = KeySchema::new(Profile::Bin, vec![field], vec![Segment::new(SegmentKind::Plain(0))]).ok()?;
+    Some((draft, schema))
+}
+
+/// What lint's rules about samples say; with times, keys are put in the order of these.
+fn findings(keys: &[Bytes], times: &[i64]) -> Vec<Finding> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    let is_in_arrival_order = !times.is_empty();
+    if is_in_arrival_order {
+        order.sort_by_key(|&at| times[at]);
+    }
+    let sample = Sample { keys: order.into_iter().map(|at| keys[at].clone()).collect(), is_in_arrival_order };
+    lint(&Subject { sample: Some(&sample), ..Subject::default() })
+}

@@ -1,0 +1,97 @@
+//! Samples that are not all of one form, negative salts, and bytes of any kind.
+
+use bytes::Bytes;
+use fastrand::Rng;
+
+use super::generate::{calendar, java, md5_hex, reversed, rows, some_time, text_rows};
+use crate::infer::{InferOptions, infer};
+
+/// What S4's code makes of a remainder: zeros in front by size, the sign and all.
+fn signed_salt(id: &str) -> String {
+    match java(id) % 1000 {
+        salt if salt < 10 => format!("00{salt}"),
+        salt if salt < 100 => format!("0{salt}"),
+        salt => salt.to_string(),
+    }
+}
+
+#[test]
+fn s4s_negative_salts_are_reported_and_the_others_explained() {
+    assert_eq!(signed_salt("20150524002300_1232"), "00-203");
+    let keys = text_rows(40, |rng, _| {
+        let id = format!("{}_{}", calendar(rng), rng.u32(1000..10_000));
+        signed_salt(&id) + &id
+    });
+    let inference = infer(&keys, &[], &InferOptions::default());
+    let finding = inference.findings.iter().find(|finding| finding.rule.id == "K-NEGMOD").expect("half of the salts are negative");
+    assert!(finding.evidence.as_deref().is_some_and(|evidence| evidence.contains("% of 1000 keys")), "{finding:?}");
+    let best = &inference.candidates[0];
+    assert_eq!(best.schema.to_text(), "ROW KEY TEXT '{salt(1000 using java):3}{time:14}_{id:4}'");
+    assert!((300..700).contains(&best.explained), "{}", best.explained);
+    assert!(best.counter_examples.iter().all(|example| example.key.starts_with(b"00-")), "{:?}", best.counter_examples);
+}
+
+#[test]
+fn a_few_other_keys_are_counter_examples() {
+    let mut keys = text_rows(41, |rng, _| {
+        let id = format!("user_{}", rng.u32(1..100_000));
+        format!("{}_{id}", md5_hex(&id, 8))
+    });
+    keys[10] = Bytes::from_static(b"config");
+    keys[500] = Bytes::from_static(b"00000000_user_77");
+    keys[700] = Bytes::from_static(b"zz44ggkk_user_78");
+    keys[900] = Bytes::from_static(b"\x00\x01\x02");
+    let inference = infer(&keys, &[], &InferOptions::default());
+    let best = &inference.candidates[0];
+    assert_eq!(best.schema.to_text(), "ROW KEY TEXT '{md5(user):8}_{user}'");
+    assert_eq!((best.explained, best.keys), (996, 1000));
+    let reasons: Vec<_> = best.counter_examples.iter().map(|example| (&example.key[..], example.reason.as_str())).collect();
+    assert_eq!(reasons.len(), 4, "{reasons:?}");
+    assert!(reasons[1].1.contains("the bytes are not those that belong to the fields"), "{reasons:?}");
+}
+
+#[test]
+fn users_with_delimiters_in_their_names_end_before_the_time() {
+    let keys = text_rows(42, |rng, _| {
+        let name = |rng: &mut Rng| ["a_b", "ann", "x_y_z", "bob_"][rng.usize(0..4)].to_owned() + &rng.u32(0..500).to_string();
+        format!("{}_{}_{}", name(rng), reversed(some_time(rng)), name(rng))
+    });
+    let best = &infer(&keys, &[], &InferOptions::default()).candidates[0];
+    assert_eq!(best.schema.to_text(), "ROW KEY TEXT '{name}_{rev(ts):19}_{name2}'");
+    assert_eq!(best.explained, 1000);
+}
+
+#[test]
+fn text_without_an_end_in_front_of_a_time_is_said_to_have_none() {
+    let keys = rows(43, |rng, _| [format!("s{}_", rng.u32(0..1000)).as_bytes(), &reversed(some_time(rng)).to_be_bytes()].concat());
+    let inference = infer(&keys, &[], &InferOptions::default());
+    assert!(inference.notes[0].contains("K-AMBIG"), "{:?}", inference.notes);
+    assert_eq!(inference.candidates.last().map(|last| last.schema.to_text()), Some("ROW KEY (key BYTES)".to_owned()));
+}
+
+#[test]
+fn no_keys_one_key_and_empty_keys_are_no_trouble() {
+    assert!(infer(&[], &[], &InferOptions::default()).candidates.is_empty());
+    let one = infer(&[Bytes::from_static(b"user_1")], &[5], &InferOptions::default());
+    assert_eq!(one.candidates[0].explained, 1);
+    let empty = infer(&[Bytes::new(), Bytes::new()], &[], &InferOptions::default());
+    assert!(empty.candidates.is_empty(), "an empty key is no key");
+}
+
+#[test]
+fn any_bytes_are_taken_without_a_panic_and_in_bounded_work() {
+    for seed in 0..300 {
+        let mut rng = Rng::with_seed(seed);
+        let alphabets: [&[u8]; 6] = [b"01", b"0123456789abcdef", b"_-.0a", b"\x00\x01\xff\xfe", b"{}'\"\\%", &[0x7f, 0xff, 0xfe, 0x71, 0xc0, 0x80]];
+        let longest = if seed % 50 == 0 { 32_767 } else { 40 };
+        let keys: Vec<Bytes> = (0..rng.usize(1..60))
+            .map(|_| {
+                let alphabet = alphabets[rng.usize(0..6)];
+                (0..rng.usize(0..longest)).map(|_| if rng.u8(..) < 250 { alphabet[rng.usize(0..alphabet.len())] } else { rng.u8(..) }).collect()
+            })
+            .collect();
+        for inferred in infer(&keys, &[], &InferOptions::default()).candidates {
+            assert_eq!(inferred.schema.to_text().parse().as_ref(), Ok(&inferred.schema), "seed {seed}");
+        }
+    }
+}

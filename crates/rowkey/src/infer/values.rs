@@ -1,0 +1,232 @@
+//! What one place of text keys holds: numbers, times, buckets, reversed digits, addresses, names.
+
+use super::column::{Column, number};
+use super::draft::{How, Piece, Suspect};
+use super::sample::Seen;
+use super::times::{self, TimeForm};
+use crate::value::{FieldType, TimeUnit};
+
+/// Digits that fit 64 bits whatever they are.
+const NUMBER_DIGITS_MAX: usize = 19;
+/// Digits of the longest salt.
+const SALT_DIGITS_MAX: usize = 5;
+/// Characters of the longest digest: SHA-512's in hexadecimal.
+const DIGEST_CHARS_MAX: usize = 128;
+/// Of fewer different values nothing is said about how they came about.
+const DISTINCT_MIN: usize = 50;
+/// Letters that may stand for salts, at most.
+const LETTERS_MAX: usize = 26;
+
+/// The pieces of one place between literals; more than one where a time stands between other digits.
+pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Piece> {
+    if let Some(same) = column.constant() {
+        return vec![Piece::literal(same, column.values.len().min(super::draft::KEYS_REMEMBERED))];
+    }
+    let Some(window) = times::inside_digits(column) else { return vec![piece(column, seen)] };
+    let split = if window.from_end {
+        column.split_from_end(window.offset).and_then(|(rest, after)| Some((rest.split_from_end(window.digits)?, after)))
+    } else {
+        column
+            .split_at(window.offset)
+            .and_then(|(before, rest)| Some((before, rest.split_at(window.digits)?)))
+            .map(|(before, (time, after))| ((before, time), after))
+    };
+    let Some(((before, time), after)) = split else { return vec![piece(column, seen)] };
+    let parts = [before, time, after];
+    parts.iter().filter(|part| part.max > 0).map(|part| piece(part, seen)).collect()
+}
+
+/// One piece that holds all of a column.
+fn piece(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
+    address(column)
+        .or_else(|| time(column))
+        .or_else(|| reversed(column))
+        .or_else(|| bucket(column, seen))
+        .or_else(|| digits(column, seen))
+        .or_else(|| letter(column))
+        .or_else(|| hexadecimal(column))
+        .unwrap_or_else(|| text(column))
+}
+
+fn address(column: &Column<'_>) -> Option<Piece> {
+    if column.values.iter().all(|value| is_uuid(value)) {
+        let version = char::from(column.values.first()?[14]);
+        let same = column.values.iter().all(|value| char::from(value[14]) == version);
+        let version = if same { format!(", version {version}") } else { String::new() };
+        return Some(Piece::field(FieldType::Uuid, "id", format!("UUIDs as text{version}"), 3.0, &column.values));
+    }
+    if column.values.iter().all(|value| is_ipv4(value)) {
+        return Some(Piece::field(FieldType::Ipv4, "ip", "addresses in dotted decimal", 2.0, &column.values));
+    }
+    let is_date = |value: &&[u8]| value.len() == 10 && value[4] == b'-' && value[7] == b'-' && number(&value[..4]).is_some();
+    if column.values.iter().all(is_date) {
+        return Some(Piece::field(FieldType::Char(10), "day", "dates as text, which sort as they are", 2.0, &column.values));
+    }
+    None
+}
+
+/// Whether bytes are a UUID as text, in lower case.
+pub(super) fn is_uuid(value: &[u8]) -> bool {
+    let is_right = |(at, byte): (usize, &u8)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    value.len() == 36 && value.iter().enumerate().all(is_right)
+}
+
+/// Whether bytes are an address in dotted decimal, as it is printed again.
+pub(super) fn is_ipv4(value: &[u8]) -> bool {
+    std::str::from_utf8(value).is_ok_and(|text| text.parse::<std::net::Ipv4Addr>().is_ok())
+}
+
+fn time(column: &Column<'_>) -> Option<Piece> {
+    let form = times::of_digits(column)?;
+    let width = column.width()?;
+    let first = i64::try_from(number(column.values.first()?)?).ok()?;
+    let minuend = if width == NUMBER_DIGITS_MAX { i64::MAX } else { 10_i64.pow(13) - 1 };
+    Some(match form {
+        TimeForm::Direct(unit) => {
+            let said = format!("{} since 1970, {} for one", times::unit_name(unit), times::shown(first, unit));
+            Piece::field(FieldType::Timestamp(unit), "ts", said, 3.0, &column.values).written(How::Plain, false, Some(width))
+        }
+        TimeForm::Reversed(unit) => {
+            let from = if width == NUMBER_DIGITS_MAX { "Long.MAX_VALUE" } else { "9999999999999" };
+            let said = format!("{from} minus {} since 1970, newest first, {} for one", times::unit_name(unit), times::shown(minuend - first, unit));
+            Piece::field(FieldType::Timestamp(unit), "ts", said, 3.0, &column.values).written(How::Plain, true, Some(width))
+        }
+        TimeForm::Seconds => {
+            let said = format!("seconds since 1970, {} for one", times::shown(first.saturating_mul(1000), TimeUnit::Millis));
+            Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values).written(How::Bucket(1000), false, Some(width))
+        }
+        TimeForm::Calendar => {
+            let form = &"yyyyMMddHHmmss"[..width.min(14)];
+            let name = if width == 8 { "day" } else { "time" };
+            let said = format!("a time as {form}: every one is a valid date");
+            Piece::field(FieldType::U64, name, said, 3.0, &column.values).written(How::Plain, false, Some(width))
+        }
+    })
+}
+
+/// Digits back to front: numbers do not begin with zero, so the last digit never is, while the first may be; or zeros that
+/// filled numbers up stand at the end.
+pub(super) fn reversed(column: &Column<'_>) -> Option<Piece> {
+    if !column.is_digits || column.distinct < DISTINCT_MIN || column.min < 3 {
+        return None;
+    }
+    let count = |place: fn(&[u8]) -> u8| {
+        let mut counts = [0_usize; 10];
+        column.values.iter().for_each(|value| counts[usize::from(place(value) - b'0')] += 1);
+        counts
+    };
+    let (firsts, lasts) = (count(|value| value[0]), count(|value| value[value.len() - 1]));
+    let different = |counts: &[usize; 10]| counts.iter().filter(|count| **count > 0).count();
+    let said = if lasts[0] == 0 && firsts[0] * 50 >= column.values.len() && different(&firsts) > different(&lasts) {
+        "digits back to front: many begin with 0 and none ends with it"
+    } else if different(&lasts) == 1 && different(&firsts) >= 8 && column.width().is_some() {
+        "digits back to front: the first one takes every value, the last one is always the same"
+    } else {
+        return None;
+    };
+    let ty = column.width().and_then(|width| u16::try_from(width).ok()).map_or(FieldType::String, FieldType::Char);
+    let mobile = |value: &&[u8]| value.len() == 11 && value[10] == b'1' && (b'3'..=b'9').contains(&value[9]);
+    let name = if column.values.iter().all(mobile) { "phone" } else { "id" };
+    Some(Piece::field(ty, name, said, 2.0, &column.values).written(How::Reverse, false, None))
+}
+
+fn bucket(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+    let numbers = column.numbers().filter(|_| column.is_digits)?;
+    let width = column.width();
+    // Without cells' times only what has the width of 32 bits looks like a bucket, and only where rows share one.
+    if seen.times_ms.is_empty() && (width != Some(10) || column.distinct == column.values.len()) {
+        return None;
+    }
+    let (said, widths) = bucket_evidence(&numbers, seen)?;
+    let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values);
+    Some(piece.written(How::Bucket(*widths.first()?), false, width))
+}
+
+/// What speaks for numbers being buckets, and the widths they may have.
+pub(super) fn bucket_evidence(numbers: &[u64], seen: &Seen<'_>) -> Option<(String, Vec<u64>)> {
+    let widths = times::bucket_widths(numbers, &seen.times_ms, seen.now_ms);
+    let width = *widths.first()?;
+    let start = i64::try_from(u128::from(*numbers.first()?) * u128::from(width)).ok()?;
+    let shown = times::shown(start, TimeUnit::Millis);
+    let said = if seen.times_ms.is_empty() {
+        let others: Vec<_> = widths.iter().skip(1).take(3).map(|width| times::width_name(*width)).collect();
+        let others = if others.is_empty() { String::new() } else { format!(" or {}", others.join(", ")) };
+        format!(
+            "a count that, as buckets of {}, is {shown} for one; the keys alone do not tell a bucket{others} or a number that began there, the times of cells do",
+            times::width_name(width)
+        )
+    } else {
+        format!("buckets of {}: they follow the times of the cells, {shown} for one", times::width_name(width))
+    };
+    Some((said, widths))
+}
+
+fn digits(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+    if !column.is_digits {
+        return None;
+    }
+    let zeros = column.values.iter().any(|value| value.len() > 1 && value[0] == b'0');
+    let piece = match column.width() {
+        Some(width) if width <= NUMBER_DIGITS_MAX => {
+            let filled = if zeros { ", zeros in front" } else { "" };
+            let said = format!("numbers of {width} digits{filled}{}", rising(column, seen));
+            let piece = Piece::field(FieldType::U64, "id", said, 1.0, &column.values).written(How::Plain, false, Some(width));
+            if width <= SALT_DIGITS_MAX { piece.suspect(Suspect::Digits) } else { piece }
+        }
+        None if column.max <= NUMBER_DIGITS_MAX && !zeros => {
+            let said = format!("numbers of {} to {} digits, none with a zero in front{}", column.min, column.max, rising(column, seen));
+            Piece::field(FieldType::U64, "id", said, 0.8, &column.values)
+        }
+        Some(width) => Piece::field(fixed(width), "id", format!("{width} digits"), 0.8, &column.values),
+        None => Piece::field(FieldType::String, "id", format!("{} to {} digits", column.min, column.max), 0.6, &column.values),
+    };
+    Some(if column.is_hex && column.width().is_some_and(|width| width <= DIGEST_CHARS_MAX) { piece.suspect(Suspect::Digits) } else { piece })
+}
+
+/// Whether numbers rise with the times of their cells, in words.
+fn rising(column: &Column<'_>, seen: &Seen<'_>) -> &'static str {
+    let Some(numbers) = column.numbers().filter(|numbers| numbers.len() == seen.times_ms.len()) else { return "" };
+    let mut timed: Vec<(i64, u64)> = seen.times_ms.iter().copied().zip(numbers).collect();
+    timed.sort_unstable();
+    let rises = timed.windows(2).filter(|pair| pair[0].1 <= pair[1].1).count();
+    if rises * 100 >= timed.len() * 90 { ", which rise as time goes on" } else { "" }
+}
+
+fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
+    let width = column.width().filter(|width| column.is_hex && *width <= DIGEST_CHARS_MAX)?;
+    let of = match width {
+        32 => ", as many as MD5 has",
+        40 => ", as many as SHA-1 has",
+        64 => ", as many as SHA-256 has",
+        128 => ", as many as SHA-512 has",
+        _ => "",
+    };
+    let said = format!("{width} hexadecimal digits{of}; if they are a digest, what it is of does not stand in the key");
+    Some(Piece::field(fixed(width), "digest", said, 0.4, &column.values).suspect(Suspect::Digits))
+}
+
+/// One of a few letters, evenly: it may be a salt.
+fn letter(column: &Column<'_>) -> Option<Piece> {
+    let is_few = column.is_letters && column.width() == Some(1) && column.distinct <= LETTERS_MAX;
+    let said = format!("one of {} letters", column.distinct);
+    is_few.then(|| Piece::field(FieldType::Char(1), "letter", said, 0.8, &column.values).suspect(Suspect::Letter))
+}
+
+pub(super) fn text(column: &Column<'_>) -> Piece {
+    let common = column.common_letters();
+    let name: String = common.iter().map(|&byte| char::from(byte).to_ascii_lowercase()).filter(char::is_ascii_alphabetic).take(24).collect();
+    let named = !name.is_empty();
+    let begins = if named { format!(", all begin with {:?}", String::from_utf8_lossy(common)) } else { String::new() };
+    let length = if column.min == column.max { column.min.to_string() } else { format!("{} to {}", column.min, column.max) };
+    let said = format!("text of {length} bytes, {} different in {} keys{begins}", column.distinct, column.values.len());
+    let points = if named { 1.5 } else { 1.0 };
+    Piece::field(FieldType::String, if named { &name } else { "name" }, said, points, &column.values)
+}
+
+/// Text of a fixed width.
+pub(super) fn fixed(width: usize) -> FieldType {
+    u16::try_from(width).map_or(FieldType::String, FieldType::Char)
+}

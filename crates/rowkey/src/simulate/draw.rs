@@ -1,0 +1,233 @@
+//! Values that are drawn: from distributions, lists, counters and the clock, alone or inside text.
+
+use std::fmt::Write as _;
+
+use fastrand::Rng;
+
+use crate::value::{FieldType, TimeUnit, Value};
+
+/// Most values of a distribution that is kept as a table.
+const ZIPF_MAX: u64 = 1_000_000;
+/// Widest number in a pattern.
+const WIDTH_MAX: usize = 32;
+/// What may be drawn, for messages.
+const KNOWN: &str = "uniform(n), zipf(n,s), hot(share,n), seq(from), cycle(n), one(a,b,c), random, uuid, now(rate/s, jitter=500ms, step=1s), or text with draws in braces as in sensor_{uniform(100):05}";
+
+/// How the values of one field are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldSpec {
+    parts: Vec<Part>,
+    /// Operations in a second, if the field says so.
+    pub(super) rate: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    Text(String),
+    Draw(Draw, usize),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Draw {
+    Uniform(u64),
+    /// The share of all values up to each one.
+    Zipf(Vec<f64>),
+    Hot {
+        share: f64,
+        values: u64,
+    },
+    Sequence(u64),
+    Cycle(u64),
+    One(Vec<String>),
+    Random,
+    Uuid,
+    Now {
+        jitter_ms: u64,
+        step_ms: u64,
+    },
+}
+
+/// One value before it has a type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Drawn {
+    /// A number.
+    Number(u64),
+    /// A time in milliseconds since 1970.
+    Time(i64),
+    /// Sixteen bytes.
+    Uuid(u128),
+    /// Text, as people write values of the field's type.
+    Text(String),
+}
+
+impl FieldSpec {
+    /// Reads a specification.
+    ///
+    /// # Errors
+    /// What is wrong, with what there is.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut spec = Self { parts: Vec::new(), rate: None };
+        if !text.contains('{') {
+            let part = match text.split_once('(') {
+                Some((name, rest)) => Part::Draw(spec.call(name.trim(), rest.strip_suffix(')').ok_or_else(|| format!("{text}: ) is missing"))?)?, 0),
+                None if matches!(text, "random" | "uuid" | "now" | "seq") => Part::Draw(spec.call(text, "")?, 0),
+                None => Part::Text(text.to_owned()),
+            };
+            spec.parts.push(part);
+            return Ok(spec);
+        }
+        let mut rest = text;
+        while let Some((before, behind)) = rest.split_once('{') {
+            let (inside, behind) = behind.split_once('}').ok_or_else(|| format!("{text}: }} is missing"))?;
+            spec.parts.push(Part::Text(before.to_owned()));
+            let (call, width) = inside.rsplit_once(':').unwrap_or((inside, ""));
+            let width =
+                if width.is_empty() { 0 } else { width.parse().map_err(|_| format!("{text}: behind : a width like 05 is wanted, not {width:?}"))? };
+            if width > WIDTH_MAX {
+                return Err(format!("{text}: a number has at most {WIDTH_MAX} digits"));
+            }
+            let (name, arguments) = call.split_once('(').unwrap_or((call, ")"));
+            let arguments = arguments.strip_suffix(')').ok_or_else(|| format!("{text}: ) is missing"))?;
+            let draw = spec.call(name.trim(), arguments)?;
+            spec.parts.push(Part::Draw(draw, width));
+            rest = behind;
+        }
+        spec.parts.push(Part::Text(rest.to_owned()));
+        Ok(spec)
+    }
+
+    fn call(&mut self, name: &str, arguments: &str) -> Result<Draw, String> {
+        let given: Vec<&str> = arguments.split(',').map(str::trim).filter(|argument| !argument.is_empty()).collect();
+        let count = |at: usize| match given.get(at).and_then(|text| text.parse::<u64>().ok()) {
+            Some(count) if count > 0 => Ok(count),
+            _ => Err(format!("{name}({arguments}): a number of values above 0 is wanted; there are {KNOWN}")),
+        };
+        let real = |at: usize| match given.get(at).and_then(|text| text.parse::<f64>().ok()) {
+            Some(number) if number.is_finite() && number >= 0.0 => Ok(number),
+            _ => Err(format!("{name}({arguments}): a number like 1.1 is wanted; there are {KNOWN}")),
+        };
+        Ok(match name {
+            "uniform" => Draw::Uniform(count(0)?),
+            "zipf" => Draw::Zipf(zipf(count(0)?, real(1)?)?),
+            "hot" => Draw::Hot { share: Some(real(0)?).filter(|share| *share <= 1.0).ok_or("hot(share,n): a share is 0 to 1")?, values: count(1)? },
+            "seq" => Draw::Sequence(given.first().map_or(Ok(0), |text| text.parse().map_err(|_| format!("seq({text}): a number is wanted")))?),
+            "cycle" => Draw::Cycle(count(0)?),
+            "one" if !given.is_empty() => Draw::One(given.into_iter().map(str::to_owned).collect()),
+            "random" => Draw::Random,
+            "uuid" => Draw::Uuid,
+            "now" => self.now(&given)?,
+            _ => return Err(format!("there is no {name}({arguments}); there are {KNOWN}")),
+        })
+    }
+
+    fn now(&mut self, given: &[&str]) -> Result<Draw, String> {
+        let (mut jitter_ms, mut step_ms) = (0, 1);
+        for argument in given {
+            if let Some(rate) = argument.strip_suffix("/s") {
+                let rate = rate.trim_start_matches('+').parse::<f64>().ok().filter(|rate| *rate > 0.0 && rate.is_finite());
+                self.rate = Some(rate.ok_or_else(|| format!("now({argument}): operations in a second are wanted, like 1000/s"))?);
+            } else if let Some(time) = argument.strip_prefix("jitter=") {
+                jitter_ms = duration_ms(time)?;
+            } else if let Some(time) = argument.strip_prefix("step=") {
+                step_ms = duration_ms(time)?.max(1);
+            } else {
+                return Err(format!("now({argument}): 1000/s, jitter=500ms or step=1s is wanted"));
+            }
+        }
+        Ok(Draw::Now { jitter_ms, step_ms })
+    }
+
+    /// The value of one operation.
+    pub(super) fn draw(&self, rng: &mut Rng, operation: u64, time_ms: i64) -> Drawn {
+        if let [Part::Draw(draw, 0)] = self.parts.as_slice() {
+            return draw.draw(rng, operation, time_ms);
+        }
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(literal) => text.push_str(literal),
+                Part::Draw(draw, width) => {
+                    // Writing to a string does not fail.
+                    let _ = match draw.draw(rng, operation, time_ms) {
+                        Drawn::Number(number) => write!(text, "{number:0width$}", width = *width),
+                        Drawn::Time(time) => write!(text, "{time:0width$}", width = *width),
+                        Drawn::Uuid(bits) => write!(text, "{bits:032x}"),
+                        Drawn::Text(drawn) => write!(text, "{drawn}"),
+                    };
+                }
+            }
+        }
+        Drawn::Text(text)
+    }
+}
+
+impl Draw {
+    fn draw(&self, rng: &mut Rng, operation: u64, time_ms: i64) -> Drawn {
+        match self {
+            Self::Uniform(values) => Drawn::Number(rng.u64(0..*values)),
+            Self::Zipf(table) => {
+                let drawn = rng.f64();
+                Drawn::Number(table.partition_point(|share| *share < drawn).min(table.len() - 1) as u64)
+            }
+            Self::Hot { share, .. } if rng.f64() < *share => Drawn::Number(0),
+            Self::Hot { values, .. } => Drawn::Number(1 + rng.u64(0..*values)),
+            Self::Sequence(from) => Drawn::Number(from.wrapping_add(operation)),
+            Self::Cycle(values) => Drawn::Number(operation % values),
+            Self::One(list) => Drawn::Text(list[rng.usize(0..list.len())].clone()),
+            Self::Random => Drawn::Number(rng.u64(..)),
+            Self::Uuid => Drawn::Uuid((rng.u128(..) & !(0xf << 76) & !(3 << 62)) | 4 << 76 | 2 << 62),
+            Self::Now { jitter_ms, step_ms } => {
+                let step = i64::try_from(*step_ms).unwrap_or(i64::MAX);
+                let late = if *jitter_ms > 0 { rng.u64(0..*jitter_ms).cast_signed() } else { 0 };
+                Drawn::Time(time_ms.div_euclid(step) * step + late)
+            }
+        }
+    }
+}
+
+impl Drawn {
+    /// The value for a field of this type.
+    ///
+    /// # Errors
+    /// That it is none of the type, as the end of a sentence.
+    pub(super) fn value(&self, ty: FieldType) -> Result<Value<'static>, String> {
+        let value = match (self, ty) {
+            (Self::Text(text), _) => return ty.parse(text),
+            (Self::Uuid(bits), FieldType::Uuid) => Value::Uuid(bits.to_be_bytes()),
+            (Self::Uuid(bits), _) => return ty.parse(&format!("{bits:032x}")),
+            (Self::Time(ms), FieldType::Timestamp(unit)) => Value::Signed(ms.saturating_mul(unit.per_second() / TimeUnit::Millis.per_second())),
+            (Self::Time(ms), FieldType::Date) => Value::Signed(ms.div_euclid(86_400_000)),
+            (Self::Time(ms), FieldType::U32 | FieldType::I32) => return ty.parse(&ms.div_euclid(1000).to_string()),
+            (Self::Time(ms), _) => return ty.parse(&ms.to_string()),
+            // Digits of text as wide as the field, zeros in front.
+            (Self::Number(number), FieldType::Char(width)) => return ty.parse(&format!("{number:0width$}", width = usize::from(width))),
+            (Self::Number(number), _) => return ty.parse(&number.to_string()),
+        };
+        Ok(value)
+    }
+}
+
+/// The share of the values up to each of `n`, by Zipf's law with exponent `s`.
+#[expect(clippy::cast_precision_loss, reason = "at most a million")]
+fn zipf(n: u64, s: f64) -> Result<Vec<f64>, String> {
+    if n > ZIPF_MAX {
+        return Err(format!("zipf({n},{s}): at most {ZIPF_MAX} values are possible"));
+    }
+    let mut sum = 0.0;
+    let mut table: Vec<f64> = (1..=n)
+        .map(|rank| (rank as f64).powf(-s))
+        .map(|weight| {
+            sum += weight;
+            sum
+        })
+        .collect();
+    table.iter_mut().for_each(|share| *share /= sum);
+    Ok(table)
+}
+
+/// `500ms`, `1s`, `15m`, `1h`, `1d`.
+pub(super) fn duration_ms(text: &str) -> Result<u64, String> {
+    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    let found = units.iter().find_map(|(unit, ms)| text.trim().strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*ms));
+    found.ok_or_else(|| format!("{text:?} is no duration; one like 500ms, 10s, 15m, 1h or 1d is wanted"))
+}

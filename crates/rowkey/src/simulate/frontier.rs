@@ -1,0 +1,132 @@
+//! Where new keys land among those that are there: at the end, at a few ends, or anywhere.
+
+use std::collections::BTreeMap;
+
+use super::figures::median;
+
+/// Writes that are looked at.
+const WRITES_MAX: usize = 200_000;
+/// Keys before which nothing is said: of few keys every place is near an end.
+const KEYS_MIN: usize = 200;
+
+/// Where new keys land.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Frontier {
+    /// Writes that were looked at, the first ones.
+    pub writes: usize,
+    /// The share of new keys that landed among the last hundredth of the keys there were.
+    pub in_last_percent: f64,
+    /// The same, among the first hundredth: keys that fall.
+    pub in_first_percent: f64,
+    /// How many places keys grow at, about: 1 is one end for all, as many as salts is growth behind each of them, and a
+    /// number near that of the keys is anywhere.
+    pub frontiers: f64,
+    /// Spearman's rank correlation of arrival and key: 1 is rising, -1 falling, 0 neither.
+    pub correlation: f64,
+}
+
+impl Frontier {
+    /// Of the ranks of keys in the order in which they were written; equal keys have equal ranks.
+    #[expect(clippy::cast_precision_loss, reason = "shares of a sample")]
+    pub(super) fn of(ranks: &[u32]) -> Self {
+        let ranks = &ranks[..ranks.len().min(WRITES_MAX)];
+        let mut there: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut smaller = Counter::new(ranks.iter().copied().max().map_or(0, |most| most as usize + 1));
+        let (mut new, mut last, mut first) = (0_usize, 0_usize, 0_usize);
+        let mut ages = Vec::new();
+        for &rank in ranks {
+            let keys = there.len();
+            let before = smaller.below(rank as usize);
+            if there.contains_key(&rank) {
+                continue;
+            }
+            if keys >= KEYS_MIN {
+                new += 1;
+                last += usize::from((keys - before) * 100 <= keys);
+                first += usize::from(before * 100 <= keys);
+                let neighbours = [there.range(..rank).next_back(), there.range(rank..).next()];
+                ages.extend(neighbours.into_iter().flatten().map(|(_, written)| keys - written).min().map(|age| age as f64));
+            }
+            there.insert(rank, keys);
+            smaller.add(rank as usize);
+        }
+        let share = |count: usize| count as f64 / new.max(1) as f64;
+        let middle = median(&ages);
+        // Of streams that take turns by chance, some wait much longer than others.
+        let usual: Vec<f64> = ages.into_iter().filter(|age| *age <= 10.0 * middle).collect();
+        let frontiers = super::figures::mean(&usual);
+        Self { writes: ranks.len(), in_last_percent: share(last), in_first_percent: share(first), frontiers, correlation: correlation(ranks) }
+    }
+}
+
+/// Counts numbers below others (Fenwick's tree).
+struct Counter(Vec<usize>);
+
+impl Counter {
+    fn new(numbers: usize) -> Self {
+        Self(vec![0; numbers + 1])
+    }
+
+    fn add(&mut self, number: usize) {
+        let mut at = number + 1;
+        while at < self.0.len() {
+            self.0[at] += 1;
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    fn below(&self, number: usize) -> usize {
+        let (mut at, mut count) = (number, 0);
+        while at > 0 {
+            count += self.0[at];
+            at &= at - 1;
+        }
+        count
+    }
+}
+
+/// Spearman's coefficient as Pearson's of the ranks, which are dense and may be tied.
+#[expect(clippy::cast_precision_loss, reason = "ranks of a sample")]
+fn correlation(ranks: &[u32]) -> f64 {
+    let count = ranks.len().max(1) as f64;
+    let (mean_x, mean_y) = ((count - 1.0) / 2.0, ranks.iter().map(|&rank| f64::from(rank)).sum::<f64>() / count);
+    let (mut both, mut squares_x, mut squares_y) = (0.0, 0.0, 0.0);
+    for (at, &rank) in ranks.iter().enumerate() {
+        let (x, y) = (at as f64 - mean_x, f64::from(rank) - mean_y);
+        both += x * y;
+        squares_x += x * x;
+        squares_y += y * y;
+    }
+    if squares_x > 0.0 && squares_y > 0.0 { both / (squares_x * squares_y).sqrt() } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_rise_have_one_end_that_grows() {
+        let rising: Vec<u32> = (0..5000).collect();
+        let found = Frontier::of(&rising);
+        assert!((found.in_last_percent, found.frontiers, found.correlation) == (1.0, 1.0, 1.0), "{found:?}");
+        let falling: Vec<u32> = (0..5000).rev().collect();
+        let found = Frontier::of(&falling);
+        assert!((found.in_first_percent, found.correlation) == (1.0, -1.0), "{found:?}");
+    }
+
+    #[test]
+    fn sixteen_salts_grow_at_sixteen_places_and_random_keys_anywhere() {
+        let salted: Vec<u32> = (0..16_000).map(|at| at % 16 * 1000 + at / 16).collect();
+        let found = Frontier::of(&salted);
+        assert!((found.frontiers - 16.0).abs() < 1.0 && found.in_last_percent < 0.1, "{found:?}");
+        let mut random: Vec<u32> = (0..16_000).collect();
+        fastrand::Rng::with_seed(3).shuffle(&mut random);
+        let found = Frontier::of(&random);
+        assert!(found.frontiers > 500.0 && found.correlation.abs() < 0.05, "{found:?}");
+    }
+
+    #[test]
+    fn a_few_keys_say_nothing() {
+        assert!(Frontier::of(&[]).frontiers.abs() < 1e-9 && Frontier::of(&[0; 1000]).correlation.abs() < 1e-9);
+    }
+}

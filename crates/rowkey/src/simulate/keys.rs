@@ -1,0 +1,89 @@
+//! The keys that traffic has in one design, and what is needed beside their values to make them.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::traffic::{Operation, Row, Traffic};
+use super::{Design, SimulateError};
+use crate::codec::{KEY_BYTES_MAX, KeyBuf, KeyHelper, SaltDrawer};
+use crate::schema::{FieldId, HashFunction, KeySchema};
+use crate::value::Value;
+
+/// Keys in the order of their operations.
+pub(super) struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Keys {
+    /// The keys of all operations.
+    ///
+    /// # Errors
+    /// A field that traffic says nothing of, and values that the key does not take.
+    pub(super) fn of(design: &Design, traffic: &Traffic, seed: u64) -> Result<Self, SimulateError> {
+        let mut keys = Self { bytes: Vec::with_capacity(traffic.operations.len() * 32), ends: Vec::with_capacity(traffic.operations.len()) };
+        let places = if traffic.fields.is_empty() { Vec::new() } else { places(&design.key, traffic, &design.name)? };
+        let helper = Helper { drawer: SaltDrawer::seeded(seed), dictionaries: RefCell::default() };
+        let mut key = KeyBuf::new();
+        for operation in &traffic.operations {
+            key.clear();
+            encode(&design.key, operation, &places, &helper, &mut key)
+                .map_err(|message| SimulateError::Key { design: design.name.clone(), message })?;
+            keys.bytes.extend_from_slice(&key);
+            keys.ends.push(keys.bytes.len());
+        }
+        Ok(keys)
+    }
+
+    pub(super) fn get(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[at]]
+    }
+
+    pub(super) fn shared(&self, at: usize) -> Bytes {
+        Bytes::copy_from_slice(self.get(at))
+    }
+}
+
+/// For each field of the key, its place in the values of operations.
+fn places(key: &KeySchema, traffic: &Traffic, design: &str) -> Result<Vec<usize>, SimulateError> {
+    let place = |field: &str| traffic.fields.iter().position(|name| name == field);
+    let missing = |field: &str| SimulateError::Field { design: design.to_owned(), field: field.to_owned(), there: traffic.fields.clone() };
+    key.fields().iter().map(|field| place(&field.name).ok_or_else(|| missing(&field.name))).collect()
+}
+
+fn encode(key: &KeySchema, operation: &Operation, places: &[usize], helper: &Helper, out: &mut KeyBuf) -> Result<(), String> {
+    match &operation.row {
+        Row::Key(bytes) if bytes.is_empty() || bytes.len() > KEY_BYTES_MAX => {
+            return Err(format!("a key of {} bytes is none: row keys have 1 to {KEY_BYTES_MAX}", bytes.len()));
+        }
+        Row::Key(bytes) => out.extend(bytes),
+        Row::Values(drawn) => {
+            let typed =
+                |(field, place): (&crate::schema::Field, &usize)| drawn[*place].value(field.ty).map_err(|error| format!("{}: {error}", field.name));
+            let values: Vec<Value<'_>> = key.fields().iter().zip(places).map(typed).collect::<Result<_, _>>()?;
+            key.encode_into(&values, helper, out).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Draws salts, and numbers the values of dictionaries as they come.
+struct Helper {
+    drawer: SaltDrawer,
+    dictionaries: RefCell<HashMap<(FieldId, Vec<u8>), u64>>,
+}
+
+impl KeyHelper for Helper {
+    fn dictionary_id(&self, field: FieldId, value: &[u8]) -> Option<u64> {
+        let mut known = self.dictionaries.borrow_mut();
+        let next = known.len() as u64;
+        Some(*known.entry((field, value.to_vec())).or_insert(next))
+    }
+
+    fn next_salt(&self, segment: usize, function: HashFunction, count: u32) -> Option<u32> {
+        self.drawer.next_salt(segment, function, count)
+    }
+}

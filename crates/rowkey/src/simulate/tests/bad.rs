@@ -1,0 +1,78 @@
+//! Traffic, traces and specifications that make no sense are refused with what would.
+
+use crate::simulate::{Design, FieldSpec, Generator, OPERATIONS_MAX, Regions, SimulateOptions, Traffic, simulate};
+
+fn generator(fields: &[(&str, &str)], operations: usize) -> Generator {
+    let fields = fields.iter().map(|(name, spec)| ((*name).to_owned(), FieldSpec::parse(spec).unwrap())).collect();
+    Generator { fields, operations, rate_per_second: 1000.0, start_ms: 0, reads: 0.0, seed: 1 }
+}
+
+fn design(key: &str) -> Design {
+    Design { name: "d".into(), key: key.parse().unwrap(), regions: Regions::Even(4), queries: Vec::new() }
+}
+
+#[test]
+fn specifications_are_refused_with_those_there_are() {
+    let bad = [
+        ("unifrom(5)", "there is no unifrom(5); there are uniform(n)"),
+        ("uniform(0)", "above 0"),
+        ("uniform(5", ") is missing"),
+        ("zipf(10)", "a number like 1.1"),
+        ("zipf(99999999999,1)", "at most 1000000"),
+        ("hot(2,10)", "0 to 1"),
+        ("a{uniform(5)", "} is missing"),
+        ("a{uniform(5):x}", "a width like 05"),
+        ("a{uniform(5):4000000000}", "at most 32 digits"),
+        ("now(soon)", "1000/s, jitter=500ms or step=1s"),
+        ("now(-5/s)", "operations in a second"),
+        ("now(jitter=5)", "is no duration"),
+    ];
+    for (text, wanted) in bad {
+        let said = FieldSpec::parse(text).expect_err(text);
+        assert!(said.contains(wanted), "{text}: {said}");
+    }
+}
+
+#[test]
+fn traffic_must_fit_the_key() {
+    let refused = |key: &str, fields: &[(&str, &str)]| {
+        let traffic = generator(fields, 10).traffic().unwrap();
+        simulate(&design(key), &traffic, &SimulateOptions::default()).unwrap_err().to_string()
+    };
+    let said = refused("(device STRING, ts TIMESTAMP)", &[("device", "d{uniform(3)}")]);
+    assert!(said.contains("nothing says what values ts has; the traffic has device: give --field ts=..."), "{said}");
+    let said = refused("(id U8)", &[("id", "seq(250)")]);
+    assert!(said.contains("id: 256 is outside of U8"), "{said}");
+    let said = refused("TEXT '{a}_{b}'", &[("a", "x_{uniform(3)}"), ("b", "y")]);
+    assert!(said.contains("the text contains \"_\""), "{said}");
+    assert!(generator(&[], 0).traffic().unwrap_err().to_string().contains("0 operations are not possible"));
+    assert!(generator(&[], OPERATIONS_MAX + 1).traffic().is_err());
+    let reads = Generator { reads: 1.1, ..generator(&[("id", "random")], 10) };
+    let said = simulate(&design("(id U64)"), &reads.traffic().unwrap(), &SimulateOptions::default()).unwrap_err().to_string();
+    assert!(said.contains("reads only"), "{said}");
+}
+
+#[test]
+fn a_trace_is_refused_at_the_line_that_is_wrong() {
+    let fields = ["id", "ts"];
+    let read = |text: &str| Traffic::of_trace(text, &fields);
+    let bad = [
+        ("", "0 operations"),
+        ("5\tW\n", "line 1 of the trace: time_ms<TAB>R|W<TAB>row"),
+        ("5\tW\tid=1 ts=2\nx\tW\tid=1 ts=2\n", "line 2 of the trace: \"x\" is no time"),
+        ("5\tD\tid=1\n", "neither R nor W"),
+        ("5\tW\tid=1 ts=2\n6\tW\tid=1\n", "line 2 of the trace: field ts has no value"),
+        ("5\tW\tid=1\n6\tW\tid=1 ts=2\n", "field ts is not in the lines before"),
+        ("5\tW\tid=1 tz=2\n", "there is no field tz; there are id, ts"),
+        ("5\tW\tid=1 ts\n", "\"ts\" is not field=value"),
+    ];
+    for (text, wanted) in bad {
+        let said = read(text).expect_err(text).to_string();
+        assert!(said.contains(wanted), "{text:?}: {said}");
+    }
+    let mixed = read("9\tW\tid=1 ts=2\n7\tR\tid=3 ts=4\n\n").unwrap();
+    assert_eq!((mixed.operations[0].time_ms, mixed.operations[0].is_read, mixed.fields.len()), (7, true, 2), "in the order of time");
+    let keys = read("1\tW\t\\x00a\n2\tW\tb=1\n").unwrap();
+    let found = simulate(&design("(id STRING)"), &keys, &SimulateOptions::default()).unwrap();
+    assert_eq!((found.writes.operations, found.hot_rows.distinct), (2, 2));
+}

@@ -1,0 +1,224 @@
+//! Skews of the tutorials' designs: 200,000 writes, windows of 2,000, splits as stated or at perfect quantiles. The figures are
+//! those that independent programs computed for the same designs.
+
+use bytes::Bytes;
+
+use crate::simulate::{Design, FieldSpec, Generator, Regions, SimulateOptions, Simulation, simulate};
+
+/// 2024-03-15T00:00:00Z.
+const T0: i64 = 1_710_460_800_000;
+
+fn at(borders: impl IntoIterator<Item = String>) -> Regions {
+    Regions::Borders(borders.into_iter().map(Bytes::from).collect())
+}
+
+fn digits() -> Regions {
+    at((1..10).map(|digit| digit.to_string()))
+}
+
+fn hex_digits() -> Regions {
+    at((1..16).map(|digit| format!("{digit:x}")))
+}
+
+/// 200,000 writes of these fields at so many in a second.
+fn run(key: &str, regions: Regions, fields: &[(&str, &str)], rate: f64) -> Simulation {
+    let fields = fields.iter().map(|(name, spec)| ((*name).to_owned(), FieldSpec::parse(spec).unwrap())).collect();
+    let traffic = Generator { fields, operations: 200_000, rate_per_second: rate, start_ms: T0, reads: 0.0, seed: 7 }.traffic().unwrap();
+    let design = Design { name: key.to_owned(), key: format!("ROW KEY TEXT '{key}'").parse().unwrap(), regions, queries: Vec::new() };
+    simulate(&design, &traffic, &SimulateOptions::default()).unwrap()
+}
+
+/// That the skew of the whole, and of windows in the mean, is this within some percent.
+#[track_caller]
+fn skews(simulation: &Simulation, whole: f64, window: f64, percent: f64) {
+    let near = |found: f64, wanted: f64| (found - wanted).abs() <= wanted * percent / 100.0;
+    let found = (simulation.writes.max_over_mean, simulation.writes.window_mean);
+    assert!(near(found.0, whole) && near(found.1, window), "{}: wanted {whole} and {window}, found {found:?}", simulation.name);
+}
+
+#[test]
+fn ids_that_rise_use_one_region_at_a_time_however_it_is_split() {
+    let padded = run("user_{id:9}", Regions::Even(16), &[("id", "seq(1)")], 1000.0);
+    skews(&padded, 1.00, 15.36, 1.0);
+    assert!(
+        padded.frontier.in_last_percent > 0.99 && padded.frontier.frontiers < 1.01 && padded.frontier.correlation > 0.999,
+        "{:?}",
+        padded.frontier
+    );
+    assert!(padded.writes.window_effective_regions < 1.01);
+    skews(&run("user_{id U64}", Regions::Even(16), &[("id", "seq(1)")], 1000.0), 1.00, 14.57, 3.0);
+}
+
+#[test]
+fn md5_of_the_id_is_even_at_every_moment() {
+    let found = run("{md5(user):8}_{user}", hex_digits(), &[("user", "user_{seq(1)}")], 1000.0);
+    skews(&found, 1.02, 1.16, 3.0);
+    assert!(found.writes.window_effective_regions > 15.0 && found.frontier.frontiers > 5_000.0, "{:?}", found.frontier);
+    assert_eq!((found.uniqueness.rows, found.cardinalities[0].distinct, found.spreads[0].places), (200_000, 200_000, 200_000));
+}
+
+#[test]
+fn a_bucket_in_front_is_even_as_a_whole_and_hot_at_every_moment() {
+    let fields = [("ts", "now"), ("host", "host{cycle(500):03}"), ("metric", "cpu")];
+    let lead = run("{bucket(ts, 15m):10}_{host}_{metric}", Regions::Even(16), &fields, 1.0);
+    skews(&lead, 1.00, 15.22, 2.0);
+    let hashed = run("{md5(host):8}_{host}_{bucket(ts, 15m):10}_{metric}", hex_digits(), &fields, 100.0);
+    skews(&hashed, 1.18, 1.18, 2.0);
+    assert_eq!(hashed.spreads[0].places, 500, "no more places than hosts");
+}
+
+#[test]
+fn the_day_in_front_of_the_user_is_hot_all_day() {
+    // 200,000 users over 60 days, as days go by.
+    let found = run("{day:8}_{user}", Regions::Even(16), &[("day", "202403{cycle(1):02}"), ("user", "user_{uniform(100000):06}")], 1000.0);
+    assert!(found.writes.max_over_mean < 1.01, "one day is split by its users");
+    let mut operations = Generator {
+        fields: vec![("user".into(), FieldSpec::parse("user_{uniform(100000):06}").unwrap())],
+        operations: 199_980,
+        rate_per_second: 1.0,
+        start_ms: T0,
+        reads: 0.0,
+        seed: 7,
+    }
+    .traffic()
+    .unwrap();
+    operations.fields.push("day".into());
+    for (at, operation) in operations.operations.iter_mut().enumerate() {
+        let day = at / 3333;
+        let crate::simulate::Row::Values(values) = &mut operation.row else { panic!("drawn") };
+        values.push(crate::simulate::Drawn::Text(format!("2024{:02}{:02}", 3 + day / 30, 1 + day % 30)));
+    }
+    let design =
+        Design { name: "date+userId".into(), key: "ROW KEY TEXT '{day:8}_{user}'".parse().unwrap(), regions: Regions::Even(16), queries: Vec::new() };
+    skews(&simulate(&design, &operations, &SimulateOptions::default()).unwrap(), 1.00, 14.51, 2.0);
+}
+
+#[test]
+fn devices_newest_first_are_even_and_a_few_busy_users_are_not() {
+    let even = run("{sensor}_{rev(ts):19}", Regions::Even(16), &[("sensor", "sensor_{uniform(1000):05}"), ("ts", "now")], 100.0);
+    skews(&even, 1.00, 1.16, 3.0);
+    let fields = [("user", "{one(celeb,)}{hot(0.3,100000):06}"), ("ts", "now")];
+    let hot = run("{md5(user):8}_{user}_{rev(ts):19}", hex_digits(), &fields, 1000.0);
+    skews(&hot, 5.52, 5.52, 5.0);
+    assert!((hot.hot_prefixes.top_share - 0.3).abs() < 0.01 && hot.hot_prefixes.top[0].0.ends_with(b"celeb000000"), "{:?}", hot.hot_prefixes.top);
+    assert!((hot.partitions.share_max - 0.3).abs() < 0.01 && hot.hot_rows.top_share < 0.001);
+}
+
+#[test]
+fn a_hash_of_eight_regions_has_eight_places() {
+    let traffic = Generator {
+        fields: vec![("n".into(), FieldSpec::parse("zipf(8,1)").unwrap()), ("ts".into(), FieldSpec::parse("now").unwrap())],
+        operations: 200_000,
+        rate_per_second: 1000.0,
+        start_ms: T0,
+        reads: 0.0,
+        seed: 7,
+    };
+    let mut traffic = traffic.traffic().unwrap();
+    traffic.fields[0] = "region".into();
+    for operation in &mut traffic.operations {
+        let crate::simulate::Row::Values(values) = &mut operation.row else { panic!("drawn") };
+        let crate::simulate::Drawn::Number(rank) = values[0] else { panic!("a number") };
+        values[0] = crate::simulate::Drawn::Text(["bj", "sh", "gd", "zj", "js", "sc", "hb", "hn"][usize::try_from(rank).unwrap()].into());
+    }
+    let key = "ROW KEY TEXT '{md5(region):4}_{region}_{ts TIMESTAMP:13}'".parse().unwrap();
+    let design = Design { name: "md5 of a region".into(), key, regions: hex_digits(), queries: Vec::new() };
+    let found = simulate(&design, &traffic, &SimulateOptions::default()).unwrap();
+    skews(&found, 7.07, 7.07, 3.0);
+    assert_eq!((found.writes.empty_regions, found.spreads[0].places), (10, 8));
+}
+
+#[test]
+fn the_remainder_of_times_that_are_whole_seconds_is_always_the_same() {
+    let borders = || at((1..100).map(|bucket| format!("{bucket:02}")));
+    let key = "{salt(100 by ts using modulo):2}{ts TIMESTAMP:13}";
+    let aligned = run(key, borders(), &[("ts", "now(step=1s)")], 1.0);
+    skews(&aligned, 100.0, 100.0, 0.1);
+    assert_eq!((aligned.writes.empty_regions, aligned.spreads[0].of), (99, 100));
+    let jittered = run(key, borders(), &[("ts", "now(step=1s, jitter=1s)")], 1.0);
+    skews(&jittered, 1.07, 1.61, 5.0);
+}
+
+#[test]
+fn drawn_digits_and_remainders_on_four_regions() {
+    let four = || at(["1", "2", "3"].map(str::to_owned));
+    skews(&run("{salt(4 using random):1}{ts TIMESTAMP:13}", four(), &[("ts", "now")], 1000.0), 1.00, 1.05, 2.0);
+    skews(&run("{salt(5 by id using modulo):1}{id U64}", four(), &[("id", "seq(0)")], 1000.0), 1.60, 1.60, 1.0);
+}
+
+#[test]
+fn phone_numbers_as_they_are_and_back_to_front() {
+    let phone = [("phone", "1{one(38,39,52,85,86)}{uniform(100000000):08}")];
+    let raw = run("{phone CHAR(11)}", digits(), &phone, 1000.0);
+    assert!((raw.writes.max_over_mean - 10.0).abs() < 0.01, "all begin with 1");
+    let reversed = run("{reverse(phone) CHAR(11)}", digits(), &phone, 1000.0);
+    assert!((reversed.writes.max_over_mean - 1.01).abs() < 0.02, "{}", reversed.writes.max_over_mean);
+}
+
+#[test]
+fn javas_remainder_as_it_was_coded_sends_half_of_all_rows_to_the_first_of_a_thousand_regions() {
+    let id = |at: u64| format!("201505{:02}{:06}_{}", at % 28 + 1, at * 7919 % 240_000, at * 104_729 % 9000 + 1000);
+    let hash = |text: &str| text.bytes().fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+    let line = |at: u64| {
+        let id = id(at);
+        let salt = match hash(&id) % 1000 {
+            salt if salt < 10 => format!("00{salt}"),
+            salt if salt < 100 => format!("0{salt}"),
+            salt => salt.to_string(),
+        };
+        format!("{at}\tW\t{salt}{id}\n")
+    };
+    let trace = (0..100_000).map(line).collect::<Vec<_>>().concat();
+    let traffic = crate::simulate::Traffic::of_trace(&trace, &["id"]).unwrap();
+    let key: crate::KeySchema = "ROW KEY TEXT '{salt(1000 using java):3}{id}'".parse().unwrap();
+    let borders = (1..1000).map(|salt| Bytes::from(format!("{salt:03}"))).collect();
+    let design = Design { name: "hashCode % 1000".into(), key, regions: Regions::Borders(borders), queries: Vec::new() };
+    let found = simulate(&design, &traffic, &SimulateOptions::default()).unwrap();
+    assert!((found.writes.max_over_mean - 500.0).abs() < 25.0, "{}", found.writes.max_over_mean);
+    assert_eq!(found.writes.counts.iter().max(), found.writes.counts.first());
+    let floor_mod = {
+        let trace = (0..100_000).map(|at| format!("{at}\tW\tid={}\n", id(at))).collect::<Vec<_>>().concat();
+        let traffic = crate::simulate::Traffic::of_trace(&trace, &["id"]).unwrap();
+        simulate(&design, &traffic, &SimulateOptions::default()).unwrap()
+    };
+    assert!(floor_mod.writes.max_over_mean < 1.8, "{}", floor_mod.writes.max_over_mean);
+}
+
+#[test]
+fn sixteen_salts_on_ten_regions_and_three_on_sixteen() {
+    let key = |salts: u32| format!("{{salt({salts} by id):2}}{{id}}");
+    let id = [("id", "user_{seq(1)}")];
+    let ten = at((1..10).map(|region| format!("{:02}", (16 * region + 9) / 10)));
+    let found = run(&key(16), ten, &id, 1000.0);
+    assert!((1.24..1.30).contains(&found.writes.max_over_mean), "{}", found.writes.max_over_mean);
+    let found = run(&key(3), at((1..16).map(|region| format!("{region:02}"))), &id, 1000.0);
+    assert_eq!(found.writes.empty_regions, 13);
+    assert!((found.writes.max_over_mean - 5.4).abs() < 0.15, "{}", found.writes.max_over_mean);
+}
+
+#[test]
+fn queries_cost_as_many_ranges_as_there_are_salts_that_cannot_be_computed() {
+    let text =
+        "CREATE TABLE t (FAMILY d, ROW KEY (SALT(100 BY ts USING modulo), ts TIMESTAMP, host STRING)) WITH QUERIES (all: ts IN RANGE, one: host = ?)";
+    let Ok(crate::language::Statement::CreateTable(table)) = text.parse() else { panic!("a table") };
+    let fields = [("ts", "now"), ("host", "host{uniform(50)}")].map(|(name, spec)| (name.to_owned(), FieldSpec::parse(spec).unwrap()));
+    let traffic = Generator { fields: fields.to_vec(), operations: 20_000, rate_per_second: 1000.0, start_ms: T0, reads: 0.25, seed: 1 };
+    let borders = (1..100).map(|salt: u8| Bytes::copy_from_slice(&[salt])).collect();
+    let design = Design { name: "t".into(), key: table.key, regions: Regions::Borders(borders), queries: table.queries };
+    let found = simulate(&design, &traffic.traffic().unwrap(), &SimulateOptions::default()).unwrap();
+    let costs: Vec<_> = found.queries.iter().map(|cost| (cost.name.as_str(), cost.ranges, cost.regions)).collect();
+    assert_eq!(costs, [("all", 100, 100), ("one", 100, 100)]);
+    assert_eq!(found.reads.as_ref().map(|reads| reads.operations + found.writes.operations), Some(20_000));
+    // At 1000 writes in a second, 50 hosts: 1000^2 / (2000 * 50) rows are lost in each second.
+    assert!(found.uniqueness.lost_per_second.is_some_and(|lost| (lost - 750.0_f64.powi(2) / 2000.0 / 50.0).abs() < 0.5), "{:?}", found.uniqueness);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_figures_and_pictures() {
+    let twice = [(); 2].map(|()| run("{salt(4 using random):1}{ts TIMESTAMP:13}", Regions::Even(16), &[("ts", "now(jitter=3s)")], 1000.0));
+    assert_eq!(twice[0], twice[1]);
+    let painted = crate::simulate::picture::svg("a < b", &[&twice[0], &twice[1]]);
+    assert!(painted.starts_with("<svg ") && painted.ends_with("</svg>\n") && painted.contains("a &lt; b") && !painted.contains("NaN"));
+    let lines = crate::simulate::picture::terminal(&twice[0], 100);
+    assert!(lines.len() == 18 && lines.iter().all(|line| line.chars().count() <= 100), "{lines:?}");
+}

@@ -1,0 +1,4 @@
+//! The designs of the tutorials under load, and traffic that makes no sense.
+
+mod bad;
+mod designs;
