@@ -5,8 +5,13 @@ use halite::rowkey::Value;
 use crate::samples::{MINUTE, T0};
 use crate::{Lab, Page, Part};
 
-pub(super) const PAGE: Page =
-    Page { id: "E21", title: "A table keyed by receiver does not know what a user has sent", rules: &["Q-FULL"], see: &["E22", "E23"], run };
+pub(super) const PAGE: Page = Page {
+    id: "E21",
+    title: "A table keyed by receiver does not know what a user has sent",
+    rules: &["Q-FULL", "Q-SORT"],
+    see: &["E22", "E23"],
+    run,
+};
 
 const MESSAGES: usize = 2_000;
 
@@ -53,6 +58,9 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
         format!("The same {} messages, {read} rows read, the newest first.", all.len()),
     )?;
     lab.say("The two writes are not one: write the outbox first, and let a repair look for messages there that their receivers do not have.");
-    let table = |key: &str| format!("CREATE TABLE mail (body STRING FAMILY m, ROW KEY ({key})) WITH QUERIES (sent: sender = ?)");
-    lab.caught("Q-FULL", &table("receiver STRING, ts TIMESTAMP DESC, sender STRING"), &table("sender STRING, ts TIMESTAMP DESC, receiver STRING"))
+    let table =
+        |key: &str| format!("CREATE TABLE mail (body STRING FAMILY m, ROW KEY ({key})) WITH QUERIES (sent: sender = ? ORDER BY ts DESC LIMIT 20)");
+    let (wrong, right) = (table("receiver STRING, ts TIMESTAMP DESC, sender STRING"), table("sender STRING, ts TIMESTAMP DESC, receiver STRING"));
+    lab.caught("Q-FULL", &wrong, &right)?;
+    lab.caught("Q-SORT", &wrong, &right)
 }

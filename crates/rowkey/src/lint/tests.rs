@@ -71,6 +71,15 @@ fn what_is_proposed_for_a_key_does_not_break_the_rule_again() {
     }
 }
 
+/// A reversed time was proposed as `{ts:19}`, which counts up.
+#[test]
+fn a_wider_place_that_is_proposed_counts_in_the_same_direction() {
+    let key = key("TEXT '{user}_{rev(ts):13}'");
+    let found = lint(&Subject { key: Some(&key), ..Subject::default() });
+    let fix = found.iter().find(|finding| finding.rule.id == "K-PAD").and_then(|finding| finding.fix.as_deref()).unwrap();
+    assert!(fix.starts_with("{rev(ts):19}"), "{fix}");
+}
+
 #[test]
 fn a_sample_shows_what_a_declaration_cannot() {
     let sample = |keys: &mut dyn Iterator<Item = String>, is_in_arrival_order| Sample { keys: keys.map(Bytes::from).collect(), is_in_arrival_order };

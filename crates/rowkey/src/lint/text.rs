@@ -38,18 +38,19 @@ fn padding(key: &KeySchema, at: usize, segment: &Segment, is_last: bool, found: 
     let Some((least, most)) = field.ty.integer_range() else { return };
     let name = &field.name;
     let wants = if segment.order == Order::Desc { LONG_DIGITS.into() } else { most.checked_ilog10().map_or(1, |log| log + 1) };
+    let place = if segment.order == Order::Desc { format!("rev({name})") } else { name.clone() };
     match segment.digits {
         None if matches!(segment.kind, SegmentKind::Plain(_) | SegmentKind::Bucket { .. }) => {
             let message = format!("{name} is written with as many digits as it has: 10 sorts before 9.");
             let evidence = if is_last { "it is the last field, so only the order of rows suffers" } else { "what follows is mixed up too" };
-            found.add("K-PAD", at, message).evidence(evidence).fix(format!("{{{name}:{wants}}}"));
+            found.add("K-PAD", at, message).evidence(evidence).fix(format!("{{{place}:{wants}}}"));
         }
         Some(digits) if u32::from(digits) < wants && !matches!(segment.kind, SegmentKind::Bucket { .. }) => {
             let message = format!(
                 "{name} has room for {digits} digits, and a {} has up to {wants}: longer ones are refused, where other programs write them and sort wrongly.",
                 field.ty
             );
-            found.add("K-PAD", at, message).no_worse_than(Severity::Warning).fix(format!("{{{name}:{wants}}}, or a type that fits {digits} digits"));
+            found.add("K-PAD", at, message).no_worse_than(Severity::Warning).fix(format!("{{{place}:{wants}}}, or a type that fits {digits} digits"));
         }
         _ => {}
     }
