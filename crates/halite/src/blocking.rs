@@ -8,6 +8,7 @@ use halite_types::{
 };
 
 use crate::calls::row_calls;
+use crate::move_row::{Moved, move_row};
 
 /// A cluster whose calls wait for their answers. Not for threads that run tasks of a runtime: those would wait with it.
 ///
@@ -135,6 +136,14 @@ impl BlockingTable {
     /// As [`Table::apply`].
     pub fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
         block_on(self.table.apply(ops))
+    }
+
+    /// Moves a row to another key, with all families and versions.
+    ///
+    /// # Errors
+    /// As [`crate::move_row`].
+    pub fn move_row(&self, from: impl Into<Bytes>, to: impl Into<Bytes>, overwrite: bool) -> Result<Moved> {
+        block_on(move_row(&*self.table, from, to, overwrite))
     }
 
     /// Reads a range of rows, in key order.

@@ -46,6 +46,7 @@
 mod blocking;
 mod calls;
 mod cluster;
+mod move_row;
 mod pool;
 mod store;
 
@@ -58,6 +59,7 @@ pub use halite_rowkey as rowkey;
 pub use halite_rowkey_derive::RowKey;
 pub use halite_types::key::{parse_bytes, print_bytes};
 pub use halite_types::*;
+pub use move_row::{Moved, move_row};
 pub use store::{Builder, Rows, Store, StoreTable};
 
 /// Opens the store in a directory, or creates one in an empty or new directory, with the default [`Options`].

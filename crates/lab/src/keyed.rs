@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bytes::Bytes;
+use halite::rowkey::lint::CellSample;
 use halite::rowkey::plan::Plan;
 use halite::rowkey::simulate::Skew;
 use halite::rowkey::{FieldId, KeySchema, PlanOptions, SaltDrawer, Scatter, ScatterOptions, Value};
@@ -100,6 +101,17 @@ impl Lab {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    /// What the cells of a table show to lint: all versions, deleted ones too.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn cells_of(&self, table: &LabTable) -> anyhow::Result<CellSample> {
+        let mut cells = CellSample::default();
+        self.rows(table, &crate::Read::all().raw().versions(10))?.iter().for_each(|row| cells.see(row));
+        cells.end_of_range();
+        Ok(cells)
     }
 
     /// Shows how evenly keys fall into regions, a line for each way to make them, with what the columns mean.

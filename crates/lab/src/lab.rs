@@ -167,6 +167,11 @@ impl Lab {
         Ok(key)
     }
 
+    /// Shows a declaration that is only looked at.
+    pub fn declaration(&mut self, text: impl Into<String>) {
+        self.elements.push(Element::Declaration(text.into()));
+    }
+
     /// Shows a mistake in a declaration, as the parser says it.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ mod keyed;
 mod lab;
 mod mistakes;
 mod page;
+mod parallel;
 mod read;
 pub mod render;
 pub mod samples;

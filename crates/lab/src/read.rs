@@ -83,7 +83,7 @@ impl Read {
         Ok(self)
     }
 
-    /// From the last row to the first.
+    /// From the last row to the first: the row that is begun with is then the greatest one, as in the shell.
     #[must_use]
     pub fn reversed(mut self) -> Self {
         self.reversed = true;
@@ -100,11 +100,12 @@ impl Read {
     /// The scan.
     pub(crate) fn scan(&self) -> Scan {
         let mut scan = self.prefix.clone().map_or_else(Scan::all, Scan::prefix).reverse(self.reversed).raw(self.raw);
+        // In reverse the shell's STARTROW is the greater end, and a Scan has the lesser one in front all the same.
         if let Some(start) = &self.start {
-            scan = scan.start(start.clone());
+            scan = if self.reversed { scan.stop_after(start.clone()) } else { scan.start(start.clone()) };
         }
         if let Some(stop) = &self.stop {
-            scan = scan.stop(stop.clone());
+            scan = if self.reversed { scan.start_after(stop.clone()) } else { scan.stop(stop.clone()) };
         }
         if let Some(rows) = self.limit {
             scan = scan.limit(rows);

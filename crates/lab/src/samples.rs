@@ -23,6 +23,11 @@ pub fn region_of(key: &[u8], borders: &[Bytes]) -> usize {
     borders.partition_point(|border| border[..] <= *key)
 }
 
+/// Bytes of a cell as HBase counts them (`KeyValue.getLength`): two lengths, the key with row, column, time and type, the value.
+pub fn key_value_bytes(cell: &halite::cell::CellRef<'_>) -> usize {
+    8 + cell.key().len() + cell.value().len()
+}
+
 /// The border of each digit but the first: ten regions for keys that begin with a decimal digit.
 pub fn digit_borders() -> Vec<Bytes> {
     (1..10).map(|digit: u8| Bytes::from(digit.to_string())).collect()

@@ -38,12 +38,17 @@ pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String
 
 /// `create 'posts', {NAME => 'f', VERSIONS => 3}`: families with what is said of them.
 pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> String {
+    let value = |value: &String| if value.bytes().all(|byte| byte.is_ascii_digit()) { value.clone() } else { quoted(value.as_bytes()) };
     let described = |family: &FamilyDescriptor| {
-        let said = family.attributes.iter().chain(&family.configuration).map(|(name, value)| {
-            let value = if value.bytes().all(|byte| byte.is_ascii_digit()) { value.clone() } else { quoted(value.as_bytes()) };
-            format!(", {name} => {value}")
-        });
-        format!("{{NAME => {}{}}}", quoted(family.name()), said.collect::<String>())
+        let mut said = String::new();
+        for (name, of) in &family.attributes {
+            let _ = write!(said, ", {name} => {}", value(of));
+        }
+        if !family.configuration.is_empty() {
+            let settings: Vec<_> = family.configuration.iter().map(|(name, of)| format!("'{name}' => {}", value(of))).collect();
+            let _ = write!(said, ", CONFIGURATION => {{{}}}", settings.join(", "));
+        }
+        format!("{{NAME => {}{said}}}", quoted(family.name()))
     };
     let families: Vec<_> = families.iter().map(described).collect();
     format!("create {}, {}", quoted(table.as_bytes()), families.join(", "))
@@ -51,15 +56,21 @@ pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> Str
 
 /// A line for each cell of a row: `key  column=f:q, value=v`. Times are left out: they differ from run to run.
 pub(crate) fn lines(row: &Row) -> Vec<String> {
-    let line = |cell: halite::cell::CellRef<'_>| {
-        let column = format!("{}:{}", print_bytes(cell.family()), print_bytes(cell.qualifier()));
-        let what = match cell.cell_type() {
-            Some(kind) if kind.is_delete() => format!("type={}", kind.name()),
-            _ => format!("value={}", print_bytes(cell.value())),
-        };
-        format!("{}  column={column}, {what}", print_bytes(row.key()))
+    row.iter().map(|cell| line(row, &cell, "")).collect()
+}
+
+/// As [`lines`], with times; for rows whose times the page has given.
+pub(crate) fn timed_lines(row: &Row) -> Vec<String> {
+    row.iter().map(|cell| line(row, &cell, &format!("timestamp={}, ", cell.timestamp()))).collect()
+}
+
+fn line(row: &Row, cell: &halite::cell::CellRef<'_>, time: &str) -> String {
+    let column = format!("{}:{}", print_bytes(cell.family()), print_bytes(cell.qualifier()));
+    let what = match cell.cell_type() {
+        Some(kind) if kind.is_delete() => format!("type={}", kind.name()),
+        _ => format!("value={}", print_bytes(cell.value())),
     };
-    row.iter().map(line).collect()
+    format!("{}  column={column}, {time}{what}", print_bytes(row.key()))
 }
 
 #[cfg(test)]
@@ -71,7 +82,12 @@ mod tests {
         assert_eq!(statement("put", &[b"t", b"a\x00b", b"f:q", b"it's"]), r#"put 't', "a\x00b", 'f:q', "it's""#);
         let splits: Vec<_> = (0..7_u8).map(|n| Bytes::from(vec![b'a' + n])).collect();
         assert_eq!(create("t", &["f"], &splits), "create 't', 'f', SPLITS => ['a', 'b', 'c', 'd', 'e', ... 7 in all]");
-        let families = [FamilyDescriptor::new("f").versions(3), FamilyDescriptor::new("g").set("BLOCKCACHE", "false")];
-        assert_eq!(create_families("t", &families), "create 't', {NAME => 'f', VERSIONS => 3}, {NAME => 'g', BLOCKCACHE => 'false'}");
+        let mut set = FamilyDescriptor::new("g").set("BLOCKCACHE", "false");
+        set.configuration.insert("a.b".to_owned(), "true".to_owned());
+        let families = [FamilyDescriptor::new("f").versions(3), set];
+        assert_eq!(
+            create_families("t", &families),
+            "create 't', {NAME => 'f', VERSIONS => 3}, {NAME => 'g', BLOCKCACHE => 'false', CONFIGURATION => {'a.b' => 'true'}}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use halite::{Append, BlockingTable, CompactionKind, Delete, Get, Increment, Put,
 
 use crate::lab::Lab;
 use crate::read::Read;
-use crate::statement::{lines, statement};
+use crate::statement::{lines, statement, timed_lines};
 
 /// Rows that are written in one batch.
 const BATCH_ROWS: usize = 500;
@@ -131,6 +131,18 @@ impl Lab {
         Ok(rows)
     }
 
+    /// As [`Lab::scan`], with the timestamps of cells; for rows whose times the page has given.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn scan_timed(&mut self, table: &LabTable, read: &Read) -> anyhow::Result<Vec<Row>> {
+        let rows = self.rows(table, read)?;
+        let mut answer: Vec<_> = rows.iter().flat_map(timed_lines).collect();
+        answer.push(format!("{} row(s)", rows.len()));
+        self.done(format!("scan '{}'{}", table.name, read.options()), answer);
+        Ok(rows)
+    }
+
     /// Counts the rows of a read, and shows the number only.
     ///
     /// # Errors
@@ -176,6 +188,18 @@ impl Lab {
         let words = statement("append", &[table.name.as_bytes(), row, column.as_bytes(), value]);
         self.done(words, vec![format!("CURRENT VALUE = {}", halite::print_bytes(&now))]);
         Ok(now)
+    }
+
+    /// Moves a row to another key; how many cells that were.
+    ///
+    /// # Errors
+    /// As [`halite::move_row`].
+    pub fn move_row(&mut self, table: &LabTable, from: &str, to: &str, overwrite: bool) -> anyhow::Result<usize> {
+        let moved = table.table.move_row(from.to_owned(), to.to_owned(), overwrite)?;
+        let words = statement("move_row", &[table.name.as_bytes(), from.as_bytes(), to.as_bytes()]);
+        let words = if overwrite { format!("{words}, {{OVERWRITE => true}}") } else { words };
+        self.done(words, vec![format!("{} cell(s) moved", moved.cells)]);
+        Ok(moved.cells)
     }
 
     /// Takes a whole row away.

@@ -19,6 +19,11 @@ pub(crate) struct Key {
 
 #[derive(clap::Subcommand)]
 enum What {
+    /// Asks the seven questions of a schema, and prints the CREATE TABLE and what lint says of it
+    ///
+    /// Families, columns, their names in the store, their values, versions, the row key, and what is asked. Answers may come from a pipe, one
+    /// in a line; an empty line takes what stands in brackets.
+    New,
     /// The key of these values, piece by piece
     ///
     /// Times are 2024-03-15T08:00:00Z, 2024-03-15 or a number; bytes are x'0aff' or text with \xNN; a missing value is null.
@@ -163,6 +168,7 @@ pub(crate) struct Declared {
 impl Key {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self.what {
+            What::New => key::new(),
             What::Encode { which, values, assign } => key::encode(&which, &values, assign),
             What::Decode { which, keys } => key::decode(&which.find()?, &keys),
             What::Explain { which, question, run } => key::explain(&which, &question, run),

@@ -34,6 +34,20 @@ fn a_key_is_encoded_and_decoded_by_its_declaration() {
 }
 
 #[test]
+fn a_table_is_declared_by_answering_seven_questions() {
+    let answers = "orders\n\ntotal, status\n\ntotal=DECIMAL\n3\nSALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\n";
+    let (code, said, prompts) = key(&["new"], answers);
+    assert_eq!(code, Some(0), "{prompts}");
+    assert!(said.starts_with("CREATE TABLE orders (") && said.contains("SPLIT BY SALT;\n-- "), "{said}");
+    assert!(prompts.contains("1 of 7") && prompts.contains("7 of 7"), "{prompts}");
+    let (code, again, _) = key(&["lint", "-"], &said);
+    assert_eq!(code, Some(0), "what it prints is what lint reads: {again}");
+    let (code, _, errors) = key(&["new"], "orders\n\n");
+    assert_eq!(code, Some(1));
+    assert!(errors.contains("the answers end before the one about key"), "{errors}");
+}
+
+#[test]
 fn mistakes_are_shown_where_they_are() {
     let (_, _, errors) = key(&["encode", "--key", "(SALT(16 BY a), a STRNG)", "a=b"], "");
     assert!(errors.contains("^^^^^ did you mean STRING?"), "{errors}");
@@ -186,9 +200,9 @@ fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
         let scan = |arguments: &[&str]| key(&[&["scan", "t"][..], &place, arguments].concat(), "").1;
         let row = |id: &str, ts: usize| format!("id = '{id}', ts = 1970-01-01T00:00:00.{}Z  f:v=v{ts}\n", format!("{ts:03}").trim_end_matches('0'));
         let all: Vec<_> = ["s1", "s2"].into_iter().flat_map(|id| (1..=10).rev().map(move |ts| row(id, ts))).collect();
-        assert_eq!(scan(&[]), all.concat() + "20 row(s)\n");
-        assert_eq!(scan(&["--reverse"]), all.iter().rev().cloned().collect::<String>() + "20 row(s)\n");
-        assert_eq!(scan(&["id=s2", "ts=3..5"]), format!("{}{}2 row(s)\n", row("s2", 4), row("s2", 3)));
+        assert_eq!(scan(&[]), all.concat() + "20 row(s), 20 examined\n");
+        assert_eq!(scan(&["--reverse"]), all.iter().rev().cloned().collect::<String>() + "20 row(s), 20 examined\n");
+        assert_eq!(scan(&["id=s2", "ts=3..5"]), format!("{}{}2 row(s), 2 examined\n", row("s2", 4), row("s2", 3)));
         // Pages end and begin at the same place, whatever salt the rows lie under.
         let (mut pages, mut after) = (Vec::new(), None);
         loop {

@@ -43,7 +43,7 @@ impl Policy {
     /// The policy of a store as of `now`.
     pub(crate) fn new(options: &Options, family: &Family, now: i64) -> Self {
         let (ttl_ms, own) = (family.ttl_ms, family.compaction);
-        let expires = options.delete_expired_files && family.min_versions == 0;
+        let expires = own.delete_expired_files.unwrap_or(options.delete_expired_files) && family.min_versions == 0;
         let files_min = own.files_min.unwrap_or(options.compaction_files_min);
         Self {
             files_min,

@@ -62,6 +62,7 @@ pub(crate) struct CompactionSettings {
     pub(crate) files_min: Option<usize>,
     pub(crate) files_max: Option<usize>,
     pub(crate) ratio: Option<f64>,
+    pub(crate) delete_expired_files: Option<bool>,
 }
 
 impl CompactionSettings {
@@ -72,6 +73,7 @@ impl CompactionSettings {
             files_min: files(fam::COMPACTION_FILES_MIN).or_else(|| files(fam::COMPACTION_THRESHOLD)),
             files_max: files(fam::COMPACTION_FILES_MAX),
             ratio: setting(fam::COMPACTION_RATIO).and_then(|text| text.parse().ok()).filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0),
+            delete_expired_files: setting(fam::DELETE_EXPIRED_FILES).map(|text| text.eq_ignore_ascii_case("true")),
         }
     }
 }

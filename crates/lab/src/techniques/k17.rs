@@ -3,7 +3,7 @@
 use crate::samples::region_of;
 use crate::{Lab, Page, Part};
 
-pub(super) const PAGE: Page = Page { id: "K17", title: "A table that begins as four regions", rules: &["P-NONE"], see: &["K21", "K19"], run };
+pub(super) const PAGE: Page = Page { id: "K17", title: "A table that begins as four regions", rules: &["P-NONE"], see: &["K21", "M10", "K19"], run };
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Purpose);

@@ -9,7 +9,7 @@ use crate::counted::Counted;
 use crate::keyed::keys_of;
 use crate::{Lab, Page, Part, Read};
 
-pub(super) const PAGE: Page = Page { id: "K22", title: "One range behind many salts, merged", rules: &["Q-FAN"], see: &["K13", "K27"], run };
+pub(super) const PAGE: Page = Page { id: "K22", title: "One range behind many salts, merged", rules: &["Q-FAN"], see: &["K13", "K27", "K23"], run };
 
 const SALTS: usize = 64;
 /// Orders in the table, one each hour from 2015-01-01 on.

@@ -4,7 +4,8 @@ use crate::counted::Counted;
 use crate::samples::{MINUTE, T0};
 use crate::{Lab, LabTable, Page, Part};
 
-pub(super) const PAGE: Page = Page { id: "K28", title: "Host, event, time: equal fields first, ranges last", rules: &[], see: &["K07", "K27"], run };
+pub(super) const PAGE: Page =
+    Page { id: "K28", title: "Host, event, time: equal fields first, ranges last", rules: &[], see: &["K07", "K27", "K31"], run };
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Purpose);

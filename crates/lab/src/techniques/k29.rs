@@ -8,7 +8,7 @@ use halite::rowkey::{FieldId, KeyHelper, KeySchema, PlanOptions};
 
 use crate::{Lab, Page, Part};
 
-pub(super) const PAGE: Page = Page { id: "K29", title: "Long names in few bytes", rules: &["K-TRUNC"], see: &["K14"], run };
+pub(super) const PAGE: Page = Page { id: "K29", title: "Long names in few bytes", rules: &["K-TRUNC"], see: &["K14", "K32"], run };
 
 const HOSTS: u32 = 10_000;
 const EVENTS: [&str; 3] = ["user.login.succeeded", "user.login.failed", "user.password.changed"];

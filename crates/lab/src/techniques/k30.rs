@@ -5,10 +5,11 @@ use halite::Put;
 use halite::rowkey::series::{Point, pack, unpack};
 use halite::rowkey::{KeySchema, Value};
 
-use crate::samples::{MINUTE, SECOND, T0};
+use crate::samples::{MINUTE, SECOND, T0, key_value_bytes};
 use crate::{Lab, Page, Part};
 
-pub(super) const PAGE: Page = Page { id: "K30", title: "A row for each quarter of an hour", rules: &["K-BUCKETLEAD"], see: &["K05", "K28"], run };
+pub(super) const PAGE: Page =
+    Page { id: "K30", title: "A row for each quarter of an hour", rules: &["K-BUCKETLEAD"], see: &["K05", "K28", "K34"], run };
 
 const QUARTER: i64 = 15 * MINUTE;
 const QUARTERS: i64 = 6;
@@ -39,7 +40,7 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     );
     let row = &found[0];
     let packed = pack(&points_of(row)?)?;
-    let loose: usize = row.iter().map(|cell| cell.encoded_len()).sum();
+    let loose: usize = row.iter().map(|cell| key_value_bytes(&cell)).sum();
     lab.figures(
         &["900 points as", ">bytes", ">bytes a point"],
         [

@@ -24,12 +24,19 @@ mod k19;
 mod k20;
 mod k21;
 mod k22;
+mod k23;
+mod k24;
 mod k25;
 mod k26;
 mod k27;
 mod k28;
 mod k29;
 mod k30;
+mod k31;
+mod k32;
+mod k33;
+mod k34;
+mod k35;
 
 /// In the order of their ids.
 pub(crate) static PAGES: &[Page] = &[
@@ -55,10 +62,17 @@ pub(crate) static PAGES: &[Page] = &[
     k20::PAGE,
     k21::PAGE,
     k22::PAGE,
+    k23::PAGE,
+    k24::PAGE,
     k25::PAGE,
     k26::PAGE,
     k27::PAGE,
     k28::PAGE,
     k29::PAGE,
     k30::PAGE,
+    k31::PAGE,
+    k32::PAGE,
+    k33::PAGE,
+    k34::PAGE,
+    k35::PAGE,
 ];

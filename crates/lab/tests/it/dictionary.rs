@@ -38,8 +38,7 @@ fn numbers_last(cluster: &Blocking, table: &str) {
     let again = Arc::new(open(cluster, table, &key));
     let key = Arc::new(key);
     let count = |condition: &str| {
-        let mut options = PlanOptions::default();
-        options.helper = Some(Arc::clone(&again) as _);
+        let options = PlanOptions { helper: Some(Arc::clone(&again) as _), ..PlanOptions::default() };
         let plan = Arc::new(Plan::new(&key, &KeyQuery::all().with_condition(&key, condition).unwrap(), &options).unwrap());
         let mut found = Scatter::new(cluster.cluster().table(&name), plan, Scan::all(), &ScatterOptions::default(), None).unwrap();
         let mut count = 0;

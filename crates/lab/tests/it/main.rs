@@ -22,10 +22,14 @@ macro_rules! pages {
 }
 
 pages! {
-    e01 e02 e03 e04 e05 e06 e07 e08 e09 e10 e11 e12 e13 e14 e15 e16 e17 e19 e20 e21 e22 e23 e24 e25 e26 e27 e28
-    e29 e30 e31 e32 e33 e34 e37 e38 e39 e41 e42 e43 e44 e45 e46 e47 e48
-    k01 k02 k03 k04 k05 k06 k07 k08 k09 k10 k11 k12 k13 k14 k15 k16 k17 k18 k19 k20 k21 k22 k25 k26 k27 k28 k29
-    k30
+    c01 c02 c04 c05 c06 c07 c08 c09 c16
+    e01 e02 e03 e04 e05 e06 e07 e08 e09 e10 e11 e12 e13 e14 e15 e16
+    e17 e19 e20 e21 e22 e23 e24 e25 e26 e27 e28 e29 e30 e31 e32 e33
+    e34 e37 e38 e39 e41 e42 e43 e44 e45 e46 e47 e48
+    k01 k02 k03 k04 k05 k06 k07 k08 k09 k10 k11 k12 k13 k14 k15 k16
+    k17 k18 k19 k20 k21 k22 k23 k24 k25 k26 k27 k28 k29 k30 k31 k32
+    k33 k34 k35
+    m07 m08 m09 m10 m11 m12 m13 m14 m15 m16 m17
 }
 
 fn check(cluster: &halite::Blocking, id: &str) {

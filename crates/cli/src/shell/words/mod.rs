@@ -7,6 +7,7 @@ mod delete;
 mod describe;
 mod explain;
 mod general;
+mod move_row;
 mod namespace;
 mod options;
 mod read;
@@ -94,7 +95,7 @@ impl Word {
     }
 }
 
-const LISTS: [&[Word]; 13] = [
+const LISTS: [&[Word]; 14] = [
     general::WORDS,
     create::WORDS,
     alter::WORDS,
@@ -105,6 +106,7 @@ const LISTS: [&[Word]; 13] = [
     scan::WORDS,
     write::WORDS,
     delete::WORDS,
+    move_row::WORDS,
     regions::WORDS,
     tools::WORDS,
     snapshots::WORDS,

@@ -1,0 +1,52 @@
+//! C16: Append joins bytes, Increment counts.
+
+use halite::FamilyDescriptor;
+use halite::key::hexadecimal;
+use halite::rowkey::lint::Subject;
+
+use crate::{Lab, Page, Part};
+
+pub(super) const PAGE: Page = Page { id: "C16", title: "Append joins, Increment counts", rules: &["F-APPENDCNT"], see: &["M13", "K23"], run };
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Purpose);
+    lab.say(
+        "Two operations read a value and write another one without a second client coming between. Append puts bytes behind those that are there. Increment adds \
+         to a number of eight bytes. Only one of them counts.",
+    );
+    lab.part(Part::Shown);
+    let table = lab.create_of("counters", &[FamilyDescriptor::new("c").versions(5)])?;
+    for _ in 0..3 {
+        lab.append(&table, "page", "c:text", "1")?;
+    }
+    let text = lab.get(&table, "page")?;
+    lab.claim(text.value("c", "text") == Some(b"111"), "Three times 1 appended is the text 111.")?;
+    for _ in 0..2 {
+        lab.append(&table, "page", "c:long", 1_i64.to_be_bytes())?;
+    }
+    let joined = table.calls().get(halite::Get::new("page"))?;
+    let long = joined.value("c", "long").unwrap_or_default().to_vec();
+    lab.claim(
+        hexadecimal(&long) == "00000000000000010000000000000001",
+        "A number of eight bytes appended twice is 16 bytes, and no number any more.",
+    )?;
+    let mut count = 0;
+    for _ in 0..3 {
+        count = lab.incr(&table, "page", "c:count", 1)?;
+    }
+    lab.claim(count == 3, "Three increments are 3.")?;
+    let refused = table.calls().increment(halite::Increment::new("page").add("c", "long", 1));
+    let said = refused.err().map(|error| error.to_string()).unwrap_or_default();
+    lab.claim(!said.is_empty(), "An increment of the 16 bytes is refused: it wants eight.")?;
+    lab.say(
+        "Append is right for what grows by pieces, such as a list of events in one cell that is read whole. Its answer is the value as it is now.",
+    );
+    let right = lab.make("counted", [FamilyDescriptor::new("c").versions(5)], Vec::new())?;
+    for _ in 0..3 {
+        right.calls().increment(halite::Increment::new("page").add("c", "count", 1))?;
+    }
+    let (appended, counted) = (lab.cells_of(&table)?, lab.cells_of(&right)?);
+    let described = table.calls().descriptor()?;
+    let subject = |cells| Subject { table: Some(&*described), cells: Some(cells), ..Subject::default() };
+    lab.caught_in("F-APPENDCNT", &subject(&appended), &subject(&counted))
+}

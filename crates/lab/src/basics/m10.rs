@@ -1,0 +1,37 @@
+//! M10: which region a key belongs to.
+
+use crate::samples::region_of;
+use crate::{Lab, Page, Part};
+
+pub(super) const PAGE: Page = Page { id: "M10", title: "Which region a key belongs to", rules: &[], see: &["K17", "M07"], run };
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Purpose);
+    lab.say(
+        "A region is a range of rows: it has a first key, which is included, and an end, which is the first key of the next region. The first region begins \
+         with the empty key, and the last one has no end, so every key there can be belongs to one region.",
+    );
+    lab.part(Part::Shown);
+    let table = lab.create("regions", &["f"], &["1", "2", "3"])?;
+    let keys = ["0zz", "1", "1~", "2", "3", "~"];
+    for key in keys {
+        lab.load(&table, "f:q", [(key, "x")])?;
+    }
+    let regions = table.calls().regions()?;
+    let mut rows = Vec::new();
+    let mut agree = true;
+    for key in keys {
+        let region = region_of(key.as_bytes(), table.splits());
+        let (start, end) = (&regions[region].start, &regions[region].end);
+        agree &= &start[..] <= key.as_bytes() && (end.is_empty() || key.as_bytes() < &end[..]);
+        let shown = |key: &[u8]| if key.is_empty() { "(open)".to_owned() } else { halite::print_bytes(key) };
+        rows.push([key.to_owned(), (region + 1).to_string(), shown(start), shown(end)]);
+    }
+    lab.figures(&["key", ">region", "from", "to, not included"], rows);
+    lab.claim(agree && regions.len() == 4, "Each key lies between the borders of its region, as the store gives them.")?;
+    let of = |key: &str| region_of(key.as_bytes(), table.splits()) + 1;
+    lab.claim(of("1") == 2 && of("0zz") == 1, "Key 1 is the first of the second region; 0zz is in the first one.")?;
+    lab.claim(of("3") == 4 && of("~") == 4, "3 and everything behind it belong to the fourth.")?;
+    lab.say("A client asks once where the regions of a table are, remembers it, and from then on sends each request to the server of its region.");
+    Ok(())
+}

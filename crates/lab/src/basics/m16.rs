@@ -1,0 +1,41 @@
+//! M16: a user and the ten latest orders in one row.
+
+use halite::{FamilyDescriptor, Get};
+
+use crate::{Lab, Page, Part};
+
+pub(super) const PAGE: Page = Page { id: "M16", title: "A wide row: the user and ten orders", rules: &[], see: &["M17", "M15", "K30"], run };
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Purpose);
+    lab.say(
+        "What is shown together is best read together: a user's name and mail, and summaries of the ten latest orders, in one row, in one get. The columns are \
+         of one family; qualifiers are made up as they are needed, and need not be declared.",
+    );
+    lab.part(Part::Shown);
+    let table = lab.create("users", &["user"], &[])?;
+    lab.put(&table, "user_1", "user:info:name", "Ada")?;
+    lab.put(&table, "user_1", "user:info:mail", "ada@example.org")?;
+    lab.say("And ten orders, user:order_0 to user:order_9.");
+    lab.load(&table, "user:order_0", [("user_1", "12.50, shipped")])?;
+    for order in 1..10 {
+        lab.load(&table, &format!("user:order_{order}"), [("user_1", format!("{order}.00, paid"))])?;
+    }
+    let row = table.calls().get(Get::new("user_1"))?;
+    lab.done(
+        "get 'users', 'user_1'",
+        row.iter().take(3).map(|cell| format!("column=user:{}", halite::print_bytes(cell.qualifier()))).chain(["... 9 more".to_owned()]).collect(),
+    );
+    lab.claim(row.len() == 12, "One get brings all twelve cells.")?;
+    lab.claim(
+        row.value("user", "info:name") == Some(b"Ada"),
+        "In user:info:name the family ends at the first colon: the qualifier is info:name. Qualifiers may hold colons.",
+    )?;
+    let refused = lab.make("wrong", [FamilyDescriptor::new("user:info")], Vec::new()).err().map(|error| format!("{error:#}")).unwrap_or_default();
+    lab.claim(!refused.is_empty(), "The name of a family may not: a table with the family user:info is refused.")?;
+    lab.say(
+        "The eleventh order goes into the place of the first: order_0 again, its number by ten. A list that only grows does not belong into a row, because a \
+         row cannot be split between regions; orders get rows of their own then, under the user's key.",
+    );
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! Work on every region of a table at the same time, each on a thread of its own.
+
+use anyhow::Context as _;
+use halite::{RegionInfo, Row, Scan};
+
+use crate::table::LabTable;
+
+/// Runs `work` on the rows of each region; what came of it, in the order of the regions.
+///
+/// # Errors
+/// The first region's that fails, with its start.
+pub(crate) fn each_region<T: Send>(table: &LabTable, work: impl Fn(&RegionInfo, Vec<Row>) -> anyhow::Result<T> + Sync) -> anyhow::Result<Vec<T>> {
+    let regions = table.calls().regions()?;
+    let one = |region: &RegionInfo| -> anyhow::Result<T> {
+        let mut scan = Scan::all();
+        // An empty key is no border.
+        if !region.start.is_empty() {
+            scan = scan.start(region.start.clone());
+        }
+        if !region.end.is_empty() {
+            scan = scan.stop(region.end.clone());
+        }
+        let rows = table.calls().scan(scan).collect::<halite::Result<Vec<_>>>();
+        let rows = rows.with_context(|| format!("region from {:?}", halite::print_bytes(&region.start)))?;
+        work(region, rows)
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = regions.iter().map(|region| scope.spawn(|| one(region))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| anyhow::bail!("the thread of a region panicked"))).collect()
+    })
+}

@@ -1,0 +1,52 @@
+//! K33: how many bytes keys take: rows, times columns, times length.
+
+use halite::Put;
+
+use crate::samples::key_value_bytes;
+use crate::{Lab, Page, Part, Read};
+
+pub(super) const PAGE: Page = Page { id: "K33", title: "Keys of ten million rows", rules: &["F-DBE"], see: &["K32", "K35"], run };
+
+const ROWS: usize = 500;
+const KEY_BYTES: usize = 100;
+
+fn run(lab: &mut Lab) -> anyhow::Result<()> {
+    lab.part(Part::Purpose);
+    lab.say(
+        "Ten million rows with keys of 100 bytes are 1,000,000,000 bytes of keys: that is quickly computed, and it counts each key once. HBase writes a key \
+         into every cell. A row of five columns has it five times.",
+    );
+    lab.part(Part::Declared);
+    let key = lab.key("ROW KEY (customer CHAR(92), seq U64)")?;
+
+    lab.part(Part::Shown);
+    lab.say(format!("{ROWS} rows with keys of {KEY_BYTES} bytes, once with one column and once with five, read back and measured:"));
+    let mut bytes_of_keys = Vec::new();
+    for (name, columns) in [("one", 1_u8), ("five", 5)] {
+        let table = lab.create(name, &["f"], &[])?;
+        let puts = (0..ROWS).map(|row| {
+            let bytes = key.encode(&[format!("{:092}", row / 10).as_str().into(), halite::rowkey::Value::Unsigned(row as u64)])?.to_vec();
+            Ok((0..columns).fold(Put::new(bytes), |put, column| put.add("f", [b'a' + column], [0; 8])))
+        });
+        lab.load_puts(&table, puts.collect::<anyhow::Result<Vec<_>>>()?)?;
+        let rows = lab.rows(&table, &Read::all())?;
+        let keys: usize = rows.iter().flat_map(halite::Row::iter).map(|cell| cell.row().len()).sum();
+        let cells: usize = rows.iter().flat_map(halite::Row::iter).map(|cell| key_value_bytes(&cell)).sum();
+        bytes_of_keys.push((columns, keys, cells));
+    }
+    let line = |&(columns, keys, cells): &(u8, usize, usize)| {
+        [columns.to_string(), keys.to_string(), format!("{} %", keys * 100 / cells), (keys * (10_000_000 / ROWS)).to_string()]
+    };
+    lab.figures(&[">columns", ">bytes of keys", ">of the cells", ">with 10,000,000 rows"], bytes_of_keys.iter().map(line));
+    lab.claim(bytes_of_keys[0].1 * 20_000 == 1_000_000_000, "With one column, ten million rows have 1,000,000,000 bytes of keys.")?;
+    lab.claim(bytes_of_keys[1].1 == 5 * bytes_of_keys[0].1, "With five columns they have five times that.")?;
+
+    lab.part(Part::Costs);
+    lab.say(
+        "That is what passes through the log, the memstore and the wire. In files a block encoding leaves out what a key shares with the one before: in \
+         HBase 2.6.4, cells with such keys take 132.4 bytes without an encoding and 16.9 under FAST_DIFF. What helps everywhere is fewer cells: values \
+         that are always read together in one column, or points of a time slice in one row.",
+    );
+    let table = |with: &str| format!("CREATE TABLE t (v DOUBLE FAMILY f, ROW KEY (customer CHAR(92), seq U64)){with}");
+    lab.caught("F-DBE", &table(""), &table(" WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')"))
+}
