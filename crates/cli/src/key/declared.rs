@@ -29,9 +29,7 @@ impl Found {
 
     /// How to plan questions of it.
     pub(crate) fn plan_options(&self) -> PlanOptions {
-        let mut options = PlanOptions::default();
-        options.helper = self.dictionary.clone().map(|dictionary| dictionary as _);
-        options
+        PlanOptions { helper: self.dictionary.clone().map(|dictionary| dictionary as _), ..PlanOptions::default() }
     }
 }
 
