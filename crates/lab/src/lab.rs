@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use halite::rowkey::language::{Statement, TableDeclaration, statements};
 use halite::rowkey::lint::{Finding, Subject, lint, lint_declaration, lint_scan};
-use halite::rowkey::{KeyQuery, KeySchema, Plan, PlanOptions, SaltDrawer, Scatter, ScatterOptions, Splits};
+use halite::rowkey::{Dictionary, KeyQuery, KeySchema, Plan, PlanOptions, SaltDrawer, Scatter, ScatterOptions, Splits};
 use halite::{Blocking, ErrorKind, FamilyDescriptor, Row, Scan, Table, TableDescriptor, TableName, block_on, print_bytes};
 
 use crate::page::{Element, Kind, Page, Part, Written};
@@ -155,6 +155,27 @@ impl Lab {
         let descriptor = declaration.described().renamed(self.name_of(&name)?);
         let table = self.make_of(&name, descriptor, splits.unwrap_or_default())?;
         Ok((table, declaration.key))
+    }
+
+    /// The dictionary of a table of this page, empty.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn dictionary(&mut self, table: &LabTable, key: &KeySchema) -> anyhow::Result<Arc<Dictionary>> {
+        let of = table.calls().descriptor()?.name().clone();
+        let name = TableName::new(of.namespace(), format!("{}.dictionary", of.qualifier()))?;
+        self.drop_table(&name)?;
+        self.tables.push(name);
+        self.dictionary_of(table, key)
+    }
+
+    /// The dictionary of a table of this page as another program finds it.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn dictionary_of(&self, table: &LabTable, key: &KeySchema) -> anyhow::Result<Arc<Dictionary>> {
+        let cluster = self.cluster.cluster();
+        Ok(Arc::new(block_on(Dictionary::open(&**cluster, table.calls().descriptor()?.name(), key))?))
     }
 
     /// Shows the declaration of a key.

@@ -42,6 +42,13 @@ pub enum Cause {
         /// What the value has.
         found: usize,
     },
+    /// Text that does not match what is declared for its field.
+    Pattern {
+        /// The field.
+        field: String,
+        /// What is declared.
+        pattern: String,
+    },
     /// Encoding: a value that a dictionary does not have.
     NotInDictionary,
     /// Encoding: what this profile cannot write, in words.
@@ -80,6 +87,7 @@ impl fmt::Display for KeyError {
                 write!(out, "the text contains {delimiter:?}, which ends the field in this key; choose another delimiter, or a profile that escapes")
             }
             Cause::TooWide { width, found } => write!(out, "the value takes {found} places, and the key has {width} for it"),
+            Cause::Pattern { field, pattern } => write!(out, "the text does not match '{pattern}', as {field} is declared to"),
             Cause::NotInDictionary => out.write_str("the dictionary has no such value"),
             Cause::Unsupported(what) | Cause::Malformed(what) => out.write_str(what),
             Cause::Length(0) => out.write_str("the key would be empty"),

@@ -146,7 +146,11 @@ impl fmt::Display for Shown<'_> {
             (Value::Decimal(value), _) => write!(out, "{value}"),
             (Value::Text(text), _) => write!(out, "'{}'", print_bytes(text.as_bytes())),
             (Value::Bytes(value), _) => write!(out, "x'{}'", halite_types::key::hexadecimal(value)),
-            (Value::Uuid(value), _) => value.iter().try_for_each(|byte| write!(out, "{byte:02x}")),
+            (Value::Uuid(value), _) => {
+                let digits = halite_types::key::hexadecimal(value);
+                let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+                out.write_str(&parts.join("-"))
+            }
             (Value::Ipv4(value), _) => write!(out, "{value}"),
             (Value::Ipv6(value), _) => write!(out, "{value}"),
         }

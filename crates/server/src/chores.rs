@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 use crate::context::Context;
-use crate::master_service::{delete_expired_snapshots, measure_tables as measure};
+use crate::master_service::{delete_expired_snapshots, measure_tables as measure, roll_regions as roll};
 use crate::shutdown::Shutdown;
 
 /// How often tables are measured where there are limits of space, in milliseconds; HBase takes minutes
@@ -28,6 +28,11 @@ pub(crate) async fn measure_tables(context: Arc<Context>, shutdown: Shutdown) {
 /// `SnapshotCleanerChore`).
 pub(crate) async fn clean_snapshots(context: Arc<Context>, shutdown: Shutdown) {
     repeat(Duration::from_millis(context.config.snapshot_cleaner_ms), shutdown, move || drop(delete_expired_snapshots(&context))).await;
+}
+
+/// Makes the regions of times to come in every period until everything ends, of tables that declare them.
+pub(crate) async fn roll_regions(context: Arc<Context>, shutdown: Shutdown) {
+    repeat(Duration::from_millis(context.config.rolling_ms), shutdown, move || roll(&context)).await;
 }
 
 async fn repeat(period: Duration, mut shutdown: Shutdown, work: impl Fn() + Clone + Send + 'static) {

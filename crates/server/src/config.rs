@@ -53,6 +53,8 @@ pub struct Config {
     /// How often snapshots whose time to live is over are deleted (`hbase.master.cleaner.snapshot.interval`), in milliseconds;
     /// 30 minutes.
     pub snapshot_cleaner_ms: u64,
+    /// How often the regions of times to come are made, of tables that declare `SPLIT ROLLING`, in milliseconds; a minute.
+    pub rolling_ms: u64,
 }
 
 /// What clients may have at most.
@@ -109,6 +111,7 @@ impl Default for Config {
             lanes: Lanes::default(),
             quotas_enabled: false,
             snapshot_cleaner_ms: 30 * 60_000,
+            rolling_ms: 60_000,
         }
     }
 }
@@ -161,6 +164,7 @@ impl Config {
             )));
         }
         check_time("snapshot_cleaner_ms", self.snapshot_cleaner_ms)?;
+        check_time("rolling_ms", self.rolling_ms)?;
         self.limits.check()
     }
 }

@@ -113,6 +113,19 @@ enum What {
     /// Prints, for each key, the load of the busiest region over the mean one as a whole and in windows, how many regions
     /// are in use at a time, where new keys land, hot rows and fields, what queries read, and a picture of it.
     Simulate(Box<key::Simulated>),
+    /// Make the regions of times to come, of a table that declares SPLIT ROLLING
+    ///
+    /// The regions of now and of the next widths are split off where they are missing. A Halite server does this by itself; for a store that nobody
+    /// serves, and for HBase, it is to be run once in a width.
+    Roll {
+        /// The table
+        table: TableName,
+        /// Widths that are made before their time
+        #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=1000))]
+        ahead: u32,
+        #[command(flatten)]
+        place: PlaceFlags,
+    },
     /// What a declaration will cost, before it costs anything
     ///
     /// Ends with 1 if something is found that is an error, or as bad as --fail-on says. A rule is silenced by a comment
@@ -173,6 +186,7 @@ impl Key {
             What::Decode { which, keys } => key::decode(&which.find()?, &keys),
             What::Explain { which, question, run } => key::explain(&which, &question, run),
             What::Scan { table, question, column, after, place } => key::scan(&table, &place, &question, &column, after.as_deref()),
+            What::Roll { table, ahead, place } => key::roll_table(&table, ahead, &place),
             What::Split { which, how, shell } => key::split(&which, how.as_deref(), shell),
             What::Simulate(what) => key::simulate_keys(&what),
             What::Infer { file: Some(file), sample, format, .. } => key::infer_file(&file, sample, format),

@@ -141,6 +141,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once",
     ),
     option("snapshot-cleaner-ms", "TIME", Ms(|s| &mut s.server.snapshot_cleaner_ms), "How often snapshots whose time to live is over are deleted"),
+    option("rolling-ms", "TIME", Ms(|s| &mut s.server.rolling_ms), "How often the next regions of tables with SPLIT ROLLING are made"),
     option(
         "quotas-enabled",
         "TRUTH",

@@ -1,10 +1,10 @@
 //! K29: long names in few bytes: numbers of a dictionary, addresses as numbers, digests, beginnings.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use halite::key::hexadecimal;
-use halite::rowkey::{FieldId, KeyHelper, KeySchema, PlanOptions};
+use halite::rowkey::{KeySchema, PlanOptions};
+use halite::{block_on, print_bytes};
 
 use crate::{Lab, Page, Part};
 
@@ -12,19 +12,6 @@ pub(super) const PAGE: Page = Page { id: "K29", title: "Long names in few bytes"
 
 const HOSTS: u32 = 10_000;
 const EVENTS: [&str; 3] = ["user.login.succeeded", "user.login.failed", "user.password.changed"];
-
-/// Numbers for events, counted from 1, as a table of names would keep them.
-struct Names;
-
-impl KeyHelper for Names {
-    fn dictionary_id(&self, _: FieldId, value: &[u8]) -> Option<u64> {
-        EVENTS.iter().position(|event| event.as_bytes() == value).map(|at| at as u64 + 1)
-    }
-
-    fn dictionary_value(&self, _: FieldId, id: u64) -> Option<Vec<u8>> {
-        EVENTS.get(usize::try_from(id).ok()?.checked_sub(1)?).map(|event| event.as_bytes().to_vec())
-    }
-}
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Purpose);
@@ -52,19 +39,30 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
 
 /// Numbers of a dictionary and addresses, there and back.
 fn dictionary(lab: &mut Lab, key: &KeySchema) -> anyhow::Result<()> {
-    lab.say(format!("A dictionary with {} as 1, {} as 2 and {} as 3, and addresses as four bytes:", EVENTS[0], EVENTS[1], EVENTS[2]));
+    lab.say("The dictionary stands in a table beside that of the events. Who writes an event that it does not have gives it the next number:");
     let table = lab.create("events", &["e"], &[])?;
-    let given = ["event=user.login.failed", "client=10.0.0.1", "ts=2024-03-15T00:00:00Z"];
-    let values = key.parse_values(given).map_err(anyhow::Error::msg)?;
-    let row = key.encode_with(&values, &Names)?;
-    lab.put(&table, &row, "e:v", "x")?;
-    lab.claim(hexadecimal(&row) == "00020a0000018000018e3f688c00", "The event is 00 02, the address 0a 00 00 01: six bytes instead of 25.")?;
-    let back = key.show(&key.decode_with(&row, &Names)?);
+    let dictionary = lab.dictionary(&table, key)?;
+    let mut rows = Vec::new();
+    for event in EVENTS {
+        let given = [&format!("event={event}"), "client=10.0.0.1", "ts=2024-03-15T00:00:00Z"];
+        let values = key.parse_values(given).map_err(anyhow::Error::msg)?;
+        block_on(dictionary.assign(&values))?;
+        let row = key.encode_with(&values, &*dictionary)?;
+        lab.done(format!("halite key encode --table events --assign {}", given.join(" ")), vec![print_bytes(&row)]);
+        lab.put(&table, &row, "e:v", "x")?;
+        rows.push(row);
+    }
+    lab.claim(
+        hexadecimal(&rows[1]) == "00020a0000018000018e3f688c00",
+        "The second event is 00 02, the address 0a 00 00 01: six bytes instead of 25.",
+    )?;
+    let again = lab.dictionary_of(&table, key)?;
+    let back = key.show(&key.decode_with(&rows[1], &*again)?);
     lab.claim(
         back == "event = 'user.login.failed', client = '10.0.0.1', ts = 2024-03-15T00:00:00Z",
-        format!("Read back with the dictionary: {back}."),
+        format!("Another program reads the dictionary, and the key is: {back}."),
     )?;
-    let options = PlanOptions { helper: Some(Arc::new(Names)), ..PlanOptions::default() };
+    let options = PlanOptions { helper: Some(again), ..PlanOptions::default() };
     let plan = lab.explain_with(key, &["event=user.login.failed", "client=10.0.0.1"], "the dictionary", &options)?;
     let found = lab.carry_out(lab.seam(&table)?, &plan)?;
     lab.claim(found.len() == 1, "Asked for by name and address, the row is one range away.")
@@ -99,7 +97,7 @@ fn beginnings(lab: &mut Lab, key: &KeySchema) -> anyhow::Result<()> {
     for host in hosts {
         let bytes = lab.key_of(key, &[&format!("host={host}"), "ts=0"])?;
         kept.insert(bytes[..8].to_vec());
-        rows.push([host.to_owned(), halite::print_bytes(&bytes[..8])]);
+        rows.push([host.to_owned(), print_bytes(&bytes[..8])]);
     }
     lab.figures(&["host", "in the key"], rows);
     lab.claim(kept.len() == 3, "Two of four hosts share a beginning, and with it their rows.")

@@ -1,12 +1,12 @@
 //! K30: a row for each quarter of an hour, a column for each second in it.
 
 use bytes::Bytes;
-use halite::Put;
-use halite::rowkey::series::{Point, pack, unpack};
-use halite::rowkey::{KeySchema, Value};
+use halite::rowkey::series::{Measurement, Series};
+use halite::rowkey::{KeyQuery, KeySchema, Value};
+use halite::{Put, block_on};
 
 use crate::samples::{MINUTE, SECOND, T0, key_value_bytes};
-use crate::{Lab, Page, Part};
+use crate::{Lab, Page, Part, Read};
 
 pub(super) const PAGE: Page =
     Page { id: "K30", title: "A row for each quarter of an hour", rules: &["K-BUCKETLEAD"], see: &["K05", "K28", "K34"], run };
@@ -35,24 +35,8 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.claim(points == 6 && columns == [900; 4], "An hour is four rows of 900 columns each, 3,600 points in all.")?;
     lab.claim(first == Some(1_900_512_u32.to_be_bytes().to_vec()), "The first is quarter 1900512 since 1970.")?;
 
-    lab.say(
-        "A row that is complete can be packed: its points in one cell, times as what changes of their period, values as whole numbers of tenths.",
-    );
-    let row = &found[0];
-    let packed = pack(&points_of(row)?)?;
-    let loose: usize = row.iter().map(|cell| key_value_bytes(&cell)).sum();
-    lab.figures(
-        &["900 points as", ">bytes", ">bytes a point"],
-        [
-            ["900 cells".to_owned(), loose.to_string(), format!("{:.2}", per_point(loose))],
-            ["one packed cell, its value".to_owned(), packed.len().to_string(), format!("{:.2}", per_point(packed.len()))],
-        ],
-    );
-    lab.claim(unpack(&packed)? == points_of(row)?, "Unpacked, they are the same 900 points, bit for bit.")?;
-    lab.claim(
-        per_point(packed.len()) < 1.5 && per_point(loose) > 40.0,
-        "A point takes less than a byte and a half, where a cell of its own takes more than 40 bytes.",
-    )?;
+    let loose: usize = found[0].iter().map(|cell| key_value_bytes(&cell)).sum();
+    packed(lab, loose)?;
 
     lab.part(Part::Costs);
     lab.say(
@@ -63,23 +47,58 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.caught("K-BUCKETLEAD", "ROW KEY (BUCKET(ts, '15m'), host STRING)", "ROW KEY (host STRING, BUCKET(ts, '15m'))")
 }
 
-/// The 900 points of a quarter: a walk in tenths.
+/// The same points in a column that packs them.
+fn packed(lab: &mut Lab, loose: usize) -> anyhow::Result<()> {
+    lab.say(
+        "Declared as a SERIES, the column takes points one by one and keeps those of a row packed in one cell: times as what changes of their period, \
+         values as whole numbers of tenths. A compaction packs them, or halite series pack.",
+    );
+    let (table, _) = lab.declare("CREATE TABLE packed (p SERIES(DOUBLE) FAMILY p, ROW KEY (host STRING, event STRING, BUCKET(ts, '15m')))")?;
+    let name = table.calls().descriptor()?.name().clone();
+    let series = block_on(Series::of_table(&**lab.cluster().cluster(), &name, None))?;
+    let points: Vec<Measurement> = (0..QUARTERS).flat_map(|quarter| (0..900).map(move |second| point(quarter, second))).collect();
+    block_on(series.write(&points))?;
+    // Nobody else writes here, so points of this very moment may be packed.
+    let done = block_on(series.pack(&KeyQuery::all(), i64::MAX))?;
+    lab.done("halite series pack packed", vec![format!("{} points packed in {} rows", done.points, done.rows)]);
+    let rows = lab.rows(&table, &Read::all())?;
+    let bytes: usize = rows[0].iter().map(|cell| key_value_bytes(&cell)).sum();
+    lab.figures(
+        &["900 points as", ">bytes", ">bytes a point"],
+        [
+            ["900 cells".to_owned(), loose.to_string(), format!("{:.2}", per_point(loose))],
+            ["one packed cell".to_owned(), bytes.to_string(), format!("{:.2}", per_point(bytes))],
+        ],
+    );
+    lab.claim(rows.len() == 6 && rows.iter().all(|row| row.len() == 1), "Six rows of one cell each, key and all.")?;
+    lab.claim(
+        per_point(bytes) < 1.5 && per_point(loose) > 40.0,
+        "A point takes less than a byte and a half, where a cell of its own takes more than 40 bytes.",
+    )?;
+    let mut read = series.read(&KeyQuery::all())?;
+    let mut back = Vec::new();
+    while let Some(point) = block_on(read.next())? {
+        back.push(point);
+    }
+    lab.claim(back == points, "Read back, they are the same 5,400 points, each with its time and its value to the bit.")
+}
+
+/// A walk in tenths.
+fn value_at(second: i64) -> f64 {
+    let tenths = i32::try_from(205 + (second * 7 % 11) - 5).unwrap_or_default();
+    f64::from(tenths) / 10.0
+}
+
+fn point(quarter: i64, second: i64) -> Measurement {
+    let time = T0 + quarter * QUARTER + second * SECOND;
+    Measurement { fields: vec!["web-1".into(), "load".into(), Value::Signed(time)], value: value_at(second) }
+}
+
+/// The 900 points of a quarter, a column each.
 fn row_of(key: &KeySchema, quarter: i64) -> anyhow::Result<Put> {
     let bytes = key.encode(&["web-1".into(), "load".into(), Value::Signed(T0 + quarter * QUARTER)])?;
     let put = Put::new(Bytes::copy_from_slice(&bytes));
-    Ok((0..900_u16).fold(put, |put, second| {
-        let tenths = 205 + (i32::from(second) * 7 % 11) - 5;
-        put.add("p", second.to_be_bytes(), (f64::from(tenths) / 10.0).to_be_bytes())
-    }))
-}
-
-fn points_of(row: &halite::Row) -> anyhow::Result<Vec<Point>> {
-    row.iter()
-        .map(|cell| {
-            let second = u16::from_be_bytes(cell.qualifier().try_into()?);
-            Ok(Point { offset: i64::from(second) * SECOND, value: f64::from_be_bytes(cell.value().try_into()?) })
-        })
-        .collect()
+    Ok((0..900_u16).fold(put, |put, second| put.add("p", second.to_be_bytes(), value_at(second.into()).to_be_bytes())))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bytes of a row")]

@@ -2,6 +2,7 @@
 
 mod dictionary;
 mod places;
+mod rolling;
 mod series;
 
 use std::path::Path;
@@ -32,6 +33,9 @@ pages! {
     m07 m08 m09 m10 m11 m12 m13 m14 m15 m16 m17
 }
 
+/// Pages that run at the same time where all are run.
+const THREADS: usize = 4;
+
 fn check(cluster: &halite::Blocking, id: &str) {
     let page = find_page(id).unwrap_or_else(|| panic!("there is no page {id}"));
     if let Err(error) = run_page(cluster, page) {
@@ -58,7 +62,13 @@ fn pages_stand_in_the_order_of_their_ids_and_no_two_have_one() {
 fn the_documentation_is_what_the_pages_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab");
     let place = places::Embedded::open();
-    let written: Vec<_> = pages().map(|page| run_page(&place.cluster, page).unwrap_or_else(|error| panic!("{error:#}"))).collect();
+    // Some pages wait for cells to expire; others run meanwhile.
+    let every =
+        |from: usize| pages().skip(from).step_by(THREADS).map(|page| run_page(&place.cluster, page).unwrap_or_else(|error| panic!("{error:#}")));
+    let written: Vec<_> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..THREADS).map(|from| scope.spawn(move || every(from).collect::<Vec<_>>())).collect();
+        running.into_iter().flat_map(|pages| pages.join().expect("pages that hold")).collect()
+    });
     let mut files: Vec<_> = written.iter().map(|page| (format!("{}.md", page.id), render::markdown(page))).collect();
     files.push(("README.md".to_owned(), render::index(pages())));
     for (name, now) in files {

@@ -37,6 +37,7 @@ pub(crate) fn served() -> &'static Served {
         let store = halite::open(directory.path()).expect("an empty store");
         let mut config = Config::default();
         (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, Some(0));
+        config.rolling_ms = 200;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
         let server = runtime.block_on(Server::start(Arc::clone(store.engine()), config)).expect("a server on free ports");
         let uri = format!("zk://{}", server.addresses().zookeeper.expect("it was asked for"));

@@ -118,11 +118,7 @@ pub(super) fn encode(schema: &KeySchema, slot: &Slot<'_>, value: &Value<'_>, hel
     if slot.nullable && raw_bytes(value).is_some_and(<[u8]>::is_empty) {
         return Err(Cause::Unsupported("in a text key null is nothing, so empty text cannot be told from it; give null"));
     }
-    if let (Some(text), Some(pattern)) = (raw_bytes(value), schema.pattern(slot.field))
-        && !str::from_utf8(text).is_ok_and(|text| pattern.is_match(text))
-    {
-        return Err(Cause::Unsupported("the text does not match the pattern that is declared for its field"));
-    }
+    check_pattern(schema, slot, value)?;
     let start = out.len();
     if matches!(slot.kind, SegmentKind::Reverse(_)) && slot.is_number() {
         push_value(slot, value, out)?;
@@ -308,18 +304,26 @@ fn delimiter(schema: &KeySchema, at: usize) -> String {
     }
 }
 
+/// Whether text is what its field is declared to match.
+fn check_pattern(schema: &KeySchema, slot: &Slot<'_>, value: &Value<'_>) -> Result<(), Cause> {
+    let (Some(text), Some(pattern)) = (raw_bytes(value), schema.pattern(slot.field)) else { return Ok(()) };
+    if str::from_utf8(text).is_ok_and(|text| pattern.is_match(text)) {
+        return Ok(());
+    }
+    let field = &schema.fields()[slot.field];
+    Err(Cause::Pattern { field: field.name.clone(), pattern: field.pattern.clone().unwrap_or_default() })
+}
+
 /// The value of a field from its text.
 pub(super) fn decode<'k>(schema: &KeySchema, slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<Value<'k>, Cause> {
     if slot.nullable && bytes.is_empty() {
         return Ok(Value::Null);
     }
     let value = read(slot, bytes, helper)?;
-    match (raw_bytes(&value), schema.pattern(slot.field)) {
-        (Some(text), Some(pattern)) if slot.kind.carries().is_some() && !str::from_utf8(text).is_ok_and(|text| pattern.is_match(text)) => {
-            Err(Cause::Malformed("the text does not match the pattern that is declared for its field"))
-        }
-        _ => Ok(value),
+    if slot.kind.carries().is_some() {
+        check_pattern(schema, slot, &value)?;
     }
+    Ok(value)
 }
 
 fn read<'k>(slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<Value<'k>, Cause> {

@@ -63,6 +63,7 @@ pub use kept::{ROW_KEY, ROW_SCHEMA};
 pub use split::REGIONS_MAX;
 pub(crate) use split::print_table;
 pub use statement::statements;
+pub(crate) use types::print_width;
 
 use self::cursor::Cursor;
 use crate::schema::KeySchema;

@@ -221,7 +221,7 @@ fn nanos_of_unit(ty: FieldType) -> Option<u128> {
 }
 
 /// A bucket's width as it is printed: a duration in the longest unit that divides it, or a number.
-pub(super) fn print_width(width: u64, ty: FieldType) -> String {
+pub(crate) fn print_width(width: u64, ty: FieldType) -> String {
     let duration = nanos_of_unit(ty).map(|unit| u128::from(width) * unit).filter(|nanos| *nanos > 0);
     let printed = duration.and_then(|nanos| {
         let (name, unit) = UNITS.iter().find(|(_, unit)| nanos % unit == 0)?;

@@ -92,7 +92,8 @@ fn frontier(sample: &Sample, found: &mut Findings) {
     if share >= 50.0 {
         found
             .add("K-MONO", None, "Keys rise as they are written: every write goes to the last region, and splitting it only moves the place.")
-            .evidence(format!("{share:.1} % of the keys were greater than all before them"));
+            .evidence(format!("{share:.1} % of the keys were greater than all before them"))
+            .fix("a salt in front, SALT(16 BY ...) of what questions give, or the field that is the same for neighbours first");
     }
 }
 

@@ -53,12 +53,21 @@ fn inverted(key: Option<&KeySchema>, who: &str, start: &[u8], end: &[u8], revers
         print_bytes(start),
         print_bytes(end)
     );
-    let fix = if newest_first.is_some() {
+    let fix = if key.is_some_and(|key| differ_in_hash(key, start, end)) {
+        "a prefix as both bounds: what two values hash to has no order, and nothing lies between them"
+    } else if newest_first.is_some() {
         "from Long.MAX_VALUE - end to Long.MAX_VALUE - start, one more for the stop row; or conditions on the field, which the planner turns round"
     } else {
         "the bounds exchanged"
     };
     found.add("Q-INV", None, message).fix(fix);
+}
+
+/// Whether two keys, or beginnings of keys, differ in a hash in front.
+fn differ_in_hash(key: &KeySchema, start: &[u8], end: &[u8]) -> bool {
+    let Some(segment) = key.segments().first().filter(|segment| matches!(segment.kind, SegmentKind::Hash { .. })) else { return false };
+    let width = segment.digits.map(usize::from).or_else(|| key.fixed_bytes(0)).unwrap_or(0);
+    start.iter().zip(end).take(width).any(|(a, b)| a != b)
 }
 
 /// Whether two keys, or beginnings of keys, differ first in a segment whose order is turned round.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::bounds::Place;
 use super::walk::Walk;
+use crate::language::print_width;
 use crate::schema::{FieldId, KeySchema, Order, SegmentKind};
 
 /// Rows come ordered by the first term, rows alike in it by the second, and so on.
@@ -88,7 +89,7 @@ impl OrderTerm {
         fmt::from_fn(move |out| {
             let name = &schema.fields()[self.field].name;
             match &schema.segments()[self.segment].kind {
-                SegmentKind::Bucket { width, .. } => write!(out, "BUCKET({name}, {width})")?,
+                SegmentKind::Bucket { width, .. } => write!(out, "BUCKET({name}, {})", print_width(*width, schema.fields()[self.field].ty))?,
                 SegmentKind::Trunc { bytes, .. } => write!(out, "TRUNC({name}, {bytes})")?,
                 SegmentKind::Reverse(_) => write!(out, "REVERSE({name})")?,
                 SegmentKind::BitReverse(_) => write!(out, "BITREV({name})")?,

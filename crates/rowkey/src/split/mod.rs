@@ -14,6 +14,7 @@ use crate::schema::KeySchema;
 mod borders;
 mod model;
 mod region_splitter;
+mod rolling;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod tests;
 pub use borders::salts_on_regions;
 pub use model::KeyModel;
 pub use region_splitter::RegionSplitter;
+pub use rolling::{Rolled, Rolling, roll};
 pub use sample::{Spread, shares_of};
 
 /// Most regions that one call makes.

@@ -33,6 +33,7 @@ mod procedures;
 mod quotas;
 mod regions;
 mod results;
+mod rolling;
 pub(crate) mod routes;
 mod row_keys;
 mod sanity;
@@ -59,6 +60,7 @@ use crate::context::Context;
 pub(crate) use procedures::now_ms;
 use procedures::{MOMENT, Procedures};
 pub(crate) use quotas::put_in_force as put_quotas_in_force;
+pub(crate) use rolling::roll_regions;
 pub(crate) use snapshots::delete_expired as delete_expired_snapshots;
 pub(crate) use space::measure as measure_tables;
 

@@ -34,7 +34,8 @@ mod tests {
     #[test]
     fn a_key_that_will_cost_is_told_and_others_are_not() {
         let table = |key: &str| TableDescriptor::new("t".parse().unwrap()).set("ROW_KEY", key);
-        let [line] = &said(&table("(ts TIMESTAMP, id STRING)"), &[])[..] else { panic!("one line is wanted") };
+        let [line, other] = &said(&table("(ts TIMESTAMP, id STRING)"), &[])[..] else { panic!("two lines are wanted") };
+        assert!(other.starts_with("P-ROLL: "), "{other}");
         assert!(line.starts_with("K-MONO: ") && line.ends_with("Instead: ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP)"), "{line}");
         assert_eq!(said(&table("(SALT(2 BY id), id STRING, ts TIMESTAMP)"), &[Bytes::from_static(&[1])]), [""; 0]);
         assert!(said(&table("(ts TIMESTMP)"), &[])[0].contains("cannot be read"));

@@ -1,0 +1,190 @@
+//! `SPLIT ROLLING`: a table whose key begins with a time has its regions made before the time comes.
+
+use std::sync::Arc;
+
+use halite_types::{Bytes, Cluster, Error, Result, TableDescriptor, TableName};
+
+use crate::codec::{KeyBuf, NoHelper};
+use crate::language::{SplitClause, TableDeclaration};
+use crate::schema::{KeySchema, Order, SegmentKind};
+use crate::value::{FieldType, Value};
+
+const DAY_MS: u64 = 86_400_000;
+
+/// Where the regions of times to come begin.
+#[derive(Clone, Debug)]
+pub struct Rolling {
+    schema: Arc<KeySchema>,
+    /// The segment of the time, behind salts and constants.
+    segment: usize,
+    /// The time of one region, in the unit of the field.
+    width: i64,
+    /// Milliseconds of one unit of the field as a fraction: so many units in so many milliseconds.
+    units: (i64, i64),
+    /// How far two times of one key lie apart at most: a bucket, or one unit.
+    step: i64,
+}
+
+/// What rolling a table came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rolled {
+    /// Borders that were made.
+    pub made: Vec<Bytes>,
+    /// Borders that were there.
+    pub there: usize,
+}
+
+impl Rolling {
+    /// The rolling of a key, a region for each `width_ms` milliseconds.
+    ///
+    /// # Errors
+    /// A key that does not begin with a time, but for salts and constants; a width that is no multiple of a bucket or a day.
+    pub fn of(schema: &Arc<KeySchema>, width_ms: u64) -> std::result::Result<Self, String> {
+        let is_in_front = |kind: &SegmentKind| matches!(kind, SegmentKind::Const(_) | SegmentKind::Salt { .. });
+        let found = schema.segments().iter().enumerate().find(|(_, segment)| !is_in_front(&segment.kind));
+        let wrong = || {
+            "SPLIT ROLLING needs a key that begins with a time, behind salts and constants: rows of times to come lie side by side then".to_owned()
+        };
+        let (at, segment) = found.ok_or_else(wrong)?;
+        let (field, bucket) = match segment.kind {
+            SegmentKind::Plain(field) => (field, 1),
+            SegmentKind::Bucket { field, width } => (field, i64::try_from(width).map_err(|_| wrong())?),
+            _ => return Err(wrong()),
+        };
+        let units = match schema.fields()[field].ty {
+            FieldType::Timestamp(unit) if unit.per_second() >= 1000 => (unit.per_second() / 1000, 1),
+            FieldType::Date => (1, i64::try_from(DAY_MS).map_err(|_| wrong())?),
+            _ => return Err(wrong()),
+        };
+        let width = i64::try_from(width_ms).ok().and_then(|ms| ms.checked_mul(units.0));
+        let width = width.filter(|width| *width > 0 && width % units.1 == 0).map(|width| width / units.1).filter(|width| width % bucket == 0);
+        let width = width.ok_or_else(|| format!("regions of {width_ms} ms do not end where buckets or days do; take a multiple of them"))?;
+        Ok(Self { schema: Arc::clone(schema), segment: at, width, units, step: bucket })
+    }
+
+    /// The rolling that a table declares; `None` if it declares none.
+    ///
+    /// # Errors
+    /// As [`Self::of`]; a declaration that cannot be read.
+    pub fn of_table(table: &TableDescriptor) -> Option<std::result::Result<Self, String>> {
+        let declaration = match TableDeclaration::of_table(table)? {
+            Ok(declaration) => declaration,
+            Err(error) => return Some(Err(error.to_string())),
+        };
+        let Some(SplitClause::Rolling(width_ms)) = declaration.split else { return None };
+        Some(Self::of(&Arc::new(declaration.key), width_ms))
+    }
+
+    /// The keys at which the regions of now and of the next `ahead` widths begin, for every salt, in the order of keys.
+    ///
+    /// # Errors
+    /// A time that the key cannot hold.
+    pub fn borders(&self, now_ms: i64, ahead: u32) -> Result<Vec<Bytes>> {
+        let now = now_ms.saturating_mul(self.units.0).div_euclid(self.units.1);
+        let first = now.div_euclid(self.width) * self.width;
+        let is_descending = self.schema.segments()[self.segment].order == Order::Desc;
+        let mut borders = Vec::new();
+        for at in 0..=i64::from(ahead) {
+            let begin = first.saturating_add(self.width.saturating_mul(at));
+            // Of times that fall, the last one of a width is its first key.
+            let time = if is_descending { begin.saturating_add(self.width - self.step) } else { begin };
+            self.with_prefixes(&mut borders, &Value::Signed(time))?;
+        }
+        borders.sort();
+        Ok(borders)
+    }
+
+    /// The beginning of keys of a time, for each way to begin a key.
+    fn with_prefixes(&self, borders: &mut Vec<Bytes>, time: &Value<'_>) -> Result<()> {
+        let mut prefixes = vec![KeyBuf::new()];
+        for at in 0..self.segment {
+            let each = |prefix: &KeyBuf| -> Result<Vec<KeyBuf>> {
+                let salts = self.schema.salt_count(at);
+                (0..salts.unwrap_or(1)).map(|salt| self.extended(at, prefix, salts.map(|_| salt))).collect()
+            };
+            prefixes = prefixes.iter().map(each).collect::<Result<Vec<_>>>()?.concat();
+        }
+        for mut prefix in prefixes {
+            self.schema.encode_segment_with(self.segment, time, &NoHelper, &mut prefix)?;
+            borders.push(Bytes::copy_from_slice(&prefix));
+        }
+        Ok(())
+    }
+
+    fn extended(&self, at: usize, prefix: &KeyBuf, salt: Option<u32>) -> Result<KeyBuf> {
+        let mut longer = prefix.clone();
+        match salt {
+            Some(salt) => self.schema.encode_salt(at, salt, &mut longer)?,
+            None => drop(self.schema.encode_derived(at, &[], &mut longer)?),
+        }
+        Ok(longer)
+    }
+}
+
+/// Makes the regions of now and of the next `ahead` widths of a table that declares `SPLIT ROLLING`; those that are there stay.
+///
+/// # Errors
+/// `NoSuchTable`; `InvalidRequest` for a table that declares no such split; as the cluster's.
+pub async fn roll(cluster: &dyn Cluster, name: &TableName, now_ms: i64, ahead: u32) -> Result<Rolled> {
+    let table = cluster.table(name);
+    let mend = || Error::invalid(format!("table {name} does not declare SPLIT ROLLING; CREATE TABLE .. SPLIT ROLLING '1d' does"));
+    let rolling = Rolling::of_table(&*table.descriptor().await?).ok_or_else(mend)?.map_err(Error::invalid)?;
+    let mut rolled = Rolled::default();
+    for border in rolling.borders(now_ms, ahead)? {
+        // Regions have changed since the border before.
+        let regions = table.regions().await?;
+        if regions.iter().any(|region| region.start == border) {
+            rolled.there += 1;
+            continue;
+        }
+        let holder =
+            regions.iter().find(|region| region.contains(&border)).ok_or_else(|| Error::invalid(format!("no region of {name} holds the border")))?;
+        cluster.admin().split_region(&holder.encoded_name, Some(border.clone())).await?;
+        rolled.made.push(border);
+    }
+    Ok(rolled)
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::key::hexadecimal;
+
+    use super::*;
+
+    /// 2024-03-15T08:30:00Z.
+    const NOW: i64 = 1_710_491_400_000;
+
+    fn borders(key: &str, width_ms: u64, ahead: u32) -> std::result::Result<Vec<String>, String> {
+        let rolling = Rolling::of(&Arc::new(key.parse().expect("a key")), width_ms)?;
+        Ok(rolling.borders(NOW, ahead).expect("times of this century").iter().map(|border| hexadecimal(border)).collect())
+    }
+
+    #[test]
+    fn regions_begin_where_widths_do_for_every_salt() {
+        assert_eq!(borders("(day DATE, user STRING)", DAY_MS, 1).unwrap(), ["80004d5a", "80004d5b"]);
+        assert_eq!(borders("(ts TIMESTAMP)", 3_600_000, 1).unwrap(), ["8000018e40f6f000", "8000018e412dde80"].map(str::to_owned));
+        assert_eq!(borders("(BUCKET(ts, '1h'), host STRING)", DAY_MS, 0).unwrap(), ["00073ff8"]);
+        let salted = borders("(CONST 'v', SALT(2 BY host), BUCKET(ts, '1h'), host STRING)", DAY_MS, 1).unwrap();
+        assert_eq!(salted, ["760000073ff8", "760000074010", "760100073ff8", "760100074010"]);
+    }
+
+    #[test]
+    fn of_times_that_fall_a_region_begins_with_its_last_time() {
+        // Bucket 0x00074010 - 1 and the one of a day later, all bits turned round.
+        assert_eq!(borders("(BUCKET(ts, '1h') DESC, host STRING)", DAY_MS, 1).unwrap(), ["fff8bfd8", "fff8bff0"]);
+        let schema: Arc<KeySchema> = Arc::new("(ts TIMESTAMP DESC)".parse().unwrap());
+        let [border] = &Rolling::of(&schema, 3_600_000).unwrap().borders(NOW, 0).unwrap()[..] else { panic!("one border") };
+        let key = |ts: i64| Bytes::copy_from_slice(&schema.encode(&[Value::Signed(ts)]).unwrap());
+        assert!(key(1_710_493_200_000) < *border && *border <= key(1_710_493_199_999) && *border <= key(1_710_489_600_000));
+    }
+
+    #[test]
+    fn keys_that_do_not_begin_with_a_time_are_refused() {
+        for key in ["(host STRING, ts TIMESTAMP)", "(HASH(ts), ts TIMESTAMP)", "(id U64)", "(SALT(4 BY id), id U64)"] {
+            assert!(borders(key, DAY_MS, 1).unwrap_err().contains("begins with a time"), "{key}");
+        }
+        for (key, width) in [("(day DATE)", 3_600_000), ("(BUCKET(ts, '1h'), a STRING)", 90 * 60_000), ("(ts TIMESTAMP)", 0)] {
+            assert!(borders(key, width, 1).unwrap_err().contains("take a multiple"), "{key}");
+        }
+    }
+}

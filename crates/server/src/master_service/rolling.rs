@@ -1,0 +1,40 @@
+//! Regions of times to come, of tables that declare `SPLIT ROLLING`.
+
+use halite_rowkey::split::Rolling;
+use halite_types::{Bytes, Result, TableDescriptor};
+
+use crate::context::{Context, now_ms};
+
+/// Widths whose regions are made before their time.
+const AHEAD: u32 = 2;
+
+/// Makes what is missing, of every table, while the switch for splits is on; what fails is logged, and tried again in the next period.
+pub(crate) fn roll_regions(context: &Context) {
+    if !context.master.switches.split.get() {
+        return;
+    }
+    for table in context.engine.descriptors() {
+        let Some(rolling) = Rolling::of_table(&table) else { continue };
+        let rolled = rolling.map_err(halite_types::Error::invalid).and_then(|rolling| roll(context, &table, &rolling));
+        if let Err(error) = rolled {
+            tracing::warn!(table = %table.name(), "the regions of times to come were not made: {error}");
+        }
+    }
+}
+
+fn roll(context: &Context, table: &TableDescriptor, rolling: &Rolling) -> Result<()> {
+    if !context.engine.is_enabled(table.name())? {
+        return Ok(());
+    }
+    for border in rolling.borders(i64::try_from(now_ms()).unwrap_or(i64::MAX), AHEAD)? {
+        let regions = context.engine.table(table.name())?.region_infos();
+        if regions.iter().any(|region| region.start == border) {
+            continue;
+        }
+        if let Some(holder) = regions.iter().find(|region| region.contains(&border)) {
+            context.engine.split_region(&holder.encoded_name, Some(Bytes::clone(&border)))?;
+            tracing::info!(table = %table.name(), "a region for times to come begins at {}", halite_types::key::print_bytes(&border));
+        }
+    }
+    Ok(())
+}
