@@ -1,4 +1,4 @@
-//! Encoding and decoding of one key, beside `FoundationDB`'s tuple layer, in nanoseconds.
+//! Encoding and decoding of one key, beside Phoenix's encoding and `FoundationDB`'s tuple layer, in nanoseconds.
 //!
 //! `cargo run --release -p halite-rowkey --example key_codec`
 #![allow(clippy::print_stdout, reason = "it is a program that prints")]
@@ -23,16 +23,18 @@ fn measure(what: &str, mut work: impl FnMut()) {
 }
 
 /// `(SALT(16 BY device), device STRING, channel U32, ts TIMESTAMP DESC)`
-fn schema() -> KeySchema {
+fn schema(profile: Profile) -> KeySchema {
     let field = |name: &str, ty| Field { name: name.into(), ty, pattern: None };
     let fields = vec![field("device", FieldType::String), field("channel", FieldType::U32), field("ts", FieldType::Timestamp(TimeUnit::Millis))];
     let plain = |field| Segment::new(SegmentKind::Plain(field));
-    let salt = Segment::new(SegmentKind::Salt { count: 16, by: vec![0], function: HashFunction::Murmur3 });
-    KeySchema::new(Profile::Bin, fields, vec![salt, plain(0), plain(1), plain(2).desc()]).expect("a schema")
+    // Phoenix salts the whole key by a function of its own.
+    let (by, function) = if profile == Profile::Phoenix { (Vec::new(), HashFunction::Phoenix) } else { (vec![0], HashFunction::Murmur3) };
+    let salt = Segment::new(SegmentKind::Salt { count: 16, by, function });
+    KeySchema::new(profile, fields, vec![salt, plain(0), plain(1), plain(2).desc()]).expect("a schema")
 }
 
 fn main() {
-    let schema = schema();
+    let schema = self::schema(Profile::Bin);
     let values = ["sensor_00001".into(), Value::Unsigned(7), Value::Signed(1_710_460_800_000)];
     let key = schema.encode(&values).expect("a key");
     let mut room = KeyBuf::new();
@@ -46,6 +48,12 @@ fn main() {
     measure("decode, the salt checked", || _ = black_box(schema.decode(black_box(&key))));
     measure("decode_into, the same room, the salt checked", || _ = black_box(schema.decode_into(black_box(&key), &NoHelper, &mut decoded)));
     measure("decode_unchecked", || _ = black_box(schema.decode_unchecked(black_box(&key), &NoHelper)));
+
+    let phoenix = self::schema(Profile::Phoenix);
+    let key = phoenix.encode(&values).expect("a key");
+    println!("as Phoenix writes it, PROFILE PHOENIX: {} bytes", key.len());
+    measure("encode", || _ = black_box(phoenix.encode(black_box(&values))));
+    measure("decode, the salt checked", || _ = black_box(phoenix.decode(black_box(&key))));
 
     // The tuple layer has no salts and no descending order: the same values, the salt given and the time negated.
     let tuple = (1_i64, "sensor_00001", 7_u32, -1_710_460_800_000_i64);

@@ -25,10 +25,10 @@ fn regions_of_the_next_days_are_made_and_those_that_are_there_stay() {
     let name = create(&place.cluster, "metrics");
     let table = place.cluster.table("metrics").unwrap();
     let starts = || table.regions().unwrap().iter().map(|region| halite::key::hexadecimal(&region.start)).collect::<Vec<_>>();
-    table.put(Put::new(&b"\x01\x80\x00\x4d\x5bhost"[..]).add("d", "v", "1")).unwrap();
+    table.put(Put::new(&b"\x01\x80\x00\x4d\x56host"[..]).add("d", "v", "1")).unwrap();
     let rolled = block_on(roll(&**place.cluster.cluster(), &name, NOW, 1)).unwrap();
     assert_eq!((rolled.made.len(), rolled.there), (4, 0));
-    assert_eq!(starts(), ["", "0080004d5a", "0080004d5b", "0180004d5a", "0180004d5b"]);
+    assert_eq!(starts(), ["", "0080004d55", "0080004d56", "0180004d55", "0180004d56"]);
     let again = block_on(roll(&**place.cluster.cluster(), &name, NOW + 60_000, 1)).unwrap();
     assert_eq!((again.made.len(), again.there), (0, 4));
     let next = block_on(roll(&**place.cluster.cluster(), &name, NOW + DAY, 1)).unwrap();
