@@ -34,22 +34,22 @@ fn schema(profile: Profile) -> KeySchema {
 }
 
 fn main() {
-    let schema = self::schema(Profile::Bin);
+    let bin = schema(Profile::Bin);
     let values = ["sensor_00001".into(), Value::Unsigned(7), Value::Signed(1_710_460_800_000)];
-    let key = schema.encode(&values).expect("a key");
+    let key = bin.encode(&values).expect("a key");
     let mut room = KeyBuf::new();
     let mut decoded = Decoded::new();
     println!("salt, 12 letters, u32, time: {} bytes", key.len());
-    measure("encode", || _ = black_box(schema.encode(black_box(&values))));
+    measure("encode", || _ = black_box(bin.encode(black_box(&values))));
     measure("encode_into, the same room", || {
         room.clear();
-        _ = black_box(schema.encode_into(black_box(&values), &NoHelper, &mut room));
+        _ = black_box(bin.encode_into(black_box(&values), &NoHelper, &mut room));
     });
-    measure("decode, the salt checked", || _ = black_box(schema.decode(black_box(&key))));
-    measure("decode_into, the same room, the salt checked", || _ = black_box(schema.decode_into(black_box(&key), &NoHelper, &mut decoded)));
-    measure("decode_unchecked", || _ = black_box(schema.decode_unchecked(black_box(&key), &NoHelper)));
+    measure("decode, the salt checked", || _ = black_box(bin.decode(black_box(&key))));
+    measure("decode_into, the same room, the salt checked", || _ = black_box(bin.decode_into(black_box(&key), &NoHelper, &mut decoded)));
+    measure("decode_unchecked", || _ = black_box(bin.decode_unchecked(black_box(&key), &NoHelper)));
 
-    let phoenix = self::schema(Profile::Phoenix);
+    let phoenix = schema(Profile::Phoenix);
     let key = phoenix.encode(&values).expect("a key");
     println!("as Phoenix writes it, PROFILE PHOENIX: {} bytes", key.len());
     measure("encode", || _ = black_box(phoenix.encode(black_box(&values))));
