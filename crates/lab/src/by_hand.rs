@@ -3,7 +3,6 @@
 use std::ops::Bound;
 
 use bytes::Bytes;
-use halite::cell::CellRef;
 use halite::rowkey::{KeySchema, Plan, Splits};
 
 /// The first `digits` hexadecimal digits of the MD5 of a text; an even number of them, at most 32.
@@ -29,13 +28,6 @@ pub(crate) fn java_split(text: &str, delimiter: char) -> Vec<String> {
         pieces.pop();
     }
     pieces
-}
-
-/// Bytes of a `KeyValue`, as HBase holds a cell in memory, in the log and in a block without an encoding.
-pub(crate) fn key_value_bytes(cell: &CellRef<'_>) -> usize {
-    // Two lengths, the row's length, the family's, the timestamp, the type.
-    const FRAME_BYTES: usize = 4 + 4 + 2 + 1 + 8 + 1;
-    FRAME_BYTES + cell.row().len() + cell.family().len() + cell.qualifier().len() + cell.value().len()
 }
 
 /// The bounds of the ranges of a plan; an open end is empty.

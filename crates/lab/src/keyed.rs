@@ -11,7 +11,7 @@ use halite::rowkey::{FieldId, KeySchema, PlanOptions, SaltDrawer, Scatter, Scatt
 use halite::{Put, Row, RowOp, Scan, Table, block_on};
 
 use crate::lab::{Lab, plan_with, question};
-use crate::table::LabTable;
+use crate::table::{BATCH_ROWS, LabTable, write};
 
 /// What the columns of [`Lab::skews`] mean, for readers.
 const SKEW_LEGEND: &str = "\"whole\" is the busiest region over the mean one, of all writes: 1.00 is even, the number of regions is all in one. \
@@ -59,16 +59,16 @@ impl Lab {
     /// # Errors
     /// The first one's.
     pub fn load_puts(&mut self, table: &LabTable, puts: impl IntoIterator<Item = Put>) -> anyhow::Result<usize> {
-        let mut ops: Vec<RowOp> = Vec::new();
+        let mut ops: Vec<RowOp> = Vec::with_capacity(BATCH_ROWS);
         let mut count = 0;
         for put in puts {
             ops.push(put.into());
             count += 1;
-            if ops.len() == 500 {
-                crate::table::write(table, std::mem::take(&mut ops))?;
+            if ops.len() == BATCH_ROWS {
+                write(table, std::mem::take(&mut ops))?;
             }
         }
-        crate::table::write(table, ops)?;
+        write(table, ops)?;
         Ok(count)
     }
 
@@ -160,5 +160,5 @@ pub(crate) fn skew_of(keys: &[Bytes], borders: &[Bytes], window: usize) -> Skew 
 /// # Errors
 /// There is none.
 pub(crate) fn field(key: &KeySchema, name: &str) -> anyhow::Result<FieldId> {
-    key.fields().iter().position(|field| field.name == name).with_context(|| format!("the key has no field {name}"))
+    key.field_id(name).with_context(|| format!("the key has no field {name}"))
 }

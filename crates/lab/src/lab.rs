@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
-use halite::rowkey::language::{Statement, TableDeclaration, statements};
+use halite::rowkey::language::{Statement, TableDeclaration};
 use halite::rowkey::lint::{Finding, Subject, lint, lint_declaration, lint_scan};
-use halite::rowkey::{Dictionary, KeyQuery, KeySchema, Plan, PlanOptions, SaltDrawer, Scatter, ScatterOptions, Splits};
-use halite::{Blocking, ErrorKind, FamilyDescriptor, Row, Scan, Table, TableDescriptor, TableName, block_on, print_bytes};
+use halite::rowkey::{Dictionary, KeyQuery, KeySchema, Plan, PlanOptions, SaltDrawer, Splits};
+use halite::{Blocking, ErrorKind, FamilyDescriptor, Row, Table, TableDescriptor, TableName, block_on, print_bytes};
 
 use crate::page::{Element, Kind, Page, Part, Written};
 use crate::read::Read;
 use crate::statement;
-use crate::table::{LabTable, ROWS_SHOWN};
+use crate::table::{LabTable, first_rows};
 
 /// Where the tables of all pages lie.
 const NAMESPACE: &str = "lab";
@@ -163,7 +163,7 @@ impl Lab {
     /// As the cluster's.
     pub fn dictionary(&mut self, table: &LabTable, key: &KeySchema) -> anyhow::Result<Arc<Dictionary>> {
         let of = table.calls().descriptor()?.name().clone();
-        let name = TableName::new(of.namespace(), format!("{}.dictionary", of.qualifier()))?;
+        let name = Dictionary::table_of(&of)?;
         self.drop_table(&name)?;
         self.tables.push(name);
         self.dictionary_of(table, key)
@@ -232,7 +232,7 @@ impl Lab {
     /// # Errors
     /// Conditions that are none; a question that cannot be planned.
     pub fn explain(&mut self, key: &KeySchema, conditions: &[&str], limit: Option<usize>) -> anyhow::Result<Arc<Plan>> {
-        let plan = plan(key, conditions, limit)?;
+        let plan = self.plan(key, conditions, limit)?;
         self.done(question("explain", conditions, limit), plan.explain(&[]).lines().map(str::to_owned).collect());
         Ok(plan)
     }
@@ -243,13 +243,8 @@ impl Lab {
     /// As [`Self::explain`], and as the table's.
     pub fn ask(&mut self, table: &LabTable, key: &KeySchema, conditions: &[&str], limit: Option<usize>) -> anyhow::Result<Vec<Row>> {
         let rows = self.answers(table, key, conditions, limit)?;
-        let shown = |row: &Row| key.decode(row.key()).map_or_else(|_| print_bytes(row.key()), |decoded| key.show(&decoded));
-        let mut answer: Vec<_> = rows.iter().take(ROWS_SHOWN).map(shown).collect();
-        if rows.len() > ROWS_SHOWN {
-            answer.push(format!("... {} more", rows.len() - ROWS_SHOWN));
-        }
-        answer.push(format!("{} row(s)", rows.len()));
-        self.done(question(&format!("scan {}", table.name), conditions, limit), answer);
+        let shown = |row: &Row| vec![key.decode(row.key()).map_or_else(|_| print_bytes(row.key()), |decoded| key.show(&decoded))];
+        self.done(question(&format!("scan {}", table.name), conditions, limit), first_rows(&rows, shown));
         Ok(rows)
     }
 
@@ -258,13 +253,7 @@ impl Lab {
     /// # Errors
     /// As [`Self::ask`].
     pub fn answers(&self, table: &LabTable, key: &KeySchema, conditions: &[&str], limit: Option<usize>) -> anyhow::Result<Vec<Row>> {
-        let plan = plan(key, conditions, limit)?;
-        let mut scatter = Scatter::new(self.seam(table)?, plan, Scan::all(), &ScatterOptions::default(), None)?;
-        let mut rows = Vec::new();
-        while let Some(row) = block_on(scatter.next())? {
-            rows.push(row);
-        }
-        Ok(rows)
+        self.carry_out(self.seam(table)?, &self.plan(key, conditions, limit)?)
     }
 
     /// A table as the seam has it, for what takes a `dyn Table`.
@@ -280,11 +269,7 @@ impl Lab {
     /// # Errors
     /// It does not; a mistake in either.
     pub fn caught(&mut self, rule: &str, wrong: &str, right: &str) -> anyhow::Result<()> {
-        let found = findings(wrong)?;
-        let finding = found.iter().find(|finding| finding.rule.id == rule).with_context(|| format!("lint does not say {rule} of {wrong}"))?;
-        self.finding(finding);
-        ensure!(!findings(right)?.iter().any(|finding| finding.rule.id == rule), "lint says {rule} of what is said to be right: {right}");
-        Ok(())
+        self.caught_by(rule, &findings(wrong)?, &findings(right)?)
     }
 
     /// As [`Self::caught`], for rules that look at more than declarations: at samples, splits, loads.
@@ -292,11 +277,7 @@ impl Lab {
     /// # Errors
     /// As [`Self::caught`].
     pub fn caught_in(&mut self, rule: &str, wrong: &Subject<'_>, right: &Subject<'_>) -> anyhow::Result<()> {
-        let found = lint(wrong);
-        let finding = found.iter().find(|finding| finding.rule.id == rule).with_context(|| format!("lint does not say {rule}"))?;
-        self.finding(finding);
-        ensure!(!lint(right).iter().any(|finding| finding.rule.id == rule), "lint says {rule} of what is said to be right");
-        Ok(())
+        self.caught_by(rule, &lint(wrong), &lint(right))
     }
 
     /// As [`Self::caught`], for the bounds of scans.
@@ -304,14 +285,18 @@ impl Lab {
     /// # Errors
     /// As [`Self::caught`].
     pub fn caught_scan(&mut self, rule: &str, key: &KeySchema, wrong: &Read, right: &Read) -> anyhow::Result<()> {
-        let found = lint_scan(Some(key), &wrong.scan());
-        let finding = found.iter().find(|finding| finding.rule.id == rule).with_context(|| format!("lint does not say {rule} of the scan"))?;
+        self.caught_by(rule, &lint_scan(Some(key), &wrong.scan()), &lint_scan(Some(key), &right.scan()))
+    }
+
+    /// What was found of the mistake has the rule in it, and what was found of the right way has not.
+    fn caught_by(&mut self, rule: &str, of_wrong: &[Finding], of_right: &[Finding]) -> anyhow::Result<()> {
+        let by = |found: &&Finding| found.rule.id == rule;
+        let finding = of_wrong.iter().find(by).with_context(|| format!("lint does not say {rule} of the mistake"))?;
         self.finding(finding);
-        ensure!(
-            !lint_scan(Some(key), &right.scan()).iter().any(|finding| finding.rule.id == rule),
-            "lint says {rule} of the scan that is said to be right"
-        );
-        Ok(())
+        match of_right.iter().find(by) {
+            None => Ok(()),
+            Some(finding) => bail!("lint says {rule} of what is said to be right: {}", finding.message),
+        }
     }
 
     fn finding(&mut self, finding: &Finding) {
@@ -382,10 +367,6 @@ impl Lab {
     }
 }
 
-fn plan(key: &KeySchema, conditions: &[&str], limit: Option<usize>) -> anyhow::Result<Arc<Plan>> {
-    plan_with(key, conditions, limit, &PlanOptions::default())
-}
-
 /// The plan of conditions as `halite key explain` takes them, and of what the planner knows besides.
 pub(crate) fn plan_with(key: &KeySchema, conditions: &[&str], limit: Option<usize>, options: &PlanOptions) -> anyhow::Result<Arc<Plan>> {
     let query = KeyQuery { limit, ..KeyQuery::all() };
@@ -401,10 +382,10 @@ pub(crate) fn question(what: &str, conditions: &[&str], limit: Option<usize>) ->
 
 /// The one `CREATE TABLE` of a text.
 fn declaration(text: &str) -> anyhow::Result<TableDeclaration> {
-    let mut found = statements(text).map_err(|error| anyhow::anyhow!(error.render(text)))?;
-    match (found.pop(), found.is_empty()) {
-        (Some(Statement::CreateTable(declaration)), true) => Ok(declaration),
-        _ => bail!("this is not one CREATE TABLE: {text}"),
+    match text.parse() {
+        Ok(Statement::CreateTable(declaration)) => Ok(declaration),
+        Ok(_) => bail!("this is no CREATE TABLE: {text}"),
+        Err(error) => bail!("{}", error.render(text)),
     }
 }
 

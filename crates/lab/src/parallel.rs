@@ -12,15 +12,7 @@ use crate::table::LabTable;
 pub(crate) fn each_region<T: Send>(table: &LabTable, work: impl Fn(&RegionInfo, Vec<Row>) -> anyhow::Result<T> + Sync) -> anyhow::Result<Vec<T>> {
     let regions = table.calls().regions()?;
     let one = |region: &RegionInfo| -> anyhow::Result<T> {
-        let mut scan = Scan::all();
-        // An empty key is no border.
-        if !region.start.is_empty() {
-            scan = scan.start(region.start.clone());
-        }
-        if !region.end.is_empty() {
-            scan = scan.stop(region.end.clone());
-        }
-        let rows = table.calls().scan(scan).collect::<halite::Result<Vec<_>>>();
+        let rows = table.calls().scan(Scan::range(region.start.clone(), region.end.clone())).collect::<halite::Result<Vec<_>>>();
         let rows = rows.with_context(|| format!("region from {:?}", halite::print_bytes(&region.start)))?;
         work(region, rows)
     };

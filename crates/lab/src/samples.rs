@@ -1,6 +1,7 @@
 //! What several pages make their rows of: fixed times, reversed times, phone numbers, Zipf's law, and which region a key falls into.
 
 use bytes::Bytes;
+pub(crate) use halite::rowkey::split::region_of;
 
 /// 2024-03-15T00:00:00Z in milliseconds: the time that pages count from, so that they come out alike in every run.
 pub const T0: i64 = 1_710_460_800_000;
@@ -16,11 +17,6 @@ pub const DAY: i64 = 24 * HOUR;
 /// What a program puts into a text key for a time, newest first: `Long.MAX_VALUE - time` in decimal digits.
 pub fn reversed(time: i64) -> String {
     (i64::MAX - time).to_string()
-}
-
-/// The region a key falls into, counted from 0: a border is the first key of its region.
-pub fn region_of(key: &[u8], borders: &[Bytes]) -> usize {
-    borders.partition_point(|border| border[..] <= *key)
 }
 
 /// Bytes of a cell as HBase counts them (`KeyValue.getLength`): two lengths, the key with row, column, time and type, the value.

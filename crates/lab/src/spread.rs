@@ -1,8 +1,7 @@
 //! How the rows of a page lie in the regions of its tables, as bars and as figures.
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
+use halite::key::hexadecimal;
 use halite::print_bytes;
 use halite::rowkey::simulate::Skew;
 
@@ -66,14 +65,6 @@ fn border(splits: &[Bytes], split: usize) -> String {
     let is_text = splits.iter().all(|split| split.iter().all(u8::is_ascii_graphic));
     let printed = if is_text { print_bytes(&splits[split]) } else { hexadecimal(&splits[split]) };
     if printed.len() <= BORDER_SHOWN { printed } else { format!("{}...", &printed[..BORDER_SHOWN - 3]) }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

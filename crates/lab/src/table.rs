@@ -9,9 +9,9 @@ use crate::read::Read;
 use crate::statement::{lines, statement, timed_lines};
 
 /// Rows that are written in one batch.
-const BATCH_ROWS: usize = 500;
+pub(crate) const BATCH_ROWS: usize = 500;
 /// Rows of an answer that are shown; of more than that the rest is counted.
-pub(crate) const ROWS_SHOWN: usize = 12;
+const ROWS_SHOWN: usize = 12;
 
 /// A table, by its short name.
 #[derive(Clone)]
@@ -81,17 +81,7 @@ impl Lab {
         rows: impl IntoIterator<Item = (K, V)>,
     ) -> anyhow::Result<usize> {
         let (family, qualifier) = parts(column);
-        let mut ops: Vec<RowOp> = Vec::with_capacity(BATCH_ROWS);
-        let mut count = 0;
-        for (key, value) in rows {
-            ops.push(Put::new(key).add(family, qualifier, value).into());
-            count += 1;
-            if ops.len() == BATCH_ROWS {
-                write(table, std::mem::take(&mut ops))?;
-            }
-        }
-        write(table, ops)?;
-        Ok(count)
+        self.load_puts(table, rows.into_iter().map(|(key, value)| Put::new(key).add(family, qualifier, value)))
     }
 
     /// Reads one row.
@@ -122,12 +112,7 @@ impl Lab {
     /// As the table's.
     pub fn scan(&mut self, table: &LabTable, read: &Read) -> anyhow::Result<Vec<Row>> {
         let rows = self.rows(table, read)?;
-        let mut answer: Vec<_> = rows.iter().take(ROWS_SHOWN).flat_map(lines).collect();
-        if rows.len() > ROWS_SHOWN {
-            answer.push(format!("... {} more", rows.len() - ROWS_SHOWN));
-        }
-        answer.push(format!("{} row(s)", rows.len()));
-        self.done(format!("scan '{}'{}", table.name, read.options()), answer);
+        self.done(format!("scan '{}'{}", table.name, read.options()), first_rows(&rows, lines));
         Ok(rows)
     }
 
@@ -244,6 +229,16 @@ impl Lab {
         self.done(statement("flush", &[table.name.as_bytes()]), Vec::new());
         Ok(())
     }
+}
+
+/// Lines of the first rows of an answer, and how many there are.
+pub(crate) fn first_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<String>) -> Vec<String> {
+    let mut answer: Vec<_> = rows.iter().take(ROWS_SHOWN).flat_map(lines).collect();
+    if rows.len() > ROWS_SHOWN {
+        answer.push(format!("... {} more", rows.len() - ROWS_SHOWN));
+    }
+    answer.push(format!("{} row(s)", rows.len()));
+    answer
 }
 
 /// Writes a batch; the first error of any of it.

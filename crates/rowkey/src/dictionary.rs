@@ -52,12 +52,20 @@ impl Dictionary {
         key.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { .. }))
     }
 
+    /// The table that keeps the dictionaries of a table.
+    ///
+    /// # Errors
+    /// `InvalidRequest` for a name that is too long with what is put behind it.
+    pub fn table_of(of: &TableName) -> Result<TableName> {
+        TableName::new(of.namespace(), format!("{}{SUFFIX}", of.qualifier()))
+    }
+
     /// The dictionaries of a table whose key has some. Their table is made if there is none.
     ///
     /// # Errors
     /// As the cluster's; `InvalidRequest` for more than [`ENTRIES_MAX`] entries.
     pub async fn open(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
-        let name = TableName::new(of.namespace(), format!("{}{SUFFIX}", of.qualifier()))?;
+        let name = Self::table_of(of)?;
         let table = cluster.table(&name);
         match table.descriptor().await {
             Err(error) if error.kind() == ErrorKind::NoSuchTable => {

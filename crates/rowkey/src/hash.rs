@@ -4,6 +4,7 @@ use halite_types::hash::murmur3;
 use md5::Digest;
 
 use crate::schema::HashFunction;
+use crate::value::Value;
 
 /// What a salt or a hash is computed from.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,20 @@ pub(crate) enum Input<'a> {
     Bytes(&'a [u8]),
 }
 
-impl Input<'_> {
+impl<'a> Input<'a> {
+    /// A text, bytes or an integer alone; `None` for other values.
+    #[inline]
+    pub(crate) fn of(value: &'a Value<'_>) -> Option<Self> {
+        Some(match *value {
+            Value::Text(ref text) => Self::Text(text),
+            Value::Bytes(ref bytes) => Self::Bytes(bytes),
+            Value::Unsigned(bits) => Self::Integer { bits, negative: false },
+            Value::Signed(number) => Self::Integer { bits: number.cast_unsigned(), negative: number < 0 },
+            _ => return None,
+        })
+    }
+
+    #[inline]
     fn with_bytes<R>(self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
         match self {
             Self::Text(text) => use_bytes(text.as_bytes()),
@@ -41,21 +55,35 @@ impl Input<'_> {
 }
 
 /// The salt below `count`; `None` for functions that draw it, and for the remainder of what is no integer.
+#[inline]
 pub(crate) fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Option<u32> {
-    if count == 0 {
-        return None;
+    match function {
+        _ if count == 0 => None,
+        // Most salts are these, and 128 bits divide slowly.
+        HashFunction::Murmur3 => Some(murmur3_of(input) % count),
+        _ => u32::try_from(number(function, input)?.rem_euclid(count.into())).ok(),
     }
+}
+
+/// The number that salts are the remainder of; `None` as of [`salt`].
+pub(crate) fn number(function: HashFunction, input: Input<'_>) -> Option<i128> {
     Some(match function {
-        HashFunction::Murmur3 => (input.with_bytes(|bytes| murmur3(bytes, 0)) & 0x7fff_ffff) % count,
-        HashFunction::Java => u32::try_from(i64::from(java(input)).rem_euclid(count.into())).ok()?,
-        HashFunction::Phoenix => input.with_bytes(|bytes| phoenix(bytes, count)),
-        HashFunction::Modulo => u32::try_from(input.integer()?.rem_euclid(count.into())).ok()?,
+        HashFunction::Murmur3 => murmur3_of(input).into(),
+        HashFunction::Java => java(input).into(),
+        HashFunction::Phoenix => input.with_bytes(phoenix).into(),
+        HashFunction::Modulo => input.integer()?,
         HashFunction::Crc32 | HashFunction::Md5 | HashFunction::Sha1 | HashFunction::Sha256 | HashFunction::Sha512 => {
             let mut room = [0; DIGEST_BYTES_MAX];
-            digest(function, input, &mut room)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))? % count
+            digest(function, input, &mut room)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))?.into()
         }
         HashFunction::Random | HashFunction::RoundRobin => return None,
     })
+}
+
+/// As Iceberg's bucket transform takes it: without the sign.
+#[inline]
+fn murmur3_of(input: Input<'_>) -> u32 {
+    input.with_bytes(|bytes| murmur3(bytes, 0)) & 0x7fff_ffff
 }
 
 /// The longest digest: SHA-512's.
@@ -92,10 +120,10 @@ fn java(input: Input<'_>) -> i32 {
     }
 }
 
-/// As Phoenix's `SaltingUtil.getSaltingByte`: a polynomial that begins with 1, over signed bytes.
-fn phoenix(bytes: &[u8], count: u32) -> u32 {
-    let hash = bytes.iter().fold(1_i32, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.cast_signed().into()));
-    hash.unsigned_abs() % count
+/// What Phoenix's `SaltingUtil.getSaltingByte` takes the remainder of: a polynomial that begins with 1, over signed bytes, without
+/// its sign.
+fn phoenix(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(1_i32, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.cast_signed().into())).unsigned_abs()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
+use halite::rowkey::language::TableDeclaration;
 use halite::rowkey::plan::PlanOptions;
 use halite::rowkey::{Dictionary, KeyHelper, KeySchema, SaltDrawer};
 use halite::{RegionInfo, TableDescriptor, TableName, block_on};
@@ -73,6 +74,14 @@ pub(super) fn read_key(text: &str) -> anyhow::Result<KeySchema> {
         None => text.to_owned(),
     };
     text.parse().map_err(|error: halite::rowkey::LanguageError| anyhow!("the row key cannot be read\n{}", error.render(&text)))
+}
+
+/// What a table declares; `None` if it declares nothing.
+///
+/// # Errors
+/// A declaration that cannot be read.
+pub(super) fn declared_by(table: &TableDescriptor) -> anyhow::Result<Option<TableDeclaration>> {
+    TableDeclaration::of_table(table).transpose().map_err(|error| anyhow!("what table {} declares: {error}", table.name()))
 }
 
 /// The key a table declares.

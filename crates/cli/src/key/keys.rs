@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
+use halite::key::successor_of_row;
 use halite::{Bytes, Filter, RegionInfo, Scan, TableName};
 
 use super::code::read_key_bytes;
@@ -72,7 +73,7 @@ fn region_keys(table: &PlaceTable, region: &RegionInfo, wanted: usize, sampled: 
     let mut found: BTreeMap<Bytes, i64> = BTreeMap::new();
     for start in between(&first, &last, places) {
         // Where keys are sparse the scan before came as far as this already.
-        let behind = found.keys().next_back().map(|key| Bytes::from([&key[..], &[0]].concat()));
+        let behind = found.keys().next_back().map(|key| Bytes::from(successor_of_row(key)));
         let start = behind.into_iter().chain([start]).max().unwrap_or_default();
         found.extend(read(table, region, start, each.min(wanted - found.len()), false)?);
         if found.len() == wanted {

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 use halite::TableName;
-use halite::rowkey::language::{Statement, TableDeclaration, statements};
+use halite::rowkey::language::{Statement, statements};
 use halite::rowkey::lint::{Finding, RULES, Rule, Severity, Subject, find_rule, lint, lint_declaration, lint_struct, report};
 use halite::rowkey::{KeySchema, LanguageError};
 use halite_types::nearest::nearest;
 use serde_json::{Value, json};
 
+use super::declared::declared_by;
 use super::sample;
 use crate::place::PlaceFlags;
 
@@ -86,7 +87,7 @@ pub(crate) fn lint_table(name: &TableName, place: &PlaceFlags, format: ReportFor
     let place = place.open()?;
     let table = place.table(&name.to_string())?;
     let descriptor = table.descriptor()?;
-    let declared = TableDeclaration::of_table(&descriptor).transpose().map_err(|error| anyhow!("what table {name} declares: {error}"))?;
+    let declared = declared_by(&descriptor)?;
     let regions = table.regions()?;
     let (sample, cells) = sample::read(&table, &regions)?;
     place.close()?;

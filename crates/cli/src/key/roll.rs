@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use halite::rowkey::split::roll;
 use halite::{TableName, block_on, print_bytes};
@@ -12,8 +11,7 @@ use crate::place::PlaceFlags;
 /// Makes them, and says which.
 pub(crate) fn roll_table(table: &TableName, ahead: u32, place: &PlaceFlags) -> anyhow::Result<ExitCode> {
     let place = place.open()?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let rolled = block_on(roll(&*place.cluster(), table, i64::try_from(now.as_millis())?, ahead))?;
+    let rolled = block_on(roll(&*place.cluster(), table, jiff::Timestamp::now().as_millisecond(), ahead))?;
     let mut out = std::io::stdout();
     for border in &rolled.made {
         writeln!(out, "{}", print_bytes(border))?;

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
-use halite::rowkey::language::{Query, SplitClause, Statement, TableDeclaration};
+use halite::rowkey::language::{Query, SplitClause, Statement};
 use halite::rowkey::simulate::picture::svg;
 use halite::rowkey::simulate::{Design, FieldSpec, Generator, Regions, SimulateOptions, Simulation, Traffic, simulate};
 use halite::rowkey::split::Splits;
 use halite::rowkey::{FieldType, KeySchema, LanguageError, SegmentKind, Value};
 use halite::{RegionInfo, TableName};
 
-use super::declared::{key_of, read_key};
+use super::declared::{declared_by, key_of, read_key};
 use super::infer::AnswerFormat;
 use super::simulated::{as_json, tell};
 use super::split::splits_of;
@@ -119,7 +119,7 @@ impl Simulated {
         let there = handle.regions()?;
         place.close()?;
         let key = key_of(&descriptor)?;
-        let declared = TableDeclaration::of_table(&descriptor).transpose().map_err(|error| anyhow!("what table {table} declares: {error}"))?;
+        let declared = declared_by(&descriptor)?;
         let (regions, split) = self.regions(&key, Some(&there))?;
         let queries = if self.query.is_empty() { declared.map(|declared| declared.queries).unwrap_or_default() } else { self.queries(&key)? };
         Ok(Planned { design: Design { name: format!("table {table}: {key}"), key, regions, queries }, split })

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{Read, Write as _};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, anyhow, bail};
 use halite::block_on;
@@ -119,8 +118,7 @@ pub(crate) fn read(which: &Which, conditions: &[String], reverse: bool, limit: O
 /// Packs rows.
 pub(crate) fn pack(which: &Which, conditions: &[String], written_before: u32) -> anyhow::Result<()> {
     let (place, series) = open(which)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let before = i64::try_from(now.as_millis()).unwrap_or(i64::MAX).saturating_sub(i64::from(written_before) * 1000);
+    let before = jiff::Timestamp::now().as_millisecond() - i64::from(written_before) * 1000;
     let packed = block_on(series.pack(&query(series.key(), conditions)?, before))?;
     let mut out = std::io::stdout();
     writeln!(out, "{} points packed in {} rows", packed.points, packed.rows)?;

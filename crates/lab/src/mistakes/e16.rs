@@ -1,6 +1,6 @@
 //! E16: keys made a multiple of eight bytes long.
 
-use crate::by_hand::key_value_bytes;
+use crate::samples::key_value_bytes;
 use crate::{Lab, Page, Part, Read};
 
 pub(super) const PAGE: Page = Page { id: "E16", title: "Sixteen bytes are no better than fifteen", rules: &[], see: &["E15", "E17", "E43"], run };

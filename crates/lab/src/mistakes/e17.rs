@@ -3,7 +3,8 @@
 use halite::rowkey::KeySchema;
 use halite::{FamilyDescriptor, Row};
 
-use crate::by_hand::{key_value_bytes, md5_hex};
+use crate::by_hand::md5_hex;
+use crate::samples::key_value_bytes;
 use crate::samples::{SECOND, T0, reversed};
 use crate::table::LabTable;
 use crate::{Lab, Page, Part, Read};

@@ -3,7 +3,7 @@
 use halite::Put;
 use halite::rowkey::Value;
 
-use crate::by_hand::key_value_bytes;
+use crate::samples::key_value_bytes;
 use crate::samples::{MINUTE, T0};
 use crate::{Lab, Page, Part, Read};
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use halite::rowkey::language::{Statement, statements};
+use halite::rowkey::language::Statement;
 use halite::rowkey::split::roll;
 use halite::{Blocking, Put, TableName, block_on};
 
@@ -13,8 +13,7 @@ const DAY: i64 = 86_400_000;
 
 fn create(cluster: &Blocking, name: &str) -> TableName {
     let text = format!("CREATE TABLE {name} (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) SPLIT ROLLING '1d'");
-    let Ok(found) = statements(&text) else { panic!("{text}") };
-    let [Statement::CreateTable(declaration)] = &found[..] else { panic!("{text}") };
+    let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
     cluster.create_table(declaration.described(), &[]).unwrap();
     name.parse().unwrap()
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use halite::rowkey::language::{Statement, statements};
+use halite::rowkey::language::Statement;
 use halite::rowkey::series::{Measurement, Series};
 use halite::rowkey::{KeyQuery, Value};
 use halite::{Blocking, CompactionKind, TableName, block_on};
@@ -30,8 +30,7 @@ struct Bench {
 impl Bench {
     fn new(cluster: &Blocking, table: &str, key: &str, seed: u64) -> Self {
         let text = format!("CREATE TABLE {table} (p SERIES(DOUBLE) FAMILY t, other STRING FAMILY t, ROW KEY {key})");
-        let Ok(found) = statements(&text) else { panic!("{text}") };
-        let [Statement::CreateTable(declaration)] = &found[..] else { panic!("{text}") };
+        let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
         cluster.create_table(declaration.described(), &[b"b"]).unwrap();
         let name: TableName = table.parse().unwrap();
         let series = block_on(Series::of_table(&**cluster.cluster(), &name, Some("p"))).unwrap();

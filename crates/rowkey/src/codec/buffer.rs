@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 pub const INLINE_BYTES: usize = 48;
 
 /// The digits of hexadecimal numbers in keys.
-pub(super) const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+pub(crate) const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// The bytes of a key, or of a part of one: up to [`INLINE_BYTES`] without an allocation.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -120,12 +120,8 @@ impl KeySchema {
             if !self.fields()[field].ty.accepts(value) {
                 return Err(wrong_type(self.fields()[field].ty, value));
             }
-            match *value {
-                Value::Text(ref text) => return Ok(Some(then(Input::Text(text)))),
-                Value::Bytes(ref bytes) => return Ok(Some(then(Input::Bytes(bytes)))),
-                Value::Unsigned(bits) => return Ok(Some(then(Input::Integer { bits, negative: false }))),
-                Value::Signed(number) => return Ok(Some(then(Input::Integer { bits: number.cast_unsigned(), negative: number < 0 }))),
-                _ => {}
+            if let Some(input) = Input::of(value) {
+                return Ok(Some(then(input)));
             }
         }
         let mut encoded = KeyBuf::new();

@@ -22,8 +22,9 @@ mod slot;
 pub(crate) mod tests;
 mod text;
 
+pub(crate) use buffer::HEX_DIGITS;
 pub(crate) use quick::Quick;
-pub(crate) use slot::{Place, places};
+pub(crate) use slot::{Place, big_endian, places};
 pub(crate) use text::patterns;
 
 pub use buffer::{INLINE_BYTES, KeyBuf};
@@ -31,7 +32,7 @@ pub use decode::Decoded;
 pub use helper::{KeyHelper, NoHelper, SaltDrawer};
 
 use derived::Known;
-use slot::{Slot, big_endian};
+use slot::Slot;
 
 /// The longest row key: HBase's `HConstants.MAX_ROW_LENGTH`.
 pub const KEY_BYTES_MAX: usize = 32_767;

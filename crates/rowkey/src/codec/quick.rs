@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use halite_types::hash::murmur3;
 use smallvec::SmallVec;
 
+use crate::hash::{Input, salt};
 use crate::schema::{FieldId, HashFunction, KeySchema, Order, Profile, SegmentKind};
 use crate::value::{FieldType, Value};
 
@@ -224,17 +224,9 @@ fn read_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((text, rest.strip_prefix(&END)?))
 }
 
-/// As `hash::salt` computes it of one field.
 #[inline]
 fn salt_of(value: &Value<'_>, count: u32) -> Option<u32> {
-    let hash = match value {
-        Value::Text(text) => murmur3(text.as_bytes(), 0),
-        Value::Bytes(bytes) => murmur3(bytes, 0),
-        Value::Unsigned(bits) => murmur3(&bits.to_le_bytes(), 0),
-        Value::Signed(number) => murmur3(&number.to_le_bytes(), 0),
-        _ => return None,
-    };
-    Some((hash & 0x7fff_ffff) % count)
+    salt(HashFunction::Murmur3, Input::of(value)?, count)
 }
 
 /// The step of a segment, if it has one.

@@ -210,7 +210,7 @@ pub(super) fn text_or_bytes(bytes: Cow<'_, [u8]>, ty: FieldType) -> Result<Value
 
 /// The number that up to eight bytes are, the greatest first.
 #[inline]
-pub(super) fn big_endian(bytes: &[u8]) -> u64 {
+pub(crate) fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte))
 }
 

@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use super::column::{self, Column};
 use super::draft::{Content, Draft, How, Piece, Suspect};
-use super::inputs::{Row, input, raw_hash};
-use crate::hash::{DIGEST_BYTES_MAX, digest};
+use super::inputs::{Row, input};
+use crate::codec::HEX_DIGITS;
+use crate::hash::{DIGEST_BYTES_MAX, digest, number};
 use crate::schema::{HashFunction, Profile, SALTS_MAX};
 
 /// Keys that are looked at for a proof.
@@ -165,7 +166,7 @@ fn digest_begins(function: HashFunction, of: &super::inputs::Owned, found: &[u8]
     if !hex {
         return bytes.starts_with(found);
     }
-    let digit = |at: usize| bytes.get(at / 2).map(|byte| b"0123456789abcdef"[usize::from(if at.is_multiple_of(2) { byte >> 4 } else { byte & 15 })]);
+    let digit = |at: usize| bytes.get(at / 2).map(|byte| HEX_DIGITS[usize::from(if at.is_multiple_of(2) { byte >> 4 } else { byte & 15 })]);
     found.iter().enumerate().all(|(at, byte)| digit(at) == Some(*byte))
 }
 
@@ -174,7 +175,7 @@ fn is_salt(draft: &Draft, at: usize, run: &Range<usize>, function: HashFunction,
     let width = rows.first()?.bytes(at).len();
     let mut pairs = Vec::with_capacity(rows.len());
     for row in rows {
-        let hash = raw_hash(function, &input_of_salt(draft, row, run, function)?)?;
+        let hash = number(function, input_of_salt(draft, row, run, function)?.borrowed())?;
         pairs.push((hash, i128::from(salt_of(row.bytes(at), suspect)?)));
         // A number that differs from the hash by itself only is no salt, and most of what is tried ends here.
         if pairs.len() == 2 * CHUNK && pairs.chunks(CHUNK).all(is_no_salt) {

@@ -5,12 +5,12 @@ use super::column::{Column, is_text};
 use super::draft::{How, KEYS_REMEMBERED, Piece, Suspect};
 use super::sample::Seen;
 use super::values;
+use crate::codec::big_endian;
+use crate::hash::DIGEST_BYTES_MAX;
 use crate::value::{FieldType, TimeUnit};
 
 /// Bytes of what may be derived in front of the rest of a gap.
 const DERIVED: [usize; 8] = [1, 2, 4, 8, 16, 20, 32, 64];
-/// Bytes of the longest digest.
-const DIGEST_BYTES_MAX: usize = 64;
 
 /// What a gap may hold, the likeliest first.
 pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Vec<Piece>> {
@@ -38,7 +38,7 @@ fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
     if column.values.iter().all(|value| is_text(value)) {
         return values::reversed(column).or_else(|| hexadecimal(column)).unwrap_or_else(|| text(column));
     }
-    let numbers: Vec<u64> = column.values.iter().map(|bytes| bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))).collect();
+    let numbers: Vec<u64> = column.values.iter().map(|bytes| big_endian(bytes)).collect();
     let number = |ty, points: f64| {
         let (least, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
         Piece::field(ty, "id", format!("{width} bytes; as numbers {least} to {most}"), points, &column.values)

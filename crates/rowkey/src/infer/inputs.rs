@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::draft::{Content, Draft};
-use crate::hash::{DIGEST_BYTES_MAX, Input, digest, salt};
-use crate::schema::{Field, HashFunction, KeySchema, Profile, Segment, SegmentKind};
+use crate::hash::Input;
+use crate::schema::{Field, KeySchema, Profile, Segment, SegmentKind};
 use crate::value::{FieldType, Value};
 
 /// A key of a draft, taken apart.
@@ -100,27 +100,4 @@ fn encoded(draft: &Draft, row: &Row<'_>, run: &Range<usize>) -> Option<Vec<u8>> 
     let segments = (0..fields.len()).map(|field| Segment::new(SegmentKind::Plain(field))).collect();
     let key = KeySchema::new(Profile::Bin, fields, segments).ok()?.encode(&values).ok()?;
     Some(key[..key.len() - 1].to_vec())
-}
-
-/// The number that a salt is the remainder of.
-pub(super) fn raw_hash(function: HashFunction, of: &Owned) -> Option<i128> {
-    let mut room = [0; DIGEST_BYTES_MAX];
-    match function {
-        HashFunction::Modulo => match of {
-            Owned::Integer { bits, negative: false } => Some((*bits).into()),
-            Owned::Integer { bits, .. } => Some(bits.cast_signed().into()),
-            _ => None,
-        },
-        // Its results are below 2^31, so the greatest number of salts changes none.
-        HashFunction::Phoenix => salt(function, of.borrowed(), u32::MAX).map(i128::from),
-        HashFunction::Random | HashFunction::RoundRobin => None,
-        _ => {
-            let number = u32::from_be_bytes(*digest(function, of.borrowed(), &mut room)?.first_chunk()?);
-            Some(match function {
-                HashFunction::Java => number.cast_signed().into(),
-                HashFunction::Murmur3 => (number & 0x7fff_ffff).into(),
-                _ => number.into(),
-            })
-        }
-    }
 }

@@ -236,7 +236,7 @@ pub(super) fn typed(ty: FieldType, value: &Value<'static>) -> Option<Value<'stat
 }
 
 /// A value of an integer type as a number.
-pub(super) fn integer(value: &Value<'_>) -> Option<i128> {
+pub(crate) fn integer(value: &Value<'_>) -> Option<i128> {
     match value {
         Value::Unsigned(value) => Some(i128::from(*value)),
         Value::Signed(value) => Some(i128::from(*value)),
@@ -245,7 +245,7 @@ pub(super) fn integer(value: &Value<'_>) -> Option<i128> {
 }
 
 /// A number as a value of an integer type; `None` outside its range.
-pub(super) fn from_integer(ty: FieldType, number: i128) -> Option<Value<'static>> {
+pub(crate) fn from_integer(ty: FieldType, number: i128) -> Option<Value<'static>> {
     let (min, max) = ty.integer_range()?;
     if !(min..=max).contains(&number) {
         return None;

@@ -33,6 +33,7 @@ pub use range::KeyRange;
 pub use skip::SkipStep;
 
 use constraint::Constraint;
+pub(crate) use constraint::{from_integer, integer};
 use walk::Walk;
 
 /// Up to where a plan goes into detail.

@@ -6,6 +6,7 @@ use halite_types::cell::{CellParts, CellType, compare_cells};
 use halite_types::{Bytes, CellRef, Cells, CellsBuilder, FamilyDescriptor, KeepDeletedCells};
 
 use super::{POINTS_MAX, Point, SeriesError, merge, pack, unpack};
+use crate::codec::big_endian;
 use crate::language::{Column, ColumnType};
 use crate::schema::{FieldId, KeySchema, SegmentKind};
 use crate::value::FieldType;
@@ -115,7 +116,7 @@ impl SeriesColumn {
     /// The offset a loose point's qualifier says; `None` for other columns.
     fn offset_of(&self, qualifier: &[u8]) -> Option<i64> {
         let digits = qualifier.strip_prefix(&self.qualifier[..]).filter(|digits| digits.len() == self.offset_bytes())?;
-        let offset = digits.iter().fold(0u64, |offset, &byte| offset << 8 | u64::from(byte));
+        let offset = big_endian(digits);
         i64::try_from(offset).ok().filter(|_| offset < self.width)
     }
 

@@ -9,7 +9,7 @@ use super::{SeriesColumn, SeriesError, pack};
 use crate::codec::Decoded;
 use crate::dictionary::Dictionary;
 use crate::language::TableDeclaration;
-use crate::plan::{KeyQuery, Plan, PlanOptions};
+use crate::plan::{KeyQuery, Plan, PlanOptions, from_integer, integer};
 use crate::scatter::{Scatter, ScatterOptions};
 use crate::schema::KeySchema;
 use crate::value::Value;
@@ -150,7 +150,7 @@ impl Series {
         let is_loose = |cell: &halite_types::CellRef<'_>| cell.family() == family && self.column.may_be_loose(cell.qualifier());
         let going: Vec<_> = row.iter().filter(|cell| is_loose(cell) && cell.timestamp() < written_before_ms).collect();
         let packed = row.cell(family, qualifier);
-        let found = self.column.points(going.iter().copied().chain(packed)).map_err(|error| self.at(row.key(), error))?;
+        let found = self.column.points(going.iter().copied().chain(packed)).map_err(|error| at_row(&self.column, row.key(), error))?;
         if found.loose == 0 {
             return Ok(None);
         }
@@ -158,7 +158,7 @@ impl Series {
         if found.points.is_empty() {
             change = change.then(Delete::new(row.key().to_vec()).column(family, qualifier));
         } else {
-            let cell = pack(&found.points).map_err(|error| self.at(row.key(), error))?;
+            let cell = pack(&found.points).map_err(|error| at_row(&self.column, row.key(), error))?;
             change = change.then(Put::new(row.key().to_vec()).add(family, qualifier, cell));
         }
         let gone = going.iter().fold(Delete::new(row.key().to_vec()), |gone, cell| gone.column_up_to(family, cell.qualifier(), cell.timestamp()));
@@ -169,11 +169,6 @@ impl Series {
             None => CheckAndMutate::if_absent(key, family, qualifier, change),
         };
         Ok(Some((found.loose as u64, op.into())))
-    }
-
-    fn at(&self, row: &[u8], error: SeriesError) -> Error {
-        let error = Error::from(error);
-        Error::new(error.kind(), format!("row {}, column {}: {error}", halite_types::key::print_bytes(row), self.column))
     }
 
     fn plan(&self, query: &KeyQuery) -> Result<Arc<Plan>> {
@@ -197,7 +192,7 @@ impl Series {
             Some(dictionary) => self.key.encode_with(fields, &**dictionary)?,
             None => self.key.encode(fields)?,
         };
-        let time = fields.get(self.column.field()).and_then(whole).ok_or_else(|| Error::invalid("a point has a time"))?;
+        let time = fields.get(self.column.field()).and_then(integer).ok_or_else(|| Error::invalid("a point has a time"))?;
         // The key was encoded, so the time is a number and not before 0.
         let offset = u64::try_from(time.rem_euclid(self.column.width().into())).unwrap_or_default();
         Ok(((Bytes::copy_from_slice(&row), self.column.loose_qualifier(offset)), value.to_vec()))
@@ -260,15 +255,13 @@ impl SeriesPoints {
     /// The points of a row whose times the conditions allow.
     fn of_row(&self, row: &Row) -> Result<Vec<Measurement>> {
         let decoded = self.plan.decode(row.key())?;
-        let found = self.column.points(row.iter()).map_err(|error| {
-            let error = Error::from(error);
-            Error::new(error.kind(), format!("row {}, column {}: {error}", halite_types::key::print_bytes(row.key()), self.column))
-        })?;
+        let found = self.column.points(row.iter()).map_err(|error| at_row(&self.column, row.key(), error))?;
         let fields = owned(&decoded);
-        let start = fields.get(self.column.field()).and_then(whole).unwrap_or_default();
+        let start = fields.get(self.column.field()).and_then(integer).unwrap_or_default();
+        let ty = self.plan.schema().fields()[self.column.field()].ty;
         let with_time = |offset: i64| {
             let mut fields = fields.clone();
-            fields[self.column.field()] = like(&fields[self.column.field()], start + i128::from(offset));
+            fields[self.column.field()] = from_integer(ty, start + i128::from(offset)).unwrap_or(Value::Null);
             fields
         };
         let points = found.points.iter().map(|point| Measurement { fields: with_time(point.offset), value: point.value });
@@ -284,21 +277,9 @@ fn owned(decoded: &Decoded<'_>) -> Vec<Value<'static>> {
     decoded.values().iter().map(|value| value.clone().into_owned()).collect()
 }
 
-/// The number of an integer or a time.
-fn whole(value: &Value<'_>) -> Option<i128> {
-    match value {
-        Value::Signed(number) => Some((*number).into()),
-        Value::Unsigned(number) => Some((*number).into()),
-        _ => None,
-    }
-}
-
-/// A number as a value of the same type as another.
-fn like(value: &Value<'_>, number: i128) -> Value<'static> {
-    match value {
-        Value::Unsigned(_) => u64::try_from(number).map_or(Value::Null, Value::Unsigned),
-        _ => i64::try_from(number).map_or(Value::Null, Value::Signed),
-    }
+fn at_row(column: &SeriesColumn, row: &[u8], error: SeriesError) -> Error {
+    let error = Error::from(error);
+    Error::new(error.kind(), format!("row {}, column {column}: {error}", halite_types::key::print_bytes(row)))
 }
 
 fn declared(descriptor: &TableDescriptor, name: Option<&str>) -> Result<(KeySchema, SeriesColumn)> {

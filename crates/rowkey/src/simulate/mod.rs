@@ -25,7 +25,7 @@ use bytes::Bytes;
 
 use crate::language::Query;
 use crate::schema::KeySchema;
-use crate::split::{SplitError, Splits};
+use crate::split::{SplitError, Splits, region_of};
 
 pub use draw::{Drawn, FieldSpec};
 pub use fanout::QueryCost;
@@ -261,7 +261,7 @@ fn ranks(keys: &Keys, writes: &[u32], sorted: &[u32]) -> Vec<u32> {
 }
 
 fn heat(keys: &Keys, writes: &[u32], time_of: impl Fn(u32) -> i64, borders: &[Bytes]) -> Heat {
-    let region = |at: u32| u32::try_from(borders.partition_point(|border| border[..] <= *keys.get(at as usize))).unwrap_or(u32::MAX);
+    let region = |at: u32| u32::try_from(region_of(keys.get(at as usize), borders)).unwrap_or(u32::MAX);
     let operations: Vec<(i64, u32)> = writes.iter().map(|&at| (time_of(at), region(at))).collect();
     // Columns of fewer writes would show chance.
     let filled = operations.len() as u64 / (WRITES_OF_REGION_MIN * (borders.len() as u64 + 1));

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::figures::{gini, median, percentile};
+use crate::split::region_of;
 
 /// How evenly operations on keys fall into the regions of a table. A table can be even as a whole while every moment of it
 /// goes to one region: [`Self::max_over_mean`] is then near 1 and [`Self::window_median`] near the number of regions.
@@ -86,7 +87,7 @@ impl<'b> SkewCounter<'b> {
     /// Counts a key; returns its region, counted from 0.
     #[inline]
     pub fn add(&mut self, key: &[u8]) -> usize {
-        let region = self.borders.partition_point(|border| border[..] <= *key);
+        let region = region_of(key, self.borders);
         self.window[region] += 1;
         self.in_window += 1;
         region

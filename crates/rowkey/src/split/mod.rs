@@ -22,8 +22,8 @@ mod tests;
 pub use borders::salts_on_regions;
 pub use model::KeyModel;
 pub use region_splitter::RegionSplitter;
-pub use rolling::{Rolled, Rolling, roll};
-pub use sample::{Spread, shares_of};
+pub use rolling::{Rolled, Rolling, roll, to_split};
+pub use sample::{Spread, region_of, shares_of};
 
 /// Most regions that one call makes.
 pub const REGIONS_MAX: u32 = 100_000;

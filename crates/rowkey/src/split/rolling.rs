@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use halite_types::{Bytes, Cluster, Error, Result, TableDescriptor, TableName};
+use halite_types::key::print_bytes;
+use halite_types::{Bytes, Cluster, Error, RegionInfo, Result, TableDescriptor, TableName};
 
 use crate::codec::{KeyBuf, NoHelper};
 use crate::language::{SplitClause, TableDeclaration};
@@ -121,6 +122,16 @@ impl Rolling {
     }
 }
 
+/// The region that a border has to split; `None` where a region begins at it already.
+///
+/// # Errors
+/// `InvalidRequest` if the regions leave the border out.
+pub fn to_split<'a>(regions: &'a [RegionInfo], border: &[u8]) -> Result<Option<&'a RegionInfo>> {
+    let holder = regions.iter().find(|region| region.contains(border));
+    let holder = holder.ok_or_else(|| Error::invalid(format!("no region holds the border {}", print_bytes(border))))?;
+    Ok((holder.start[..] != *border).then_some(holder))
+}
+
 /// Makes the regions of now and of the next `ahead` widths of a table that declares `SPLIT ROLLING`; those that are there stay.
 ///
 /// # Errors
@@ -132,15 +143,13 @@ pub async fn roll(cluster: &dyn Cluster, name: &TableName, now_ms: i64, ahead: u
     let mut rolled = Rolled::default();
     for border in rolling.borders(now_ms, ahead)? {
         // Regions have changed since the border before.
-        let regions = table.regions().await?;
-        if regions.iter().any(|region| region.start == border) {
-            rolled.there += 1;
-            continue;
+        match to_split(&table.regions().await?, &border)? {
+            None => rolled.there += 1,
+            Some(region) => {
+                cluster.admin().split_region(&region.encoded_name, Some(border.clone())).await?;
+                rolled.made.push(border);
+            }
         }
-        let holder =
-            regions.iter().find(|region| region.contains(&border)).ok_or_else(|| Error::invalid(format!("no region of {name} holds the border")))?;
-        cluster.admin().split_region(&holder.encoded_name, Some(border.clone())).await?;
-        rolled.made.push(border);
     }
     Ok(rolled)
 }

@@ -22,13 +22,19 @@ impl Spread {
     }
 }
 
+/// The region a key falls into, counted from 0: a split is the first key of its region.
+#[inline]
+pub fn region_of(key: &[u8], splits: &[Bytes]) -> usize {
+    splits.partition_point(|split| split[..] <= *key)
+}
+
 /// The share of `keys` that lies in each region between `splits`, one more than these; zeros if there are no keys.
 #[expect(clippy::cast_precision_loss, reason = "shares of a sample")]
 pub fn shares_of<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>, splits: &[Bytes]) -> Vec<f64> {
     let mut counts = vec![0_u64; splits.len() + 1];
     let mut all = 0_u64;
     for key in keys {
-        counts[splits.partition_point(|split| split[..] <= *key.as_ref())] += 1;
+        counts[region_of(key.as_ref(), splits)] += 1;
         all += 1;
     }
     counts.into_iter().map(|count| count as f64 / all.max(1) as f64).collect()

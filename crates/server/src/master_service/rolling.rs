@@ -1,6 +1,6 @@
 //! Regions of times to come, of tables that declare `SPLIT ROLLING`.
 
-use halite_rowkey::split::Rolling;
+use halite_rowkey::split::{Rolling, to_split};
 use halite_types::{Bytes, Result, TableDescriptor};
 
 use crate::context::{Context, now_ms};
@@ -28,13 +28,9 @@ fn roll(context: &Context, table: &TableDescriptor, rolling: &Rolling) -> Result
     }
     for border in rolling.borders(i64::try_from(now_ms()).unwrap_or(i64::MAX), AHEAD)? {
         let regions = context.engine.table(table.name())?.region_infos();
-        if regions.iter().any(|region| region.start == border) {
-            continue;
-        }
-        if let Some(holder) = regions.iter().find(|region| region.contains(&border)) {
-            context.engine.split_region(&holder.encoded_name, Some(Bytes::clone(&border)))?;
-            tracing::info!(table = %table.name(), "a region for times to come begins at {}", halite_types::key::print_bytes(&border));
-        }
+        let Some(region) = to_split(&regions, &border)? else { continue };
+        context.engine.split_region(&region.encoded_name, Some(Bytes::clone(&border)))?;
+        tracing::info!(table = %table.name(), "a region for times to come begins at {}", halite_types::key::print_bytes(&border));
     }
     Ok(())
 }
