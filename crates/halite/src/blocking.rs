@@ -12,7 +12,8 @@ use crate::move_row::{Moved, move_row};
 
 /// A cluster whose calls wait for their answers. Not for threads that run tasks of a runtime: those would wait with it.
 ///
-/// ```no_run
+#[cfg_attr(feature = "client", doc = "```no_run")]
+#[cfg_attr(not(feature = "client"), doc = "```ignore")]
 /// # fn main() -> halite::Result<()> {
 /// use halite::{Blocking, Get};
 ///

@@ -101,7 +101,9 @@ impl Rows {
         if self.cells_at_once > CELLS_AT_ONCE_MAX {
             return Ok(None);
         }
-        let rows = scanner.try_rows(self.cells_at_once)?;
+        // Who waits for the first row waits for nothing behind it.
+        let rows = if self.cells_at_once == CELLS_AT_FIRST { 1 } else { usize::MAX };
+        let rows = scanner.try_rows(rows, self.cells_at_once)?;
         self.cells_at_once = if rows.is_some() { self.cells_at_once * 4 } else { u64::MAX };
         Ok(rows)
     }

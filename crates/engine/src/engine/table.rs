@@ -296,19 +296,19 @@ impl TableScanner {
         Ok(Vec::new())
     }
 
-    /// As [`TableScanner::next_rows`], for a thread that must not wait: the next rows if memory has them and no more than
-    /// `cells` have to be looked at in a region. `None` if not; the scan is where it was then, and `next_rows` goes on.
+    /// As [`TableScanner::next_rows`], for a thread that must not wait: the next rows, `rows` at most, if memory has them and
+    /// no more than `cells` have to be looked at in a region. `None` if not; the scan is where it was then, and `next_rows` goes on.
     ///
     /// # Errors
     /// As [`TableScanner::next_rows`].
-    pub fn try_rows(&mut self, cells: u64) -> Result<Option<Vec<Row>>> {
+    pub fn try_rows(&mut self, rows: usize, cells: u64) -> Result<Option<Vec<Row>>> {
         while !self.ended {
             if self.region.is_none() {
                 self.open_region()?;
             }
             let Some((_, scanner)) = &mut self.region else { break };
             let bytes = self.scan.max_result_bytes.max(1);
-            let budget = ScanBudget { rows: self.remaining, bytes, cells_examined: cells, time_ms: None, ..ScanBudget::default() };
+            let budget = ScanBudget { rows: rows.min(self.remaining), bytes, cells_examined: cells, time_ms: None, ..ScanBudget::default() };
             let Some(batch) = scanner.try_rows(budget)? else { return Ok(None) };
             let is_far = batch.more();
             let rows = self.note(batch);

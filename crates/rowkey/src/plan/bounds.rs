@@ -7,16 +7,22 @@ use std::ops::Bound;
 
 use halite_types::key::{successor_of_prefix, successor_of_row};
 
+use smallvec::SmallVec;
+
 use super::PlanOptions;
-use super::constraint::{Constraint, from_integer, integer};
+use super::constraint::{Constraint, Values, from_integer, integer};
+use crate::codec::KeyBuf;
 use crate::schema::{KeySchema, Order, Profile, SegmentKind};
 use crate::value::{FieldType, Value};
 
+/// Bytes of a segment, in their order, each with the value it came from.
+pub(super) type Listed<'a> = SmallVec<[(KeyBuf, Value<'a>); 1]>;
+
 /// What is left of a segment.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reach {
-    /// Only these bytes, in their order, each with the value it came from.
-    Values(Vec<(Vec<u8>, Value<'static>)>),
+pub(super) enum Reach<'a> {
+    /// Only these bytes.
+    Values(Listed<'a>),
     /// From `low` (included) to `high` (excluded), both behind what precedes the segment.
     Span { low: Vec<u8>, high: Option<Vec<u8>>, exact: bool },
     /// Everything; `exact` if that is what was asked for.
@@ -109,12 +115,12 @@ impl Place<'_> {
         self.schema.profile() != Profile::Text || self.is_last() || !segment.nullable && (segment.digits.is_some() || has_width())
     }
 
-    pub(super) fn encode(&self, value: &Value<'_>) -> Option<Vec<u8>> {
+    pub(super) fn encode(&self, value: &Value<'_>) -> Option<KeyBuf> {
         super::encode::segment(self.schema, self.options, self.segment, value)
     }
 
     /// What `constraint` leaves of the segment.
-    pub(super) fn reach(&self, constraint: &Constraint, is_carried_elsewhere: bool) -> Reach {
+    pub(super) fn reach<'c>(&self, constraint: &'c Constraint, is_carried_elsewhere: bool) -> Reach<'c> {
         if constraint.is_open() {
             return Reach::Open { exact: true };
         }
@@ -133,9 +139,9 @@ impl Place<'_> {
     }
 
     /// The bytes of listed values; a value that no key can have is left out.
-    fn listed(&self, values: &[Value<'static>], keep_all: bool) -> Vec<(Vec<u8>, Value<'static>)> {
+    fn listed<'c>(&self, values: &'c [Value<'static>], keep_all: bool) -> Listed<'c> {
         let values = values.iter().filter(|value| self.is_nullable() || !value.is_null());
-        let mut listed: Vec<_> = values.filter_map(|value| Some((self.encode(value)?, value.clone()))).collect();
+        let mut listed: Listed<'c> = values.filter_map(|value| Some((self.encode(value)?, value.borrowed()))).collect();
         listed.sort_by(|a, b| a.0.cmp(&b.0));
         if !keep_all {
             listed.dedup_by(|a, b| a.0 == b.0);
@@ -143,7 +149,7 @@ impl Place<'_> {
         listed
     }
 
-    fn span(&self, constraint: &Constraint) -> Reach {
+    fn span<'c>(&self, constraint: &'c Constraint) -> Reach<'c> {
         let is_in_part = matches!(self.kind(), SegmentKind::Trunc { .. });
         let mut exact = !is_in_part;
         let mut cut = |bound: &Bound<Value<'static>>, is_low: bool| {
@@ -164,14 +170,14 @@ impl Place<'_> {
         let (low, high) = (cut(&constraint.low, true), cut(&constraint.high, false));
         let (low, high) = if self.is_desc() { (high, low) } else { (low, high) };
         // A cut behind the last possible bytes is open above, and leaves nothing below.
-        let Some(low) = low.unwrap_or(Cut::At(Vec::new())).at() else { return Reach::Values(Vec::new()) };
+        let Some(low) = low.unwrap_or(Cut::At(Vec::new())).at() else { return Reach::Values(Listed::new()) };
         Reach::Span { low, high: high.and_then(Cut::at), exact }
     }
 
     /// Where the keys of `value` begin, or end: `None` if no key can have it.
     fn cut(&self, value: &Value<'_>, is_after: bool) -> Option<Cut> {
         let bytes = self.encode(value)?;
-        Some(if is_after == self.is_desc() { Cut::At(bytes) } else { self.behind(&bytes).map_or(Cut::End, Cut::At) })
+        Some(if is_after == self.is_desc() { Cut::At(bytes.to_vec()) } else { self.behind(&bytes).map_or(Cut::End, Cut::At) })
     }
 
     /// Whether nothing says where the segment ends but the end of the key, as with raw text in the last one.
@@ -213,7 +219,7 @@ impl Place<'_> {
 
     /// A span that holds all text of a range that a literal ends. A value that begins the upper bound may have its literal
     /// sort behind that bound, so the span reaches to the last of those.
-    fn delimited_span(&self, constraint: &Constraint) -> Reach {
+    fn delimited_span<'c>(&self, constraint: &'c Constraint) -> Reach<'c> {
         let raw = |bound: &Bound<Value<'static>>| match bound {
             Bound::Included(Value::Text(text)) | Bound::Excluded(Value::Text(text)) => Some(text.as_bytes().to_vec()),
             _ => None,
@@ -233,7 +239,7 @@ impl Place<'_> {
 
     /// The buckets of a range, or the integers of one, as values of which each has bytes of its own; `None` if they are
     /// more than `most`.
-    pub(super) fn enumerate(&self, constraint: &Constraint, most: u64) -> Option<Vec<Value<'static>>> {
+    pub(super) fn enumerate<'c>(&self, constraint: &'c Constraint, most: u64) -> Option<Values<'c>> {
         let SegmentKind::Bucket { field, width } = *self.kind() else {
             return constraint.enumerate(most, self.is_nullable());
         };

@@ -3,10 +3,15 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
+use smallvec::SmallVec;
+
 use super::PlanError;
 use super::query::{Condition, Test};
 use crate::schema::{FieldId, KeySchema};
 use crate::value::{FieldType, Value};
+
+/// Some values, of which there is mostly one.
+pub(super) type Values<'a> = SmallVec<[Value<'a>; 1]>;
 
 /// What the conditions on one field leave of its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,9 +204,9 @@ impl Constraint {
     }
 
     /// The values that are left, ascending, if they are listed or are at most `most` integers or booleans.
-    pub(super) fn enumerate(&self, most: u64, nullable: bool) -> Option<Vec<Value<'static>>> {
+    pub(super) fn enumerate(&self, most: u64, nullable: bool) -> Option<Values<'_>> {
         if let Some(values) = &self.values {
-            return Some(values.clone());
+            return Some(values.iter().map(Value::borrowed).collect());
         }
         let null = (nullable && self.may_be_null).then_some(Value::Null);
         if self.ty == FieldType::Bool {
@@ -334,7 +339,7 @@ mod tests {
         ];
         assert_eq!(constraint(FieldType::U8, &both).values, Some(vec![number(5), number(6)]));
         let listed = constraint(FieldType::U8, &both[..2]);
-        assert_eq!(listed.enumerate(3, true), Some(vec![number(4), number(5), number(6)]));
+        assert_eq!(listed.enumerate(3, true), Some(Values::from_vec(vec![number(4), number(5), number(6)])));
         assert_eq!(listed.enumerate(2, true), None);
         assert!(constraint(FieldType::U8, &[Test::IsNull, both[0].clone()]).is_void());
         assert!(constraint(FieldType::U8, &[Test::IsNull, Test::NotNull]).is_void());

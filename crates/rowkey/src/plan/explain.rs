@@ -8,6 +8,7 @@ use halite_types::key::print_bytes;
 
 use super::query::{Condition, Test};
 use super::range::{KeyRange, Pin, PinValue};
+use super::walk::Walk;
 use super::{Note, Plan};
 use crate::literal::Shown;
 use crate::schema::{KeySchema, SegmentKind};
@@ -53,7 +54,9 @@ impl Plan {
     }
 
     fn write_ranges(&self, out: &mut String) -> fmt::Result {
-        for range in self.ranges().take(RANGES_SHOWN) {
+        let mut walk = Walk::new(&self.schema, &self.constraints, &self.options).with_pins();
+        walk.run();
+        for range in super::branches(walk).iter().flat_map(|branch| &branch.ranges).take(RANGES_SHOWN) {
             writeln!(out, "  {}", self.logical(range))?;
             writeln!(out, "    {}", physical(range))?;
         }

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::codec::{Decoded, KeyHelper, NoHelper};
+use smallvec::SmallVec;
+
+use crate::codec::{Decoded, KeyBuf, KeyHelper, NoHelper};
 use crate::error::KeyError;
 use crate::schema::{FieldId, KeySchema, Order, SegmentKind};
 use crate::value::{FieldType, Value};
@@ -217,8 +219,9 @@ impl Plan {
             return Err(PlanError::OnlyHashed { field: schema.fields()[field].name.clone() });
         }
         let skip = skip::segment(&walk);
-        let (exact, order) = (walk.exact.clone(), order::order_of(&walk, query.reverse));
+        let order = order::order_of(&walk, query.reverse);
         let notes = notes(&walk, skip);
+        let exact = std::mem::take(&mut walk.exact);
         let branches = branches(walk);
         let (schema, options, query) = (Arc::clone(schema), options.clone(), query.clone());
         Ok(Self { schema, options, query, constraints, branches, exact, order, skip, notes })
@@ -304,11 +307,11 @@ impl Plan {
 /// Ranges by their derived bytes, in each branch sorted and joined where nothing lies between.
 fn branches(walk: Walk<'_>) -> Vec<Branch> {
     let tail = walk.tail;
-    let mut by_derived: BTreeMap<Vec<u8>, Vec<walk::Start>> = BTreeMap::new();
-    for start in walk.starts {
-        by_derived.entry(start.derived.clone()).or_default().push(start);
+    let mut by_derived: BTreeMap<KeyBuf, SmallVec<[walk::Start<'_>; 1]>> = BTreeMap::new();
+    for mut start in walk.starts {
+        by_derived.entry(std::mem::take(&mut start.derived)).or_default().push(start);
     }
-    let branch = |mut starts: Vec<walk::Start>| {
+    let branch = |mut starts: SmallVec<[walk::Start<'_>; 1]>| {
         starts.sort_by(|a, b| a.bytes.cmp(&b.bytes));
         // Values of one bucket begin alike when the walk ended before their own segment.
         starts.dedup_by(|a, b| a.bytes == b.bytes);

@@ -18,7 +18,7 @@ pub struct KeyRange {
     fixed: usize,
     /// Those bytes without salts and hashes.
     logical: Bytes,
-    /// What is known of every key, segment by segment; of a merged range, of its first keys.
+    /// For people: what is known of every key, segment by segment; of a merged range, of its first keys.
     pub(super) pins: Vec<Pin>,
     /// Of a merged range, what is known of its last keys.
     pub(super) last_pins: Option<Vec<Pin>>,
@@ -45,8 +45,8 @@ impl KeyRange {
     }
 
     /// The keys of one beginning; `None` if there are none.
-    pub(super) fn of(start: Start, tail: &Tail) -> Option<Self> {
-        let with = |more: &[u8]| [&start.bytes, more].concat();
+    pub(super) fn of(start: Start<'_>, tail: &Tail) -> Option<Self> {
+        let with = |more: &[u8]| [&start.bytes[..], more].concat();
         let behind = |end: Option<Vec<u8>>| end.map_or(Bound::Unbounded, |end| Bound::Excluded(Bytes::from(end)));
         let from = |low: Vec<u8>| if low.is_empty() { Bound::Unbounded } else { Bound::Included(Bytes::from(low)) };
         let range = match tail {
@@ -61,7 +61,7 @@ impl KeyRange {
             }
         };
         let logical = Bytes::copy_from_slice(&start.plain[..start.fixed_plain]);
-        (!range.is_empty()).then_some(Self { range, fixed: start.fixed, logical, pins: start.pins, last_pins: None })
+        (!range.is_empty()).then_some(Self { range, fixed: start.fixed, logical, pins: start.pins.unwrap_or_default(), last_pins: None })
     }
 
     /// How many bytes of a key belong to its salts and hashes and what precedes them.

@@ -1,49 +1,55 @@
 //! Left to right through the segments: what is known of each becomes bytes, until something is not known.
 
-use super::bounds::{Place, Reach};
-use super::constraint::Constraint;
+use smallvec::{SmallVec, smallvec};
+
+use super::bounds::{Listed, Place, Reach};
+use super::constraint::{Constraint, Values};
 use super::range::{Pin, PinValue};
 use super::{Note, PlanOptions};
+use crate::codec::KeyBuf;
 use crate::schema::{FieldId, KeySchema, Profile, SegmentKind};
 use crate::value::Value;
 
 /// One way to begin a key: the bytes of all segments so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Start {
+pub(super) struct Start<'a> {
     /// All bytes.
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: KeyBuf,
     /// Those of salts and hashes.
-    pub(super) derived: Vec<u8>,
+    pub(super) derived: KeyBuf,
     /// The others.
-    pub(super) plain: Vec<u8>,
+    pub(super) plain: KeyBuf,
     /// How many bytes of `bytes` there are up to the end of the last salt or hash.
     pub(super) fixed: usize,
     /// How many of those are plain.
     pub(super) fixed_plain: usize,
     /// Values of fields that were needed before their segments came.
-    bound: Vec<(FieldId, Value<'static>)>,
-    pub(super) pins: Vec<Pin>,
+    bound: SmallVec<[(FieldId, Value<'a>); 1]>,
+    /// For people only: planning a query does without.
+    pub(super) pins: Option<Vec<Pin>>,
 }
 
-impl Start {
+impl<'a> Start<'a> {
     fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        self.plain.extend_from_slice(bytes);
+        self.bytes.extend(bytes);
+        self.plain.extend(bytes);
     }
 
     fn push_derived(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        self.derived.extend_from_slice(bytes);
+        self.bytes.extend(bytes);
+        self.derived.extend(bytes);
         self.fixed = self.bytes.len();
         self.fixed_plain = self.plain.len();
     }
 
-    fn bound(&self, field: FieldId) -> Option<&Value<'static>> {
+    fn bound(&self, field: FieldId) -> Option<&Value<'a>> {
         self.bound.iter().find(|(bound, _)| *bound == field).map(|(_, value)| value)
     }
 
-    fn pin(&mut self, segment: usize, value: PinValue) {
-        self.pins.push(Pin { segment, value });
+    fn pin(&mut self, segment: usize, value: impl FnOnce() -> PinValue) {
+        if let Some(pins) = &mut self.pins {
+            pins.push(Pin { segment, value: value() });
+        }
     }
 }
 
@@ -63,10 +69,12 @@ pub(super) struct Walk<'a> {
     pub(super) schema: &'a KeySchema,
     pub(super) constraints: &'a [Constraint],
     pub(super) options: &'a PlanOptions,
-    pub(super) starts: Vec<Start>,
+    pub(super) starts: SmallVec<[Start<'a>; 1]>,
     pub(super) tail: Tail,
     /// How many segments are the same in all keys of one start.
     pub(super) pinned: usize,
+    /// Whether one of those follows from a condition.
+    is_narrowed: bool,
     /// For each field, whether the ranges hold just what its conditions allow.
     pub(super) exact: Vec<bool>,
     /// Salts that are all asked, and how many there are.
@@ -77,8 +85,15 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(schema: &'a KeySchema, constraints: &'a [Constraint], options: &'a PlanOptions) -> Self {
         let exact = constraints.iter().map(Constraint::is_open).collect();
-        let starts = if constraints.iter().any(Constraint::is_void) { Vec::new() } else { vec![Start::default()] };
-        Self { schema, constraints, options, starts, tail: Tail::Complete, pinned: 0, exact, enumerated_salts: Vec::new(), notes: Vec::new() }
+        let starts = if constraints.iter().any(Constraint::is_void) { SmallVec::new() } else { smallvec![Start::default()] };
+        let (enumerated_salts, notes) = (Vec::new(), Vec::new());
+        Self { schema, constraints, options, starts, tail: Tail::Complete, pinned: 0, is_narrowed: false, exact, enumerated_salts, notes }
+    }
+
+    /// Notes what is known of each range, which only people ask for.
+    pub(super) fn with_pins(mut self) -> Self {
+        self.starts.iter_mut().for_each(|start| start.pins = Some(Vec::new()));
+        self
     }
 
     pub(super) fn run(&mut self) {
@@ -111,8 +126,7 @@ impl<'a> Walk<'a> {
             Tail::Span { low, high } => low.is_empty() && high.is_none(),
             Tail::Complete => false,
         };
-        let is_plain = |start: &Start| start.pins.iter().all(|pin| matches!(pin.value, PinValue::Salt(_)));
-        is_open && !self.starts.is_empty() && self.starts.iter().all(is_plain)
+        is_open && !self.starts.is_empty() && !self.is_narrowed
     }
 
     /// Whether knowing a segment would narrow what is read of those behind it.
@@ -133,25 +147,25 @@ impl<'a> Walk<'a> {
         if fields.iter().any(|&field| self.is_held_in_part(field)) || !super::encode::is_computable(self.schema, segment) {
             return false;
         }
-        let unbound: Vec<_> = match self.starts.first() {
+        let unbound: SmallVec<[FieldId; 4]> = match self.starts.first() {
             Some(start) => fields.iter().copied().filter(|&field| start.bound(field).is_none()).collect(),
             None => return true,
         };
         let Some(sets) = self.sets(&unbound, salts) else { return false };
-        let mut starts = Vec::with_capacity(self.starts.len());
-        for start in &self.starts {
-            for_each_choice(&sets, |choice| {
-                let mut start = start.clone();
+        let mut starts = SmallVec::with_capacity(self.starts.len());
+        for start in self.starts.drain(..) {
+            for_each_choice(&sets, start, |mut start, choice| {
                 start.bound.extend(unbound.iter().copied().zip(choice.iter().map(|&value| value.clone())));
                 // A value that cannot be hashed cannot be in a key either.
                 if let Some(bytes) = super::encode::derived(self.schema, segment, |field| start.bound(field)) {
                     start.push_derived(&bytes);
-                    start.pin(segment, PinValue::Derived(bytes));
+                    start.pin(segment, || PinValue::Derived(bytes.to_vec()));
                     starts.push(start);
                 }
             });
         }
         self.starts = starts;
+        self.is_narrowed = true;
         // Of a field that only a hash holds, nothing else can be looked at.
         let is_hash = salts.is_none();
         fields.iter().filter(|&&field| is_hash && self.schema.is_only_hashed(field)).for_each(|&field| self.exact[field] = true);
@@ -165,7 +179,8 @@ impl<'a> Walk<'a> {
 
     /// The values of each of these fields, if all are known and few enough. Ranges of integers count when they have fewer
     /// values than there are salts.
-    fn sets(&self, fields: &[FieldId], salts: Option<u32>) -> Option<Vec<Vec<Value<'static>>>> {
+    fn sets(&self, fields: &[FieldId], salts: Option<u32>) -> Option<Sets<'a>> {
+        let constraints = self.constraints;
         let most = u64::from(salts.unwrap_or(u32::MAX)).min(self.options.limits.enumerate.max(u64::from(salts.unwrap_or(0))));
         let nullable = |field| self.schema.carrier(field).is_some_and(|segment| self.schema.segments()[segment].nullable);
         // A null that is not written at all would have to be looked for among keys that end earlier.
@@ -173,8 +188,8 @@ impl<'a> Walk<'a> {
         if fields.iter().any(|&field| is_unwritten(field)) {
             return None;
         }
-        let sets: Vec<_> =
-            fields.iter().map(|&field| self.constraints[field].enumerate(most.saturating_sub(1), nullable(field))).collect::<Option<_>>()?;
+        let sets: Sets<'a> =
+            fields.iter().map(|&field| constraints[field].enumerate(most.saturating_sub(1), nullable(field))).collect::<Option<_>>()?;
         let product = sets.iter().fold(1u64, |product, set| product.saturating_mul(set.len() as u64));
         let only_listed = fields.iter().all(|&field| self.constraints[field].values.is_some());
         let starts = (self.starts.len() as u64).saturating_mul(product);
@@ -184,12 +199,12 @@ impl<'a> Walk<'a> {
 
     fn every_salt(&mut self, segment: usize, count: u32) {
         let salts: Vec<_> = (0..count).filter_map(|salt| super::encode::salt(self.schema, segment, salt)).collect();
-        let mut starts = Vec::with_capacity(self.starts.len() * salts.len());
+        let mut starts = SmallVec::with_capacity(self.starts.len() * salts.len());
         for start in &self.starts {
             for (salt, bytes) in (0..).zip(&salts) {
                 let mut start = start.clone();
                 start.push_derived(bytes);
-                start.pin(segment, PinValue::Salt(salt));
+                start.pin(segment, || PinValue::Salt(salt));
                 starts.push(start);
             }
         }
@@ -214,7 +229,8 @@ impl<'a> Walk<'a> {
         if self.starts.first().is_some_and(|start| start.bound(field).is_some()) {
             return self.write_bound(&place, field, is_carrier);
         }
-        let constraint = &self.constraints[field];
+        let constraints = self.constraints;
+        let constraint = &constraints[field];
         let is_carried_later = carrier.is_some_and(|carrier| carrier > segment);
         let reach = match place.reach(constraint, is_carried_later) {
             Reach::Values(values) => Reach::Values(values),
@@ -245,40 +261,38 @@ impl<'a> Walk<'a> {
             self.tail = Tail::Open;
             return false;
         }
-        let starts = std::mem::take(&mut self.starts);
-        self.starts = starts
-            .into_iter()
-            .filter_map(|mut start| {
-                let value = start.bound(field)?.clone();
-                let bytes = place.encode(&value).filter(|_| place.is_nullable() || !value.is_null())?;
-                start.push(&bytes);
-                start.pin(place.segment, PinValue::Value(value));
-                Some(start)
-            })
-            .collect();
+        self.starts.retain(|start| {
+            let Some(value) = start.bound(field) else { return false };
+            let Some(bytes) = place.encode(value).filter(|_| place.is_nullable() || !value.is_null()) else { return false };
+            let value = value.clone();
+            start.push(&bytes);
+            start.pin(place.segment, || PinValue::Value(value.into_owned()));
+            true
+        });
+        self.is_narrowed = true;
         self.exact[field] |= is_carrier && place.is_prefix_free();
         true
     }
 
     /// The values of a range that are few, when something behind them is narrowed by knowing them.
-    fn few_values(&self, place: &Place<'_>, constraint: &Constraint) -> Option<Vec<(Vec<u8>, Value<'static>)>> {
+    fn few_values(&self, place: &Place<'_>, constraint: &'a Constraint) -> Option<Listed<'a>> {
         if !self.is_constrained_behind(place.segment) || place.is_nullable() && constraint.may_be_null && !place.null_has_bytes() {
             return None;
         }
         let values = place.enumerate(constraint, self.options.limits.enumerate)?;
-        let mut listed: Vec<_> = values.into_iter().map(|value| Some((place.encode(&value)?, value))).collect::<Option<_>>()?;
+        let mut listed: Listed<'a> = values.into_iter().map(|value| Some((place.encode(&value)?, value))).collect::<Option<_>>()?;
         listed.sort_by(|a, b| a.0.cmp(&b.0));
         let fits = (listed.len() * self.starts.len()) as u64 <= self.options.limits.ranges;
         fits.then_some(listed)
     }
 
-    fn expand(&mut self, segment: usize, field: FieldId, values: &[(Vec<u8>, Value<'static>)], binds: bool) {
-        let mut starts = Vec::with_capacity(self.starts.len() * values.len());
+    fn expand(&mut self, segment: usize, field: FieldId, values: &[(KeyBuf, Value<'a>)], binds: bool) {
+        let mut starts = SmallVec::with_capacity(self.starts.len() * values.len());
         for start in &self.starts {
             for (bytes, value) in values {
                 let mut start = start.clone();
                 start.push(bytes);
-                start.pin(segment, PinValue::Value(value.clone()));
+                start.pin(segment, || PinValue::Value(value.clone().into_owned()));
                 if binds {
                     start.bound.push((field, value.clone()));
                 }
@@ -286,29 +300,36 @@ impl<'a> Walk<'a> {
             }
         }
         self.starts = starts;
+        self.is_narrowed = true;
     }
 
     /// More values than ranges are allowed: one range from the first to the last of them, and each key is looked at.
-    fn stop_at_many(&mut self, place: &Place<'_>, field: FieldId, values: &[(Vec<u8>, Value<'static>)]) -> bool {
+    fn stop_at_many(&mut self, place: &Place<'_>, field: FieldId, values: &[(KeyBuf, Value<'_>)]) -> bool {
         self.notes.push(Note::TooManyValues { field, values: values.len() });
         let Some((low, _)) = values.first() else { return false };
         // Not always behind the last value: in text, `::` and its delimiter come behind `::1`.
         let ends: Option<Vec<_>> = values.iter().map(|(bytes, _)| place.behind(bytes)).collect();
-        self.tail = Tail::Span { low: low.clone(), high: ends.and_then(|ends| ends.into_iter().max()) };
+        self.tail = Tail::Span { low: low.to_vec(), high: ends.and_then(|ends| ends.into_iter().max()) };
         false
     }
 }
 
-/// Calls `each` with every choice of one value from each set.
-fn for_each_choice(sets: &[Vec<Value<'static>>], mut each: impl FnMut(&[&Value<'static>])) {
-    if sets.iter().any(Vec::is_empty) {
+/// The values of some fields.
+type Sets<'a> = SmallVec<[Values<'a>; 1]>;
+
+/// Calls `each` with a start and every choice of one value from each set.
+fn for_each_choice<'a>(sets: &[Values<'a>], start: Start<'a>, mut each: impl FnMut(Start<'a>, &[&Value<'a>])) {
+    if sets.iter().any(Values::is_empty) {
         return;
     }
-    let mut at = vec![0; sets.len()];
+    let mut at: SmallVec<[usize; 4]> = smallvec![0; sets.len()];
     loop {
-        let choice: Vec<_> = sets.iter().zip(&at).map(|(set, &at)| &set[at]).collect();
-        each(&choice);
-        let Some(next) = (0..sets.len()).rev().find(|&place| at[place] + 1 < sets[place].len()) else { return };
+        let choice: SmallVec<[_; 4]> = sets.iter().zip(&at).map(|(set, &at)| &set[at]).collect();
+        let Some(next) = (0..sets.len()).rev().find(|&place| at[place] + 1 < sets[place].len()) else {
+            each(start, &choice);
+            return;
+        };
+        each(start.clone(), &choice);
         at[next] += 1;
         at[next + 1..].fill(0);
     }
