@@ -1,6 +1,7 @@
 //! How fast merged scans over salts are, beside one scan of the same rows without salts and salts read one after the other.
 //!
 //!     cargo run --release -p halite --example scatter [rows]
+//!     cargo run --release -p halite --features client --example scatter rows rpc://localhost:16020
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "it prints its figures")]
 
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use halite::rowkey::{KeyQuery, KeySchema, Plan, PlanOptions, Scatter, ScatterOptions, Value};
 use halite::{
-    Bytes, Cluster, CompactionKind, FamilyDescriptor, Get, Put, Result, RowOp, Scan, Store, Table, TableDescriptor, TableExt, TableName, block_on,
+    Bytes, Cluster, CompactionKind, FamilyDescriptor, Get, Put, Result, RowOp, Scan, Table, TableDescriptor, TableExt, TableName, block_on,
 };
 
 const T0: i64 = 1_710_460_800_000;
@@ -18,7 +19,10 @@ const ROUNDS: usize = 5;
 fn main() -> Result<()> {
     let rows = std::env::args().nth(1).and_then(|rows| rows.parse().ok()).unwrap_or(500_000);
     let directory = tempfile::tempdir().map_err(|error| halite::Error::io("a temporary directory", error))?;
-    let store = halite::open(directory.path())?;
+    let store: Arc<dyn Cluster> = match std::env::args().nth(2) {
+        None => Arc::new(halite::open(directory.path())?),
+        Some(uri) => connect(&uri)?,
+    };
     let unsalted = Salted::load(&store, 1, rows)?;
     println!("{rows} rows, best of {ROUNDS} rounds; one scan without salts is 1.00");
     for salts in [16, 1000] {
@@ -45,7 +49,17 @@ fn main() -> Result<()> {
             times(all)
         );
     }
-    store.close()
+    Ok(())
+}
+
+#[cfg(feature = "client")]
+fn connect(uri: &str) -> Result<Arc<dyn Cluster>> {
+    Ok(Arc::new(block_on(halite::connect(uri))?))
+}
+
+#[cfg(not(feature = "client"))]
+fn connect(_: &str) -> Result<Arc<dyn Cluster>> {
+    Err(halite::Error::invalid("this was built without the client; build it with --features client"))
 }
 
 /// A table of so many salts, in one region.
@@ -55,13 +69,13 @@ struct Salted {
 }
 
 impl Salted {
-    fn load(store: &Store, salts: u32, rows: usize) -> Result<Self> {
+    fn load(store: &Arc<dyn Cluster>, salts: u32, rows: usize) -> Result<Self> {
         let schema: KeySchema = format!("ROW KEY (SALT({salts} BY device_id), device_id STRING, ts TIMESTAMP DESC)")
             .parse()
             .map_err(|error| halite::Error::invalid(format!("{error}")))?;
         let name: TableName = format!("salted_{salts}").parse()?;
         block_on(store.admin().create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("d")), Vec::new()))?;
-        let table = Cluster::table(store, &name);
+        let table = store.table(&name);
         for first in (0..rows).step_by(2000) {
             let put = |row| Ok(RowOp::Put(Put::new(Bytes::from(schema.encode(&values(row))?)).add("d", "v", (row as f64).to_be_bytes())));
             let ops: Result<Vec<_>> = (first..rows.min(first + 2000)).map(put).collect();

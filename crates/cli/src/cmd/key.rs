@@ -163,6 +163,14 @@ pub(crate) struct Question {
     /// Rows that are wanted
     #[arg(long, value_name = "ROWS")]
     pub(crate) limit: Option<usize>,
+    /// How many values a field has, as far as you know: gaps between the values of one with few are skipped
+    #[arg(long, value_name = "FIELD=COUNT", value_parser = distinct)]
+    pub(crate) distinct: Vec<(String, u64)>,
+}
+
+fn distinct(text: &str) -> Result<(String, u64), String> {
+    let (field, count) = text.split_once('=').ok_or("give a field and a number, like region=12")?;
+    Ok((field.to_owned(), count.parse().map_err(|_| format!("{count} is no number of values"))?))
 }
 
 /// Which key.

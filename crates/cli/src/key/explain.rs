@@ -49,5 +49,10 @@ pub(super) fn plan_of(found: &Found, question: &Question) -> anyhow::Result<Plan
     for text in &question.conditions {
         query = query.with_condition(key, text).map_err(|error| anyhow!(error))?;
     }
-    Plan::new(&Arc::new(key.clone()), &query, &found.plan_options()).map_err(|error| anyhow!("{error}"))
+    let mut options = found.plan_options();
+    for (name, count) in &question.distinct {
+        let field = key.field_id(name).ok_or_else(|| anyhow!("--distinct {name}={count}: the key has no field {name}"))?;
+        options.distinct.push((field, *count));
+    }
+    Plan::new(&Arc::new(key.clone()), &query, &options).map_err(|error| anyhow!("{error}"))
 }

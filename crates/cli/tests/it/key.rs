@@ -60,6 +60,17 @@ fn mistakes_are_shown_where_they_are() {
 }
 
 #[test]
+fn gaps_of_a_field_with_few_values_are_skipped_when_that_is_known() {
+    let key_of = "ROW KEY (region STRING, user U64)";
+    let (_, said, _) = key(&["explain", "--key", key_of, "user=5"], "");
+    assert!(said.contains("Q-FULL") && !said.contains("skip scan"), "{said}");
+    let (_, said, _) = key(&["explain", "--key", key_of, "--distinct", "region=12", "user=5"], "");
+    assert!(said.contains("skip scan: about 12 values of region"), "{said}");
+    let (code, _, errors) = key(&["explain", "--key", key_of, "--distinct", "zone=12", "user=5"], "");
+    assert!(code != Some(0) && errors.contains("the key has no field zone"), "{errors}");
+}
+
+#[test]
 fn a_question_is_explained_with_its_ranges_in_the_right_order() {
     // E01 and E02 of the tutorials: the bounds of newest-first times, written by hand, are the wrong way round.
     let (code, said, _) = key(&["explain", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15..2024-03-16"], "");

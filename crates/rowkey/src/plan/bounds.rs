@@ -59,33 +59,6 @@ impl Place<'_> {
         self.schema.profile() == Profile::Bin
     }
 
-    /// Whether the bytes are in the order of the values, equal bytes for neighbours allowed.
-    pub(super) fn is_monotone(&self) -> bool {
-        let segment = &self.schema.segments()[self.segment];
-        let Some(ty) = segment.kind.field().map(|field| self.schema.fields()[field].ty) else { return false };
-        let follows_values = matches!(segment.kind, SegmentKind::Plain(_) | SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. });
-        follows_values
-            && match self.schema.profile() {
-                Profile::Bin => true,
-                // Phoenix writes nothing for null, which comes first in both orders.
-                Profile::Phoenix => !(segment.nullable && segment.order == Order::Desc),
-                // The shapes that only `compat` allows are those that HBase does not keep in order. Its `BlobVar` does not
-                // either: the byte that ends it lacks a bit that all others have, so `01` comes before `00 00`. The last
-                // bytes of a key stand there as they are.
-                Profile::Ordered { compat } => {
-                    let is_raw = self.is_last() && segment.order == Order::Asc;
-                    !(compat && segment.nullable) && (ty != FieldType::Bytes || is_raw)
-                }
-                // Null is nothing at all there, and text is cut between letters, so that some is cut to nothing.
-                Profile::Text if segment.nullable || matches!(segment.kind, SegmentKind::Trunc { .. }) => false,
-                Profile::Text => match ty {
-                    FieldType::Char(_) => segment.order == Order::Asc,
-                    FieldType::String => segment.order == Order::Asc && self.is_last(),
-                    _ => ty.integer_range().is_some() && segment.digits.is_some(),
-                },
-            }
-    }
-
     /// Whether it is text that another segment's literal ends, whose order is not that of the values: `user_10_` comes
     /// before `user_1_`.
     fn is_delimited_text(&self) -> bool {
@@ -135,7 +108,7 @@ impl Place<'_> {
         if self.is_delimited_text() {
             return self.delimited_span(constraint);
         }
-        if self.is_monotone() { self.span(constraint) } else { Reach::Open { exact: false } }
+        if self.schema.keeps_order(self.segment) { self.span(constraint) } else { Reach::Open { exact: false } }
     }
 
     /// The bytes of listed values; a value that no key can have is left out.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::bounds::Place;
 use super::walk::Walk;
 use crate::language::print_width;
 use crate::schema::{FieldId, KeySchema, Order, SegmentKind};
@@ -44,8 +43,7 @@ pub(super) fn order_of(walk: &Walk<'_>, reverse: bool) -> Vec<OrderTerm> {
             }
             continue;
         };
-        let place = Place { schema, options: walk.options, segment };
-        let by = match (&declared.kind, place.is_monotone()) {
+        let by = match (&declared.kind, schema.keeps_order(segment)) {
             (SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. }, true) => OrderedBy::Part,
             (_, true) => OrderedBy::Value,
             (_, false) => OrderedBy::Bytes,
