@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use halite::TableName;
+use halite::rowkey::split::WIDTHS_AHEAD;
 
 use crate::key::{self, AnswerFormat, ReportFormat};
 use crate::place::PlaceFlags;
@@ -81,7 +82,8 @@ enum What {
     Split {
         #[command(flatten)]
         which: Declared,
-        /// 'BY SALT', 'BY SALT x 4', 'INTO 16', "AT ('b', x'80')", 'LIKE table' or "FROM SAMPLE 'file' INTO 16"; the file has one key a line
+        /// 'BY SALT', 'BY SALT x 4', 'INTO 16', "AT ('b', x'80')", 'LIKE table', "FROM SAMPLE 'file' INTO 16", whose file has one key a line, or
+        /// "ROLLING '1d'" of times from today on
         #[arg(value_name = "HOW")]
         how: Option<String>,
         /// Print them as the option of the shell's create
@@ -121,7 +123,7 @@ enum What {
         /// The table
         table: TableName,
         /// Widths that are made before their time
-        #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=1000))]
+        #[arg(long, value_name = "COUNT", default_value_t = WIDTHS_AHEAD, value_parser = clap::value_parser!(u32).range(..=1000))]
         ahead: u32,
         #[command(flatten)]
         place: PlaceFlags,

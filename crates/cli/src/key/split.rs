@@ -2,10 +2,11 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
 use halite::rowkey::language::SplitClause;
-use halite::rowkey::split::Splits;
+use halite::rowkey::split::{Rolling, Splits, WIDTHS_AHEAD};
 use halite::rowkey::{KeySchema, LanguageError};
 use halite::{Bytes, TableName, parse_bytes, print_bytes};
 
@@ -26,11 +27,16 @@ pub(crate) fn splits_of(
     key: &KeySchema,
     like: impl FnOnce(&TableName) -> anyhow::Result<Vec<Bytes>>,
 ) -> anyhow::Result<Splits> {
-    let splits = match (Splits::declared(clause, key)?, clause) {
-        (Some(splits), _) => splits,
-        (None, SplitClause::Like(table)) => Splits::at(like(table)?)?,
-        (None, SplitClause::FromSample { file, regions }) => Splits::from_sample(keys_of_file(file)?, *regions)?,
-        (None, _) => bail!("SPLIT ROLLING, which makes regions for the time to come, is not possible yet; take SPLIT BY SALT, INTO or AT"),
+    let splits = match clause {
+        SplitClause::BySalt { regions_each } => Splits::by_salt(key, *regions_each, None)?,
+        SplitClause::Into(regions) => Splits::into_regions(key, *regions, None)?,
+        SplitClause::At(rows) => Splits::at(rows.iter().cloned().map(Bytes::from).collect())?,
+        SplitClause::Like(table) => Splits::at(like(table)?)?,
+        SplitClause::FromSample { file, regions } => Splits::from_sample(keys_of_file(file)?, *regions)?,
+        SplitClause::Rolling(width_ms) => {
+            let rolling = Rolling::of(&Arc::new(key.clone()), *width_ms).map_err(|error| anyhow!(error))?;
+            Splits::at(rolling.borders(jiff::Timestamp::now().as_millisecond(), WIDTHS_AHEAD)?)?
+        }
     };
     Ok(splits.for_schema(key))
 }

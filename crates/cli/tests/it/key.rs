@@ -10,10 +10,15 @@ use crate::serve::Served;
 
 const SENSORS: &str = "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)";
 
-/// Runs `halite key`: its exit code, output and errors.
+/// Runs `halite key` as [`halite`].
 fn key(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+    halite(&[&["key"], arguments].concat(), input)
+}
+
+/// Runs `halite`: its exit code, output and errors.
+fn halite(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
-    command.arg("key").args(arguments).env_remove("HALITE_DATA").env_remove("HALITE_CONNECT");
+    command.args(arguments).env_remove("HALITE_DATA").env_remove("HALITE_CONNECT");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -57,6 +62,21 @@ fn mistakes_are_shown_where_they_are() {
     assert!(errors.contains("ts: \"soon\" is no TIMESTAMP; 2024-03-15T08:00:00Z"), "{errors}");
     let (_, _, errors) = key(&["encode", "--key", SENSORS, "device_id=a"], "");
     assert!(errors.contains("the value is null"), "{errors}");
+}
+
+#[test]
+fn a_table_of_rolling_times_begins_with_regions_of_today_and_of_days_to_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let create = "CREATE TABLE metrics (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) SPLIT ROLLING '1d';\n";
+    let (code, _, errors) = halite(&["shell", "-n", "--data", data], create);
+    assert_eq!(code, Some(0), "{errors}");
+    // It may be another day than a moment ago.
+    let (code, said, errors) = key(&["roll", "metrics", "--data", data], "");
+    assert!(code == Some(0) && (said.contains("0 regions made, 6 were there") || said.contains("2 regions made, 4 were there")), "{said}{errors}");
+    let bad = "CREATE TABLE users (v DOUBLE FAMILY d, ROW KEY (id STRING)) SPLIT ROLLING '1d';\n";
+    let (code, said, errors) = halite(&["shell", "-n", "--data", data], bad);
+    assert!(code == Some(1) && format!("{said}{errors}").contains("needs a key that begins with a time"), "{said}{errors}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ mod tests;
 pub use borders::salts_on_regions;
 pub use model::KeyModel;
 pub use region_splitter::RegionSplitter;
-pub use rolling::{Rolled, Rolling, roll, to_split};
+pub use rolling::{Rolled, Rolling, WIDTHS_AHEAD, roll, to_split};
 pub use sample::{Spread, region_of, shares_of};
 
 /// Most regions that one call makes.

@@ -10,6 +10,9 @@ use crate::language::{SplitClause, TableDeclaration};
 use crate::schema::{KeySchema, Order, SegmentKind};
 use crate::value::{FieldType, Value};
 
+/// Widths whose regions are made before their time, where nothing else is said.
+pub const WIDTHS_AHEAD: u32 = 2;
+
 const DAY_MS: u64 = 86_400_000;
 
 /// Where the regions of times to come begin.

@@ -1,12 +1,9 @@
 //! Regions of times to come, of tables that declare `SPLIT ROLLING`.
 
-use halite_rowkey::split::{Rolling, to_split};
+use halite_rowkey::split::{Rolling, WIDTHS_AHEAD, to_split};
 use halite_types::{Bytes, Result, TableDescriptor};
 
 use crate::context::{Context, now_ms};
-
-/// Widths whose regions are made before their time.
-const AHEAD: u32 = 2;
 
 /// Makes what is missing, of every table, while the switch for splits is on; what fails is logged, and tried again in the next period.
 pub(crate) fn roll_regions(context: &Context) {
@@ -26,7 +23,7 @@ fn roll(context: &Context, table: &TableDescriptor, rolling: &Rolling) -> Result
     if !context.engine.is_enabled(table.name())? {
         return Ok(());
     }
-    for border in rolling.borders(i64::try_from(now_ms()).unwrap_or(i64::MAX), AHEAD)? {
+    for border in rolling.borders(i64::try_from(now_ms()).unwrap_or(i64::MAX), WIDTHS_AHEAD)? {
         let regions = context.engine.table(table.name())?.region_infos();
         let Some(region) = to_split(&regions, &border)? else { continue };
         context.engine.split_region(&region.encoded_name, Some(Bytes::clone(&border)))?;
