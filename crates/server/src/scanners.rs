@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use halite_types::Cells;
+use halite_wire::proto::Cell;
 
 use crate::client_service::scan::OpenScanner;
 use crate::config::Limits;
@@ -21,8 +22,9 @@ use crate::shutdown::Shutdown;
 /// How long the scanners of a connection that has ended wait for their client to come back.
 const ORPHAN: Duration = Duration::from_secs(10);
 /// Bytes and number of last replies that are kept in all, for clients that ask for the same rows again; the oldest go.
-const KEPT_BYTES_MAX: usize = 16 << 20;
-const KEPT_REPLIES_MAX: usize = 1 << 16;
+/// Whose reply has gone begins a new scanner behind the last row it has.
+const KEPT_BYTES_MAX: usize = 8 << 20;
+const KEPT_REPLIES_MAX: usize = 1 << 14;
 
 /// The table of scanners.
 pub(crate) struct Scanners {
@@ -90,9 +92,12 @@ pub(crate) enum Found {
 }
 
 impl KeptReply {
+    /// What it takes in memory, about: of small rows their bytes are the lesser part.
     fn bytes(&self) -> usize {
-        let inline = self.message.results.iter().flat_map(|result| &result.cell).map(|cell| cell.value.as_ref().map_or(0, Bytes::len) + 64);
-        inline.sum::<usize>() + self.cells.iter().map(|cells| cells.bytes().len()).sum::<usize>()
+        let cell = |cell: &Cell| cell.value.as_ref().map_or(0, Bytes::len) + size_of::<Cell>();
+        let inline = self.message.results.iter().map(|result| result.cell.iter().map(cell).sum::<usize>() + size_of_val(result));
+        let rows = self.cells.iter().map(|cells| cells.bytes().len() + size_of_val(cells));
+        inline.sum::<usize>() + rows.sum::<usize>() + size_of::<Entry>() + size_of_val(self)
     }
 }
 
