@@ -133,6 +133,23 @@ impl Region {
         self.state.load_full()
     }
 
+    /// The state, and a read point all of whose writes it holds.
+    ///
+    /// A write that comes after a flush has begun goes into memstores that the state before does not have, and of its families
+    /// perhaps only into some: of that write a reader with the old state and a later point would see a part. Where the state is
+    /// the same after the point was taken, every write up to the point went into it.
+    pub(super) fn snapshot_at(&self, mut point: impl FnMut() -> u64) -> (Arc<RegionSnapshot>, u64) {
+        let mut snapshot = self.snapshot();
+        loop {
+            let at = point();
+            let now = self.snapshot_ref();
+            if Arc::ptr_eq(&snapshot, &now) {
+                return (snapshot, at);
+            }
+            snapshot = Arc::clone(&now);
+        }
+    }
+
     pub(crate) fn snapshot_ref(&self) -> arc_swap::Guard<Arc<RegionSnapshot>> {
         self.state.load()
     }

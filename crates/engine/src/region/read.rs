@@ -96,8 +96,8 @@ impl Region {
         halite_types::op::check_row(get.row())?;
         self.check_row(get.row())?;
         self.check_open()?;
-        let snapshot = self.snapshot();
-        let row = self.read_row_of(&snapshot, get, self.mvcc.read_point(), tier, trace)?;
+        let (snapshot, read_point) = self.snapshot_at(|| self.mvcc.read_point());
+        let row = self.read_row_of(&snapshot, get, read_point, tier, trace)?;
         self.counters.add_get(trace);
         Ok(row)
     }
@@ -148,8 +148,8 @@ impl Region {
         self.check_row(get.row())?;
         self.check_open()?;
         check_selection(&get.selection)?;
-        let snapshot = self.snapshot();
-        let read = RowRead::new(self, &snapshot, get, self.mvcc.read_point(), tier, trace);
+        let (snapshot, read_point) = self.snapshot_at(|| self.mvcc.read_point());
+        let read = RowRead::new(self, &snapshot, get, read_point, tier, trace);
         let mut found = CellCount::default();
         let stop = RowStop { cells: 1, ..RowStop::NEVER };
         for (index, columns) in wanted_stores(&snapshot, &get.selection)? {
@@ -184,12 +184,10 @@ impl Region {
     pub fn scan_at(self: &Arc<Self>, scan: &Scan, tier: Tier, at: ReadAt) -> Result<RegionScanner> {
         self.check_open()?;
         check_scan(scan)?;
-        // The snapshot first: whatever is applied and visible by the time of the read point is in it or newer than it.
-        let snapshot = self.snapshot();
+        let (snapshot, newest) = self.snapshot_at(|| if at == ReadAt::Applied { self.mvcc.applied() } else { self.mvcc.read_point() });
         let (read_point, file_read_point) = match at {
-            ReadAt::Committed => (self.mvcc.read_point(), u64::MAX),
-            ReadAt::Applied => (self.mvcc.applied(), u64::MAX),
-            ReadAt::Point(sequence) => (sequence.min(self.mvcc.read_point()), sequence),
+            ReadAt::Committed | ReadAt::Applied => (newest, u64::MAX),
+            ReadAt::Point(sequence) => (sequence.min(newest), sequence),
         };
         let now = self.shared.env.clock.now_ms();
         let trace = Arc::new(ReadTrace::default());
@@ -341,4 +339,42 @@ pub fn explain_empty(range: &RowRange) -> Option<String> {
         Bound::Included(row) | Bound::Excluded(row) => print_bytes(row),
     };
     range.is_empty().then(|| format!("the range from '{}' to '{}' is empty: the start lies behind the stop", text(&range.start), text(&range.end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use halite_types::{FamilyDescriptor, Get, Put, RowOp, TableDescriptor, TableName, Tier};
+
+    use crate::env::sim::SimEnv;
+    use crate::scan::ReadTrace;
+    use crate::{Engine, Options};
+
+    #[test]
+    fn a_write_to_two_families_beside_a_flush_is_read_as_a_whole() {
+        let sim = SimEnv::new(1);
+        let engine = Engine::open(sim.env(), Options::default()).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        engine
+            .create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g")), vec![])
+            .unwrap();
+        let table = engine.table(&name).unwrap();
+        let put = |put: Put| drop(table.apply(vec![RowOp::Put(put)]).unwrap().pop().unwrap().unwrap());
+        let region = table.region_of(b"").unwrap();
+        // Of the two memstores only that of g is set aside by the flush: the other has nothing in it, and stays.
+        put(Put::new("other").add("g", "q", "1"));
+        let meanwhile = || {
+            region.flush().unwrap();
+            put(Put::new("row").add("f", "q", "1").add("g", "q", "1"));
+        };
+        let mut once = Some(meanwhile);
+        let (snapshot, point) = region.snapshot_at(|| {
+            once.take().into_iter().for_each(|meanwhile| meanwhile());
+            region.read_point()
+        });
+        let trace = Arc::new(ReadTrace::default());
+        let row = region.read_row_of(&snapshot, &Get::new("row"), point, Tier::Disk, &trace).unwrap();
+        assert_eq!(row.len(), 2);
+    }
 }
