@@ -66,6 +66,8 @@ enum State {
 #[derive(Clone)]
 pub(crate) struct Kept {
     call: u64,
+    /// What it takes in memory.
+    bytes: usize,
     /// The frame, which still has to be given the id of the call.
     pub(crate) reply: KeptReply,
 }
@@ -194,8 +196,9 @@ impl Scanners {
         if ended {
             table.left(connection);
         }
-        match reply.filter(|(_, reply)| reply.bytes() <= KEPT_BYTES_MAX) {
-            Some((call, reply)) => table.keep(id, Kept { call, reply }),
+        let kept = reply.map(|(call, reply)| Kept { call, bytes: reply.bytes(), reply });
+        match kept.filter(|kept| kept.bytes <= KEPT_BYTES_MAX) {
+            Some(kept) => table.keep(id, kept),
             None if ended => drop(table.entries.remove(&id)),
             None => {}
         }
@@ -285,7 +288,7 @@ impl Table {
 
     /// Keeps the last reply of a scanner, and no more than fits of the older ones.
     fn keep(&mut self, id: u64, kept: Kept) {
-        self.kept_bytes += kept.reply.bytes();
+        self.kept_bytes += kept.bytes;
         self.kept.push_back((id, kept.call));
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.kept = Some(kept);
@@ -302,7 +305,7 @@ impl Table {
     }
 
     fn forget(&mut self, kept: Option<Kept>) {
-        self.kept_bytes -= kept.map_or(0, |kept| kept.reply.bytes());
+        self.kept_bytes -= kept.map_or(0, |kept| kept.bytes);
     }
 
     /// A connection has one scanner less.

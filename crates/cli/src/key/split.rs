@@ -27,16 +27,15 @@ pub(crate) fn splits_of(
     key: &KeySchema,
     like: impl FnOnce(&TableName) -> anyhow::Result<Vec<Bytes>>,
 ) -> anyhow::Result<Splits> {
-    let splits = match clause {
-        SplitClause::BySalt { regions_each } => Splits::by_salt(key, *regions_each, None)?,
-        SplitClause::Into(regions) => Splits::into_regions(key, *regions, None)?,
-        SplitClause::At(rows) => Splits::at(rows.iter().cloned().map(Bytes::from).collect())?,
-        SplitClause::Like(table) => Splits::at(like(table)?)?,
-        SplitClause::FromSample { file, regions } => Splits::from_sample(keys_of_file(file)?, *regions)?,
-        SplitClause::Rolling(width_ms) => {
+    let splits = match (Splits::declared(clause, key)?, clause) {
+        (Some(splits), _) => splits,
+        (None, SplitClause::Like(table)) => Splits::at(like(table)?)?,
+        (None, SplitClause::FromSample { file, regions }) => Splits::from_sample(keys_of_file(file)?, *regions)?,
+        (None, SplitClause::Rolling(width_ms)) => {
             let rolling = Rolling::of(&Arc::new(key.clone()), *width_ms).map_err(|error| anyhow!(error))?;
             Splits::at(rolling.borders(jiff::Timestamp::now().as_millisecond(), WIDTHS_AHEAD)?)?
         }
+        (None, SplitClause::BySalt { .. } | SplitClause::Into(_) | SplitClause::At(_)) => bail!("SPLIT {clause} has no splits for this key"),
     };
     Ok(splits.for_schema(key))
 }

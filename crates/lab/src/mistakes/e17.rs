@@ -4,8 +4,7 @@ use halite::rowkey::KeySchema;
 use halite::{FamilyDescriptor, Row};
 
 use crate::by_hand::md5_hex;
-use crate::samples::key_value_bytes;
-use crate::samples::{SECOND, T0, reversed};
+use crate::samples::{SECOND, T0, key_value_bytes, reversed};
 use crate::table::LabTable;
 use crate::{Lab, Page, Part, Read};
 

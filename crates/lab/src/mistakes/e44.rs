@@ -4,8 +4,7 @@ use halite::Put;
 use halite::rowkey::Value;
 use halite::rowkey::series::{Point, pack, unpack};
 
-use crate::samples::key_value_bytes;
-use crate::samples::{HOUR, SECOND, T0};
+use crate::samples::{HOUR, SECOND, T0, key_value_bytes};
 use crate::table::LabTable;
 use crate::{Lab, Page, Part, Read};
 

@@ -3,8 +3,7 @@
 use halite::Put;
 use halite::rowkey::Value;
 
-use crate::samples::key_value_bytes;
-use crate::samples::{MINUTE, T0};
+use crate::samples::{MINUTE, T0, key_value_bytes};
 use crate::{Lab, Page, Part, Read};
 
 pub(super) const PAGE: Page = Page { id: "E45", title: "The time is in the key already", rules: &["K-TIMEDUP"], see: &["E17", "E44"], run };

@@ -47,11 +47,11 @@ fn full(key: &KeySchema, query: &QueryShape, asked: &Asked, found: &mut Findings
     let what =
         if names.is_empty() { "no field of the key".to_owned() } else { format!("{}, which the key does not begin with", names.join(" and ")) };
     let finding = found.add("Q-FULL", None, format!("Query {} asks for {what}: the whole table is read for it.", query.name));
-    match key.segments().iter().find_map(|segment| segment.kind.field()) {
-        _ if !names.is_empty() => finding.fix(format!("a table whose key begins with {}, written beside this one", names.join(", "))),
-        Some(first) => finding.fix(format!("a key that begins with what is asked for; this one begins with {}", key.fields()[first].name)),
-        None => finding,
-    };
+    if !names.is_empty() {
+        finding.fix(format!("a table whose key begins with {}, written beside this one", names.join(", ")));
+    } else if let Some(first) = key.segments().iter().find_map(|segment| segment.kind.field()) {
+        finding.fix(format!("a key that begins with what is asked for; this one begins with {}", key.fields()[first].name));
+    }
 }
 
 /// Q-FAN.

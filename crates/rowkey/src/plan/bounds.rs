@@ -6,7 +6,6 @@
 use std::ops::Bound;
 
 use halite_types::key::{successor_of_prefix, successor_of_row};
-
 use smallvec::SmallVec;
 
 use super::PlanOptions;

@@ -73,8 +73,6 @@ pub(super) struct Walk<'a> {
     pub(super) tail: Tail,
     /// How many segments are the same in all keys of one start.
     pub(super) pinned: usize,
-    /// Whether one of those follows from a condition.
-    is_narrowed: bool,
     /// For each field, whether the ranges hold just what its conditions allow.
     pub(super) exact: Vec<bool>,
     /// Salts that are all asked, and how many there are.
@@ -87,7 +85,7 @@ impl<'a> Walk<'a> {
         let exact = constraints.iter().map(Constraint::is_open).collect();
         let starts = if constraints.iter().any(Constraint::is_void) { SmallVec::new() } else { smallvec![Start::default()] };
         let (enumerated_salts, notes) = (Vec::new(), Vec::new());
-        Self { schema, constraints, options, starts, tail: Tail::Complete, pinned: 0, is_narrowed: false, exact, enumerated_salts, notes }
+        Self { schema, constraints, options, starts, tail: Tail::Complete, pinned: 0, exact, enumerated_salts, notes }
     }
 
     /// Notes what is known of each range, which only people ask for.
@@ -126,7 +124,11 @@ impl<'a> Walk<'a> {
             Tail::Span { low, high } => low.is_empty() && high.is_none(),
             Tail::Complete => false,
         };
-        is_open && !self.starts.is_empty() && !self.is_narrowed
+        let is_known = |segment: usize| {
+            let is_const = matches!(self.schema.segments()[segment].kind, SegmentKind::Const(_));
+            !is_const && self.enumerated_salts.iter().all(|(salt, _)| *salt != segment)
+        };
+        is_open && !self.starts.is_empty() && !(0..self.pinned).any(is_known)
     }
 
     /// Whether knowing a segment would narrow what is read of those behind it.
@@ -165,7 +167,6 @@ impl<'a> Walk<'a> {
             });
         }
         self.starts = starts;
-        self.is_narrowed = true;
         // Of a field that only a hash holds, nothing else can be looked at.
         let is_hash = salts.is_none();
         fields.iter().filter(|&&field| is_hash && self.schema.is_only_hashed(field)).for_each(|&field| self.exact[field] = true);
@@ -180,7 +181,6 @@ impl<'a> Walk<'a> {
     /// The values of each of these fields, if all are known and few enough. Ranges of integers count when they have fewer
     /// values than there are salts.
     fn sets(&self, fields: &[FieldId], salts: Option<u32>) -> Option<Sets<'a>> {
-        let constraints = self.constraints;
         let most = u64::from(salts.unwrap_or(u32::MAX)).min(self.options.limits.enumerate.max(u64::from(salts.unwrap_or(0))));
         let nullable = |field| self.schema.carrier(field).is_some_and(|segment| self.schema.segments()[segment].nullable);
         // A null that is not written at all would have to be looked for among keys that end earlier.
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
             return None;
         }
         let sets: Sets<'a> =
-            fields.iter().map(|&field| constraints[field].enumerate(most.saturating_sub(1), nullable(field))).collect::<Option<_>>()?;
+            fields.iter().map(|&field| self.constraints[field].enumerate(most.saturating_sub(1), nullable(field))).collect::<Option<_>>()?;
         let product = sets.iter().fold(1u64, |product, set| product.saturating_mul(set.len() as u64));
         let only_listed = fields.iter().all(|&field| self.constraints[field].values.is_some());
         let starts = (self.starts.len() as u64).saturating_mul(product);
@@ -229,8 +229,7 @@ impl<'a> Walk<'a> {
         if self.starts.first().is_some_and(|start| start.bound(field).is_some()) {
             return self.write_bound(&place, field, is_carrier);
         }
-        let constraints = self.constraints;
-        let constraint = &constraints[field];
+        let constraint = &self.constraints[field];
         let is_carried_later = carrier.is_some_and(|carrier| carrier > segment);
         let reach = match place.reach(constraint, is_carried_later) {
             Reach::Values(values) => Reach::Values(values),
@@ -269,7 +268,6 @@ impl<'a> Walk<'a> {
             start.pin(place.segment, || PinValue::Value(value.into_owned()));
             true
         });
-        self.is_narrowed = true;
         self.exact[field] |= is_carrier && place.is_prefix_free();
         true
     }
@@ -300,7 +298,6 @@ impl<'a> Walk<'a> {
             }
         }
         self.starts = starts;
-        self.is_narrowed = true;
     }
 
     /// More values than ranges are allowed: one range from the first to the last of them, and each key is looked at.

@@ -144,12 +144,13 @@ pub async fn roll(cluster: &dyn Cluster, name: &TableName, now_ms: i64, ahead: u
     let mend = || Error::invalid(format!("table {name} does not declare SPLIT ROLLING; CREATE TABLE .. SPLIT ROLLING '1d' does"));
     let rolling = Rolling::of_table(&*table.descriptor().await?).ok_or_else(mend)?.map_err(Error::invalid)?;
     let mut rolled = Rolled::default();
+    let mut regions = table.regions().await?;
     for border in rolling.borders(now_ms, ahead)? {
-        // Regions have changed since the border before.
-        match to_split(&table.regions().await?, &border)? {
+        match to_split(&regions, &border)? {
             None => rolled.there += 1,
             Some(region) => {
                 cluster.admin().split_region(&region.encoded_name, Some(border.clone())).await?;
+                regions = table.regions().await?;
                 rolled.made.push(border);
             }
         }

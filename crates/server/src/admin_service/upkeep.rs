@@ -7,8 +7,8 @@ use halite_wire::proto as pb;
 
 use super::regions::{Meant, all, large_values_key, meant};
 use crate::call::Fault;
+use crate::context::now_ms;
 use crate::master_service::asked::Asked;
-use crate::master_service::now_ms;
 
 /// `FlushRegion`: all families are written, whichever is named.
 pub(super) fn flush(asked: &Asked<'_>, request: &pb::FlushRegionRequest) -> Result<pb::FlushRegionResponse, Fault> {

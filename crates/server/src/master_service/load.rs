@@ -9,8 +9,7 @@ use halite_wire::convert::status::region_load_to_proto;
 use halite_wire::proto as pb;
 use halite_wire::service::Service;
 
-use super::procedures::now_ms;
-use crate::context::Context;
+use crate::context::{Context, now_ms};
 
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;

@@ -56,8 +56,7 @@ use tokio::sync::watch;
 
 use crate::call::{Call, Fault, Reply};
 use crate::config::Config;
-use crate::context::Context;
-pub(crate) use procedures::now_ms;
+use crate::context::{Context, now_ms};
 use procedures::{MOMENT, Procedures};
 pub(crate) use quotas::put_in_force as put_quotas_in_force;
 pub(crate) use rolling::roll_regions;

@@ -10,13 +10,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use halite_types::TableName;
 use halite_wire::exception::{Exception, ExceptionKind};
 
 use crate::call::Fault;
+use crate::context::now_ms;
 use crate::metrics::Histogram;
 
 /// How long the outcome of a procedure is kept.
@@ -332,12 +333,6 @@ impl State {
             is_kept
         });
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
