@@ -1,5 +1,7 @@
 //! E22: a table of messages keyed by a message id and asked by receiver.
 
+use std::time::Duration;
+
 use crate::samples::{MINUTE, T0};
 use crate::{Lab, Page, Part};
 
@@ -60,6 +62,8 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
         format!("100 rows are returned, {examined} looked at: one range, no sort. The first one is {first}."),
     )?;
     let row = found[0].key().to_vec();
+    // Written in the millisecond of the message itself, the edit would take its place.
+    std::thread::sleep(Duration::from_millis(2));
     lab.put(&inbox, &row, "m:body", "hello, corrected")?;
     let versions = lab.get_versions(&inbox, &row, 5)?;
     lab.claim(versions.len() == 2, "With ten versions declared, an edited message has both its texts.")?;
