@@ -117,6 +117,7 @@ fn options() -> Options {
     let mut options = Options::default();
     options.wal_segment_bytes = 8192;
     options.memstore_chunk_bytes = 4096;
+    options.memstore_condense_bytes = 512;
     options.compaction_files_min = 2;
     options
 }

@@ -86,6 +86,8 @@ fn options(generator: &Generator) -> Options {
     options.wal_segment_bytes = 4096 << generator.below(8);
     options.memstore_flush_bytes = 16_384 << generator.below(8);
     options.memstore_chunk_bytes = 4096;
+    // Some runs never condense.
+    options.memstore_condense_bytes = [0, 256, 1024, 4096][usize::try_from(generator.below(4)).unwrap_or(0)];
     options.block_cache_bytes = generator.below(3) * 10_000;
     options.compaction_files_min = 2 + usize::try_from(generator.below(2)).unwrap_or(0);
     options.wal_segments_max = 2 + usize::try_from(generator.below(8)).unwrap_or(0);

@@ -16,6 +16,8 @@ use crate::region::Region;
 /// One piece of work.
 pub(crate) enum Job {
     Flush(Arc<Region>),
+    /// Memstores that are mostly overwritten, to be written anew.
+    Condense(Arc<Region>),
     /// A look at the region's files, to compact what is worth it.
     Compact(Arc<Region>),
     /// What somebody has asked for.
@@ -65,6 +67,7 @@ pub(crate) struct Background {
 #[derive(Default)]
 struct List {
     flushes: VecDeque<Arc<Region>>,
+    condensations: VecDeque<Arc<Region>>,
     compactions: VecDeque<Arc<Region>>,
     /// Those that were asked for go first: somebody may be waiting for them.
     requested: VecDeque<Requested>,
@@ -131,9 +134,21 @@ impl Background {
             return;
         }
         let mut list = self.list();
-        let found = list.regions.iter().filter_map(Weak::upgrade).find(|other| std::ptr::eq(&raw const **other, region));
-        if let Some(region) = found {
+        if let Some(region) = list.find(region) {
             list.add_flush(region);
+            drop(list);
+            self.added.notify_all();
+        }
+    }
+
+    /// Asks for this region's memstores to be written anew.
+    pub(crate) fn request_condensing(&self, region: &Region) {
+        if region.condense_requested.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let mut list = self.list();
+        if let Some(region) = list.find(region) {
+            list.condensations.push_back(region);
             drop(list);
             self.added.notify_all();
         }
@@ -238,7 +253,7 @@ impl Background {
     /// Takes the next piece of work, flushes first; `None` if there is none.
     pub(crate) fn take(&self) -> Option<Job> {
         let mut list = self.list();
-        list.take_flush().or_else(|| list.take_compaction())
+        list.take_of_memstores().or_else(|| list.take_compaction())
     }
 
     /// Waits for the next flush, or for the next of the rest; `None` when the engine closes.
@@ -248,7 +263,7 @@ impl Background {
             if list.closing {
                 return None;
             }
-            let job = if flushes { list.take_flush() } else { list.take_compaction() };
+            let job = if flushes { list.take_of_memstores() } else { list.take_compaction() };
             if job.is_some() {
                 return job;
             }
@@ -266,6 +281,7 @@ impl Background {
         let mut list = self.list();
         list.closing = true;
         list.flushes.clear();
+        list.condensations.clear();
         list.compactions.clear();
         list.requested.clear();
         drop(list);
@@ -286,11 +302,20 @@ impl List {
         }
     }
 
-    fn take_flush(&mut self) -> Option<Job> {
-        let region = self.flushes.pop_front()?;
-        self.flushing += 1;
-        region.flush_requested.store(false, Ordering::Release);
-        Some(Job::Flush(region))
+    /// A region of which only a reference is at hand.
+    fn find(&self, region: &Region) -> Option<Arc<Region>> {
+        self.regions.iter().filter_map(Weak::upgrade).find(|other| std::ptr::eq(&raw const **other, region))
+    }
+
+    fn take_of_memstores(&mut self) -> Option<Job> {
+        if let Some(region) = self.flushes.pop_front() {
+            self.flushing += 1;
+            region.flush_requested.store(false, Ordering::Release);
+            return Some(Job::Flush(region));
+        }
+        let region = self.condensations.pop_front()?;
+        region.condense_requested.store(false, Ordering::Release);
+        Some(Job::Condense(region))
     }
 
     fn take_compaction(&mut self) -> Option<Job> {

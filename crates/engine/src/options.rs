@@ -31,6 +31,9 @@ pub struct Options {
     /// Bytes in all memstores together above which the largest is flushed, and at one and a half times which writers
     /// wait; 1 GiB.
     pub memstore_total_bytes: u64,
+    /// A memstore of this size half of whose cells were overwritten is written anew without them, where the family keeps one
+    /// version; 16 MiB, 0 for never. As HBase's in-memory compaction `EAGER`, which is not HBase's default.
+    pub memstore_condense_bytes: usize,
     /// Bytes of blocks kept in memory; 256 MiB.
     pub block_cache_bytes: u64,
     /// Largest cell that is taken; 10 MiB, 0 for no limit.
@@ -62,6 +65,7 @@ impl Default for Options {
             memstore_flush_bytes: 128 << 20,
             memstore_block_multiplier: 4,
             memstore_total_bytes: 1 << 30,
+            memstore_condense_bytes: 16 << 20,
             block_cache_bytes: 256 << 20,
             cell_bytes_max: 10 << 20,
             compaction_files_min: 3,

@@ -90,6 +90,8 @@ impl Shared {
             self.background.request_flush(region);
         } else if self.background.total_memstore_bytes() >= self.options.memstore_total_bytes {
             self.background.request_largest_flush();
+        } else if region.wants_condensing(&snapshot) {
+            self.background.request_condensing(region);
         }
     }
 

@@ -108,6 +108,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Truth(|s| &mut s.engine.delete_expired_files),
         "Whether files whose cells have all expired go without being rewritten",
     ),
+    option(
+        "memstore-condense-bytes",
+        "SIZE",
+        Size(|s| &mut s.engine.memstore_condense_bytes),
+        "Size of a memstore that is written anew in memory when half of its cells were overwritten; 0 for never",
+    ),
     option("memstore-chunk-bytes", "SIZE", Size(|s| &mut s.engine.memstore_chunk_bytes), "Largest piece of memory a memstore takes at once"),
     option("scanner-lease-ms", "TIME", Ms(|s| &mut s.server.limits.scanner_lease_ms), "How long a scanner that nobody asks lives"),
     option("result-bytes-max", "SIZE", Size(|s| &mut s.server.limits.result_bytes_max), "Size of the cells in one answer to a scan or a multi"),

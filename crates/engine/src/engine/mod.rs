@@ -310,17 +310,28 @@ fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
             let result = region.flush();
             shared.background.flush_ended(&result);
             result?;
-            let old = shared.wal.regions_to_flush(shared.options.wal_segments_max);
-            if !old.is_empty() {
-                shared.background.request_flushes(engine.open_regions().into_iter().filter(|region| old.contains(&region.number)));
-            }
+            flush_for_the_log(shared, engine);
             if region.wants_compaction() {
                 shared.background.request_compaction(&region);
             }
             Ok(())
         }
+        Job::Condense(region) => {
+            region.condense()?;
+            // What never grows enough to be flushed keeps the log.
+            flush_for_the_log(shared, engine);
+            Ok(())
+        }
         Job::Compact(region) => compact(shared, engine, &region, None, CompactionKind::Minor),
         Job::CompactAsAsked(asked) => compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind),
+    }
+}
+
+/// Asks for flushes of the regions whose writes keep too many segments of the log.
+fn flush_for_the_log(shared: &Arc<Shared>, engine: &Engine) {
+    let old = shared.wal.regions_to_flush(shared.options.wal_segments_max);
+    if !old.is_empty() {
+        shared.background.request_flushes(engine.open_regions().into_iter().filter(|region| old.contains(&region.number)));
     }
 }
 

@@ -91,6 +91,11 @@ impl MemTable {
         self.totals.cells()
     }
 
+    /// How many cells came to stand beside one of their own row and column: as many as are hidden, where one version counts.
+    pub fn overwrites(&self) -> usize {
+        self.totals.overwrites()
+    }
+
     /// Whether there is no cell.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -127,7 +132,7 @@ impl Writer<'_> {
     /// As [`Writer::insert`]; the cells before the one at fault may be in.
     pub fn insert_all<'c>(&mut self, cells: impl Iterator<Item = CellRef<'c>>) {
         let totals = self.totals;
-        self.list.insert_all(cells.inspect(|cell| assert_flat(*cell)), |cell, bytes| totals.add(cell, bytes));
+        self.list.insert_all(cells.inspect(|cell| assert_flat(*cell)), |cell, bytes, is_beside| totals.add(cell, bytes, is_beside));
     }
 
     /// Inserts a copy of `cell`, before all cells with the same key and sequence id.
@@ -138,8 +143,8 @@ impl Writer<'_> {
     /// If the key is not a flat key, key or value exceed 4 GiB or the tags 64 KiB; the memstore is as before.
     pub fn insert(&mut self, cell: CellRef<'_>) {
         assert_flat(cell);
-        self.list.insert(cell);
-        self.totals.add(cell, self.list.used_bytes());
+        let is_beside = self.list.insert(cell);
+        self.totals.add(cell, self.list.used_bytes(), is_beside);
     }
 }
 

@@ -32,6 +32,8 @@ const CLOSE_LEVEL: usize = 4;
 const CLOSE_STEPS: usize = 4;
 /// How many levels of each node a walk fetches ahead along.
 const PREFETCH_LEVELS: usize = 4;
+/// Bytes of timestamp and type at the end of a flat key.
+const VERSION_BYTES: usize = 9;
 /// Bytes of one link of a tower.
 const LINK_BYTES: usize = size_of::<AtomicPtr<Node>>();
 /// Where the key starts, counted from the node's address.
@@ -342,19 +344,19 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Inserts a copy of `cell` before all cells that are equal to it.
-    pub(super) fn insert(&mut self, cell: CellRef<'_>) {
+    /// Inserts a copy of `cell` before all cells that are equal to it; whether it stands beside a cell of its column.
+    pub(super) fn insert(&mut self, cell: CellRef<'_>) -> bool {
         self.find_path(&Target::at(cell.key(), cell.sequence()));
         let height = self.random_height();
-        self.add(cell, height);
+        self.add(cell, height)
     }
 
-    /// Inserts copies of `cells` in their order, as [`Writer::insert`] would one by one, and calls `inserted` with each and
-    /// the bytes of the arena in use.
+    /// Inserts copies of `cells` in their order, as [`Writer::insert`] would one by one, and calls `inserted` with each,
+    /// the bytes of the arena in use, and whether it stands beside a cell of its column.
     ///
     /// Cells that are sorted and end up close to each other, as rows in the order of their keys, take one walk. The places
     /// of others are sought together: one search's comparison runs while the others' nodes are on their way from memory.
-    pub(super) fn insert_all<'c>(&mut self, mut cells: impl Iterator<Item = CellRef<'c>>, mut inserted: impl FnMut(CellRef<'c>, usize)) {
+    pub(super) fn insert_all<'c>(&mut self, mut cells: impl Iterator<Item = CellRef<'c>>, mut inserted: impl FnMut(CellRef<'c>, usize, bool)) {
         let list = self.list;
         let mut searches: Vec<Search<'a, 'c>> = Vec::with_capacity(GROUP_SEARCHES);
         loop {
@@ -376,8 +378,8 @@ impl<'a> Writer<'a> {
             if self.are_close(&searches) {
                 for search in &searches {
                     self.find_path(&search.target);
-                    self.add(search.cell, search.height);
-                    inserted(search.cell, self.state.arena.used_bytes());
+                    let is_beside = self.add(search.cell, search.height);
+                    inserted(search.cell, self.state.arena.used_bytes(), is_beside);
                 }
             } else {
                 self.insert_searched(&mut searches, &mut inserted);
@@ -385,10 +387,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Adds a cell behind the path.
-    fn add(&mut self, cell: CellRef<'_>, height: usize) {
+    /// Adds a cell behind the path; whether one of its neighbours is of its column.
+    fn add(&mut self, cell: CellRef<'_>, height: usize) -> bool {
+        // SAFETY: the path leads over finished nodes of this list.
+        let before = unsafe { NodeRef::<'a>::new(self.state.path[0]) };
+        let is_beside = before.next(0).is_some_and(|node| same_column(node.key(), cell.key())) || same_column(before.key(), cell.key());
         let node = write_node(&mut self.state.arena, cell, height);
         self.list.publish(node, &mut self.state.path[..height]);
+        is_beside
     }
 
     /// Whether the cells are in order, with few others between the first and the last. Moves the path to the first if they are
@@ -411,7 +417,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Seeks the places of all in turn and adds the cells.
-    fn insert_searched<'c>(&mut self, searches: &mut [Search<'a, 'c>], inserted: &mut impl FnMut(CellRef<'c>, usize)) {
+    fn insert_searched<'c>(&mut self, searches: &mut [Search<'a, 'c>], inserted: &mut impl FnMut(CellRef<'c>, usize, bool)) {
         let mut live = searches.len();
         while live > 0 {
             live -= searches.iter_mut().filter(|search| !search.ended).map(|search| usize::from(search.step())).sum::<usize>();
@@ -421,8 +427,8 @@ impl<'a> Writer<'a> {
             for (level, found) in search.path[..search.height].iter().enumerate() {
                 self.state.path[level] = last_before(*found, level, &search.target).node;
             }
-            self.add(search.cell, search.height);
-            inserted(search.cell, self.state.arena.used_bytes());
+            let is_beside = self.add(search.cell, search.height);
+            inserted(search.cell, self.state.arena.used_bytes(), is_beside);
         }
         // Its nodes are no longer in order, and new ones may stand behind them.
         self.state.path = [self.list.head; HEIGHT_MAX];
@@ -459,6 +465,11 @@ impl<'a> Writer<'a> {
         self.state.random = bits;
         (1 + bits.trailing_ones() as usize).min(HEIGHT_MAX)
     }
+}
+
+/// Whether two flat keys are of one row and column.
+fn same_column(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a[..a.len() - VERSION_BYTES] == b[..b.len() - VERSION_BYTES]
 }
 
 /// Copies a cell into the arena as a node that leads nowhere yet. This is the only place that writes a node's bytes.

@@ -11,6 +11,7 @@ pub(super) struct Totals {
     bytes: AtomicUsize,
     payload_bytes: AtomicUsize,
     cells: AtomicUsize,
+    overwrites: AtomicUsize,
     min_timestamp: AtomicI64,
     max_timestamp: AtomicI64,
     max_sequence: AtomicU64,
@@ -23,6 +24,7 @@ impl Default for Totals {
             bytes: AtomicUsize::new(0),
             payload_bytes: AtomicUsize::new(0),
             cells: AtomicUsize::new(0),
+            overwrites: AtomicUsize::new(0),
             min_timestamp: AtomicI64::new(i64::MAX),
             max_timestamp: AtomicI64::new(i64::MIN),
             max_sequence: AtomicU64::new(0),
@@ -32,8 +34,8 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// Counts a cell in; `bytes` is the memory in use with it.
-    pub(super) fn add(&self, cell: CellRef<'_>, bytes: usize) {
+    /// Counts a cell in; `bytes` is the memory in use with it, and `is_beside` whether it stands beside one of its column.
+    pub(super) fn add(&self, cell: CellRef<'_>, bytes: usize, is_beside: bool) {
         self.bytes.store(bytes, Relaxed);
         self.payload_bytes.store(self.payload_bytes() + cell.payload_len(), Relaxed);
         self.add_timestamp(cell.timestamp());
@@ -45,6 +47,9 @@ impl Totals {
         }
         if !cell.tags().is_empty() {
             self.tags.store(true, Relaxed);
+        }
+        if is_beside {
+            self.overwrites.store(self.overwrites() + 1, Relaxed);
         }
         self.cells.store(self.cells() + 1, Relaxed);
     }
@@ -68,6 +73,10 @@ impl Totals {
 
     pub(super) fn cells(&self) -> usize {
         self.cells.load(Relaxed)
+    }
+
+    pub(super) fn overwrites(&self) -> usize {
+        self.overwrites.load(Relaxed)
     }
 
     pub(super) fn time_range(&self) -> Option<(i64, i64)> {

@@ -22,8 +22,8 @@ use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner};
 use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
 
 /// What was set aside.
-struct Frozen {
-    snapshot: Arc<RegionSnapshot>,
+pub(super) struct Frozen {
+    pub(super) snapshot: Arc<RegionSnapshot>,
     sequence: u64,
 }
 
@@ -46,7 +46,7 @@ impl Region {
         if self.snapshot_ref().stores.iter().all(|store| store.memstores().next().is_none()) {
             return Ok(false);
         }
-        let frozen = self.freeze(commit)?;
+        let frozen = self.freeze(commit, |_| true)?;
         self.write_down(&frozen, |_| Ok(Vec::new()))?;
         self.counters.add_flush();
         Ok(true)
@@ -60,7 +60,7 @@ impl Region {
             return Err(self.gone());
         }
         self.take_mark();
-        let frozen = self.freeze(commit)?;
+        let frozen = self.freeze(commit, |_| true)?;
         self.write_down(&frozen, place)
     }
 
@@ -102,17 +102,19 @@ impl Region {
         })
     }
 
-    /// Sets the active memstores aside, whether there is anything in them or not.
-    fn freeze(&self, commit: MutexGuard<'_, CommitState>) -> Result<Frozen> {
+    /// Sets the active memstores of some stores aside, those that hold anything, and waits until what is in them is durable
+    /// and visible.
+    pub(super) fn freeze(&self, commit: MutexGuard<'_, CommitState>, is_wanted: impl Fn(usize) -> bool) -> Result<Frozen> {
         let current = self.snapshot();
-        let freeze = |store: &StoreSnapshot| {
+        let freeze = |(index, store): (usize, &StoreSnapshot)| {
             let mut store = store.clone();
-            if !store.active.is_empty() {
+            if is_wanted(index) && !store.active.is_empty() {
                 store.frozen.push(std::mem::replace(&mut store.active, self.shared.new_memtable()));
+                store.condensed_bytes = 0;
             }
             store
         };
-        let snapshot = Arc::new(current.with_stores(current.stores.iter().map(freeze).collect()));
+        let snapshot = Arc::new(current.with_stores(current.stores.iter().enumerate().map(freeze).collect()));
         self.state.store(Arc::clone(&snapshot));
         let sequence = self.mvcc.applied();
         let position = self.shared.wal.end();
@@ -134,15 +136,22 @@ impl Region {
         }
     }
 
+    /// What a store's frozen memstores are left with when versions and times of the family have dropped what they drop.
+    pub(super) fn survivors(&self, frozen: &Frozen, index: usize) -> Result<StoreScanner> {
+        let (family, store) = (&frozen.snapshot.families[index], &frozen.snapshot.stores[index]);
+        let sources = store.frozen.iter().rev().map(|memstore| Source::memstore(memstore, frozen.sequence)).collect();
+        let retention = family.retention(self.shared.env.clock.now_ms());
+        let mut scanner = StoreScanner::new(Merge::new(sources), Matcher::for_minor_compaction(retention), StoreLimits::default(), false);
+        scanner.seek(&halite_types::cell::first_on_row(b""))?;
+        Ok(scanner)
+    }
+
     fn write_frozen(&self, frozen: &Frozen, index: usize) -> Result<Option<Arc<StoreFile>>> {
         let (family, store) = (&frozen.snapshot.families[index], &frozen.snapshot.stores[index]);
         if store.frozen.is_empty() {
             return Ok(None);
         }
-        let sources = store.frozen.iter().rev().map(|memstore| Source::memstore(memstore, frozen.sequence)).collect();
-        let retention = family.retention(self.shared.env.clock.now_ms());
-        let mut scanner = StoreScanner::new(Merge::new(sources), Matcher::for_minor_compaction(retention), StoreLimits::default(), false);
-        scanner.seek(&halite_types::cell::first_on_row(b""))?;
+        let mut scanner = self.survivors(frozen, index)?;
         let new = NewFile {
             region: &self.info,
             family,

@@ -16,6 +16,7 @@
 //! it, and whatever the snapshot holds stays, because flush and compaction only ever build the next one.
 
 mod commit;
+mod condense;
 mod counters;
 mod figures;
 mod flush;
@@ -69,6 +70,8 @@ pub struct Region {
     gone: AtomicBool,
     /// A flush has been asked for and has not begun.
     pub(crate) flush_requested: AtomicBool,
+    /// As for a flush, for memstores that are to be written anew.
+    pub(crate) condense_requested: AtomicBool,
     /// Memory of the memstores as last told to the background.
     pub(crate) noted_bytes: AtomicU64,
     pub(crate) counters: Counters,
@@ -89,7 +92,7 @@ impl Region {
             let open = |file: &crate::catalog::FileEntry| shared.files.open(&entry.info, family.name(), file.clone());
             let mut files = files.iter().map(open).collect::<Result<Vec<Arc<StoreFile>>>>()?;
             StoreSnapshot::sort_files(&mut files);
-            stores.push(StoreSnapshot { active: shared.new_memtable(), frozen: Vec::new(), files });
+            stores.push(StoreSnapshot::new(shared.new_memtable(), files));
         }
         let newest = stores.iter().flat_map(|store| &store.files).map(|file| file.max_sequence()).max().unwrap_or(0);
         let snapshot = RegionSnapshot::new(descriptor, stores);
@@ -106,6 +109,7 @@ impl Region {
             compaction: Mutex::new(()),
             gone: AtomicBool::new(false),
             flush_requested: AtomicBool::new(false),
+            condense_requested: AtomicBool::new(false),
             noted_bytes: AtomicU64::new(0),
             counters: Counters::default(),
             open_sequence: AtomicU64::new(newest + 1),
@@ -178,10 +182,8 @@ impl Region {
     pub(crate) fn alter(&self, descriptor: &Arc<TableDescriptor>) {
         self.swap(|old| {
             let store = |family: &halite_types::FamilyDescriptor| {
-                old.index_of(family.name()).map_or_else(
-                    || StoreSnapshot { active: self.shared.new_memtable(), frozen: Vec::new(), files: Vec::new() },
-                    |index| old.stores[index].clone(),
-                )
+                old.index_of(family.name())
+                    .map_or_else(|| StoreSnapshot::new(self.shared.new_memtable(), Vec::new()), |index| old.stores[index].clone())
             };
             RegionSnapshot::new(Arc::clone(descriptor), descriptor.families().map(store).collect())
         });

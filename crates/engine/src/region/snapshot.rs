@@ -79,6 +79,11 @@ impl CompactionSettings {
 }
 
 impl Family {
+    /// Whether a value hides all that were there before it.
+    pub(crate) fn keeps_one_version(&self) -> bool {
+        self.max_versions == 1 && self.keep_deleted == KeepDeletedCells::False
+    }
+
     fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
         Self {
             name: family.name().clone(),

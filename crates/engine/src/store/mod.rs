@@ -17,6 +17,8 @@ use crate::memstore::MemTable;
 #[derive(Clone)]
 pub(crate) struct StoreSnapshot {
     pub(crate) active: Arc<MemTable>,
+    /// Bytes of the active memstore when it was last written anew; 0 if it has not been.
+    pub(crate) condensed_bytes: usize,
     /// Memstores being flushed, oldest first.
     pub(crate) frozen: Vec<Arc<MemTable>>,
     /// Store files, the one with the highest sequence ids first.
@@ -24,6 +26,18 @@ pub(crate) struct StoreSnapshot {
 }
 
 impl StoreSnapshot {
+    /// A store without memstores' cells.
+    pub(crate) fn new(active: Arc<MemTable>, files: Vec<Arc<StoreFile>>) -> Self {
+        Self { active, condensed_bytes: 0, frozen: Vec::new(), files }
+    }
+
+    /// Whether half of the active memstore's cells, and `bytes_min` bytes, are worth writing it anew for those that are left.
+    pub(crate) fn is_mostly_overwritten(&self, bytes_min: usize) -> bool {
+        // What was left last time may be left again, so it has to double first.
+        let bytes_min = bytes_min.max(self.condensed_bytes.saturating_mul(2));
+        self.frozen.is_empty() && self.active.bytes() >= bytes_min && self.active.overwrites() * 2 >= self.active.len()
+    }
+
     /// Memory of the cells that are not in a file.
     pub(crate) fn memstore_bytes(&self) -> usize {
         self.active.bytes() + self.frozen.iter().map(|table| table.bytes()).sum::<usize>()

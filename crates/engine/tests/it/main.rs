@@ -1,6 +1,7 @@
 //! The engine's integration tests, one binary for all.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod condensing;
 mod hfile;
 mod meta;
 mod regions;

@@ -1,0 +1,77 @@
+//! Memstores that are mostly overwritten are written anew in memory.
+
+use std::sync::Arc;
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::{Engine, Options, Region};
+use halite_types::{Delete, FamilyDescriptor, Get, Put, Scan, TableDescriptor, Tier};
+
+use crate::support::{apply, name, put, show};
+
+/// An engine whose families `f` (one version) and `g` (three) are condensed from 16 KiB on.
+fn engine(sim: &SimEnv) -> Arc<Engine> {
+    let mut options = Options::default();
+    (options.memstore_condense_bytes, options.memstore_chunk_bytes) = (16 << 10, 4096);
+    let engine = Engine::open(sim.env(), options).unwrap();
+    let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g").versions(3));
+    engine.create_table(table, Vec::new()).unwrap();
+    engine
+}
+
+fn region(engine: &Engine) -> Arc<Region> {
+    engine.table(&name()).unwrap().region_of(b"").unwrap()
+}
+
+fn rows(engine: &Engine, scan: Scan) -> Vec<String> {
+    let mut scanner = engine.table(&name()).unwrap().scan(scan, Tier::Disk);
+    let mut shown = Vec::new();
+    loop {
+        let rows = scanner.next_rows().unwrap();
+        if rows.is_empty() {
+            return shown;
+        }
+        shown.extend(rows.iter().map(show));
+    }
+}
+
+#[test]
+fn rows_that_are_overwritten_take_the_memory_of_one_version() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim);
+    let memory = || region(&engine).load().memstore_bytes;
+    (0..50).for_each(|row| put(&engine, &format!("r{row:02}"), "first"));
+    let mut old = region(&engine).scan(&Scan::all(), Tier::Disk).unwrap();
+    let of_one = memory();
+    for round in 0..40 {
+        (0..50).for_each(|row| put(&engine, &format!("r{row:02}"), &format!("v{round}")));
+        while engine.step().unwrap() {}
+    }
+    assert!(memory() < of_one * 8, "{} bytes, and {of_one} of one version", memory());
+    assert_eq!(rows(&engine, Scan::all()), (0..50).map(|row| format!("r{row:02}=v39")).collect::<Vec<_>>());
+    // A scan that had begun sees what it saw.
+    let seen = old.next_rows(halite_engine::scan::ScanBudget::default()).unwrap();
+    assert!(seen.rows.iter().all(|row| show(row).ends_with("=first")) && seen.rows.len() == 50);
+    // The log has everything.
+    drop((old, engine));
+    sim.fs.kill();
+    let mut options = Options::default();
+    options.memstore_condense_bytes = 0;
+    let engine = Engine::open(sim.env(), options).unwrap();
+    assert_eq!(rows(&engine, Scan::all()), (0..50).map(|row| format!("r{row:02}=v39")).collect::<Vec<_>>());
+}
+
+#[test]
+fn more_versions_and_deletes_stay_as_they_are() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim);
+    for round in 0..400 {
+        sim.clock.advance_ms(1);
+        apply(&engine, Put::new("r").add("g", "q", format!("v{round}")).add("f", "q", format!("v{round}")).into());
+        if round == 398 {
+            apply(&engine, Delete::new("r").column("f", "q").into());
+        }
+        while engine.step().unwrap() {}
+    }
+    let get = |get: Get| show(&engine.table(&name()).unwrap().get(&get, Tier::Disk).unwrap());
+    assert_eq!(get(Get::new("r").versions(5)), "r=v399,v399,v398,v397");
+}
