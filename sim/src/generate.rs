@@ -77,12 +77,22 @@ pub enum Step {
 pub struct Generator {
     rng: SeededRng,
     written: u64,
+    overwritten: Option<Overwritten>,
+}
+
+/// A column of one row that is written again and again: what is hidden sooner than it is flushed.
+#[derive(Debug)]
+struct Overwritten {
+    row: Bytes,
+    family: &'static str,
+    qualifier: &'static str,
+    left: u64,
 }
 
 impl Generator {
     /// The steps of a seed.
     pub fn new(seed: u64) -> Self {
-        Self { rng: SeededRng::new(seed), written: 0 }
+        Self { rng: SeededRng::new(seed), written: 0, overwritten: None }
     }
 
     /// A number below `bound`.
@@ -117,9 +127,17 @@ impl Generator {
 
     /// What happens next, at this time.
     pub fn step(&mut self, now: i64) -> Step {
+        if let Some(write) = self.overwrite(now).filter(|_| self.below(4) > 0) {
+            return Step::Write(write);
+        }
         match self.below(1000) {
             0..500 => Step::Write(self.write(now)),
-            500..530 => Step::Batch((0..2 + self.below(4)).map(|_| self.plain_write(now)).collect()),
+            500..520 => Step::Batch((0..2 + self.below(4)).map(|_| self.plain_write(now)).collect()),
+            520..530 => {
+                self.overwritten =
+                    Some(Overwritten { row: self.row(), family: self.family(), qualifier: self.qualifier(), left: 10 + self.below(40) });
+                Step::Advance(1)
+            }
             530..720 => Step::Get(self.get(now)),
             720..838 => Step::Scan(self.scan(now)),
             838..850 => self.snapshot_step(now),
@@ -217,6 +235,21 @@ impl Generator {
             6 if self.rng.one_in(10) => self.refused(),
             _ => self.plain_write(now),
         }
+    }
+
+    /// The next write to the column that is being overwritten, if there is one.
+    fn overwrite(&mut self, now: i64) -> Option<RowOp> {
+        let column = self.overwritten.as_mut()?;
+        column.left -= 1;
+        let (row, family, qualifier) = (column.row.clone(), column.family, column.qualifier);
+        if column.left == 0 {
+            self.overwritten = None;
+        }
+        let stamp = self.stamp(now);
+        Some(match self.below(12) {
+            0 => Delete::new(row).column_up_to(family, qualifier, stamp).into(),
+            _ => Put::new(row).add_at(family, qualifier, stamp, self.value()).into(),
+        })
     }
 
     fn plain_write(&mut self, now: i64) -> RowOp {

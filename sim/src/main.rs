@@ -75,7 +75,7 @@ fn number(name: &str, text: &str) -> Result<u64, String> {
 fn line(seed: u64, report: &Report) -> String {
     let tally = &report.tally;
     format!(
-        "seed {seed:#x}: {} writes; answers checked: {} with one right answer, {} with several, {} not; {} crashes, {} of {} writes under way kept; {} flushes, {} compactions, {} splits and merges, {} of snapshots, {} loads",
+        "seed {seed:#x}: {} writes; answers checked: {} with one right answer, {} with several, {} not; {} crashes, {} of {} writes under way kept; {} flushes, {} memstores condensed, {} compactions, {} splits and merges, {} of snapshots, {} loads",
         tally.writes,
         tally.checked.certain,
         tally.checked.doubtful,
@@ -84,6 +84,7 @@ fn line(seed: u64, report: &Report) -> String {
         tally.in_flight_kept,
         tally.in_flight,
         tally.flushes,
+        tally.condensations,
         tally.compactions,
         tally.region_changes,
         tally.copies,

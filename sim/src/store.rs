@@ -238,11 +238,15 @@ impl Store {
         self.engine.step()
     }
 
-    /// Flushes and compactions of the table so far.
-    pub fn rewrites(&self) -> (u64, u64) {
+    /// What the table's regions have done so far that may drop cells.
+    pub fn rewrites(&self) -> Rewrites {
         let loads = self.engine.status().regions;
-        let own = || loads.iter().filter(|load| load.region.table == self.table);
-        (own().map(|region| region.flushes).sum(), own().map(|region| region.compactions).sum())
+        let own = loads.iter().filter(|load| load.region.table == self.table);
+        own.fold(Rewrites::default(), |sum, region| Rewrites {
+            flushes: sum.flushes + region.flushes,
+            condensations: sum.condensations + region.condensations,
+            compactions: sum.compactions + region.compactions,
+        })
     }
 
     /// Ends cleanly.
@@ -252,6 +256,14 @@ impl Store {
     pub fn close(self) -> Result<()> {
         self.engine.close()
     }
+}
+
+/// How often cells were written to other places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rewrites {
+    pub(crate) flushes: u64,
+    pub(crate) condensations: u64,
+    pub(crate) compactions: u64,
 }
 
 /// Whether the engine may refuse a split or merge like this: nothing to split, half files still in use.

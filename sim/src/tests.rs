@@ -20,6 +20,7 @@ fn random_runs_agree_with_the_model() {
         total.crashes += tally.crashes;
         total.in_flight += tally.in_flight;
         total.flushes += tally.flushes;
+        total.condensations += tally.condensations;
         total.compactions += tally.compactions;
         total.region_changes += tally.region_changes;
         total.copies += tally.copies;
@@ -27,8 +28,8 @@ fn random_runs_agree_with_the_model() {
         total.checked.certain += tally.checked.certain;
         total.checked.unknown += tally.checked.unknown;
     }
-    let Tally { crashes, in_flight, flushes, compactions, region_changes, copies, loads, checked, .. } = total;
-    assert!([crashes, in_flight, flushes, compactions, region_changes, copies, loads].iter().all(|count| *count > 0), "{total:?}");
+    let Tally { crashes, in_flight, flushes, condensations, compactions, region_changes, copies, loads, checked, .. } = total;
+    assert!([crashes, in_flight, flushes, condensations, compactions, region_changes, copies, loads].iter().all(|count| *count > 0), "{total:?}");
     assert!(checked.unknown * 100 < checked.certain, "{total:?}");
 }
 

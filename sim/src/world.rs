@@ -11,7 +11,7 @@ use crate::copies::Copies;
 use crate::generate::Step;
 use crate::model::{Effect, Model, Refusal};
 use crate::show::show_op;
-use crate::store::{Store, is_refusal};
+use crate::store::{Rewrites, Store, is_refusal};
 
 /// What a run has done, so that its report can show that it did something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Tally {
     pub in_flight_kept: u64,
     /// Flushes, counted when a process ended.
     pub flushes: u64,
+    /// Memstores written anew in memory.
+    pub condensations: u64,
     /// Compactions, counted when a process ended.
     pub compactions: u64,
     /// Splits and merges done.
@@ -77,7 +79,7 @@ pub struct World {
     pub(crate) power_loss: Option<u64>,
     /// Calls were made to fail: then an error of the engine is no finding, and the process ends after it.
     pub(crate) may_fail: bool,
-    rewrites: (u64, u64),
+    rewrites: Rewrites,
 }
 
 impl World {
@@ -88,7 +90,7 @@ impl World {
     /// If the store cannot be made.
     pub fn new(sim: SimEnv, options: Options, table: TableDescriptor, power_loss: Option<u64>) -> std::result::Result<Self, Mismatch> {
         let model = Model::new(&table);
-        let (store, tally, rewrites) = (None, Tally::default(), (0, 0));
+        let (store, tally, rewrites) = (None, Tally::default(), Rewrites::default());
         let (copies, loading) = (Copies::default(), Vec::new());
         let mut world = Self { sim, store, options, table, model, copies, loading, tally, power_loss, may_fail: false, rewrites };
         world.start(&[], false)?;
@@ -271,23 +273,24 @@ impl World {
         Ok(())
     }
 
-    /// Tells the model of flushes and compactions since the last time.
+    /// Tells the model of what may have dropped cells since the last time.
     pub(crate) fn note_rewrites(&mut self, for_sure: bool) {
         let Some(store) = &self.store else { return };
         let rewrites = store.rewrites();
         let now = self.now();
-        if for_sure || rewrites.1 != self.rewrites.1 {
+        if for_sure || rewrites.compactions != self.rewrites.compactions {
             self.model.note_compaction(now);
-        } else if rewrites.0 != self.rewrites.0 {
+        } else if rewrites != self.rewrites {
             self.model.note_flush(now);
         }
-        self.tally.flushes += rewrites.0.saturating_sub(self.rewrites.0);
-        self.tally.compactions += rewrites.1.saturating_sub(self.rewrites.1);
+        self.tally.flushes += rewrites.flushes.saturating_sub(self.rewrites.flushes);
+        self.tally.condensations += rewrites.condensations.saturating_sub(self.rewrites.condensations);
+        self.tally.compactions += rewrites.compactions.saturating_sub(self.rewrites.compactions);
         self.rewrites = rewrites;
     }
 
     pub(crate) fn forget_rewrites(&mut self) {
-        self.rewrites = (0, 0);
+        self.rewrites = Rewrites::default();
     }
 
     /// After a failed write reads go on, and do not see what was not acknowledged.

@@ -31,8 +31,9 @@ pub struct Options {
     /// Bytes in all memstores together above which the largest is flushed, and at one and a half times which writers
     /// wait; 1 GiB.
     pub memstore_total_bytes: u64,
-    /// A memstore of this size half of whose cells were overwritten is written anew without them, where the family keeps one
-    /// version; 16 MiB, 0 for never. As HBase's in-memory compaction `EAGER`, which is not HBase's default.
+    /// A memstore of this size half of whose cells nobody can see any more is written anew without them, in memory; 16 MiB,
+    /// 0 for never. As HBase's in-memory compaction `EAGER`, which is not HBase's default; what a family's attribute
+    /// `IN_MEMORY_COMPACTION` says makes no difference.
     pub memstore_condense_bytes: usize,
     /// Bytes of blocks kept in memory; 256 MiB.
     pub block_cache_bytes: u64,

@@ -98,9 +98,9 @@ impl Reply {
         Self { message: Box::new(message), cells: Some(ReplyCells::Own(cells)) }
     }
 
-    /// As [`Reply::with_cells`], with cells that somebody else keeps too.
-    pub(crate) fn with_shared_cells(message: impl Message + 'static, cells: Arc<[Cells]>) -> Self {
-        Self { message: Box::new(message), cells: Some(ReplyCells::Shared(cells)) }
+    /// A message that somebody else keeps too, with its cells if they go into a cell block.
+    pub(crate) fn shared(message: Arc<impl Message + 'static>, cells: Option<Arc<[Cells]>>) -> Self {
+        Self { message: Box::new(Shared(message)), cells: cells.map(ReplyCells::Shared) }
     }
 
     /// The frame of this answer.
@@ -130,6 +130,14 @@ trait ReplyMessage: Send {
 impl<M: Message> ReplyMessage for M {
     fn encode(&self, call_id: u32, block: Option<&Block<'_>>, out: &mut BytesMut) -> StoreResult<()> {
         halite_wire::rpc::encode_response(call_id, self, block, out)
+    }
+}
+
+struct Shared<M>(Arc<M>);
+
+impl<M: Message> ReplyMessage for Shared<M> {
+    fn encode(&self, call_id: u32, block: Option<&Block<'_>>, out: &mut BytesMut) -> StoreResult<()> {
+        halite_wire::rpc::encode_response(call_id, &*self.0, block, out)
     }
 }
 

@@ -72,10 +72,10 @@ pub(crate) struct Kept {
     pub(crate) reply: KeptReply,
 }
 
-/// An encoded message and the cells behind it.
+/// A message and the cells behind it, on their way to the client and kept.
 #[derive(Clone)]
 pub(crate) struct KeptReply {
-    pub(crate) message: halite_wire::proto::ScanResponse,
+    pub(crate) message: Arc<halite_wire::proto::ScanResponse>,
     pub(crate) cells: Arc<[Cells]>,
 }
 

@@ -61,6 +61,8 @@ pub struct RegionLoad {
     pub store_file_cells: u64,
     /// Flushes finished.
     pub flushes: u64,
+    /// Memstores written anew, in memory, without the cells that nobody could see any more.
+    pub condensations: u64,
     /// Compactions finished.
     pub compactions: u64,
     /// Rows that a filter left out (HBase's filtered read requests).
@@ -108,6 +110,7 @@ impl RegionLoad {
             memstore_data_bytes: 0,
             store_file_cells: 0,
             flushes: 0,
+            condensations: 0,
             compactions: 0,
             filtered_read_requests: 0,
             compaction_state: CompactionState::None,

@@ -112,7 +112,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "memstore-condense-bytes",
         "SIZE",
         Size(|s| &mut s.engine.memstore_condense_bytes),
-        "Size of a memstore that is written anew in memory when half of its cells were overwritten; 0 for never",
+        "Size of a memstore that is written anew, in memory, when half of its cells are hidden; 0 for never",
     ),
     option("memstore-chunk-bytes", "SIZE", Size(|s| &mut s.engine.memstore_chunk_bytes), "Largest piece of memory a memstore takes at once"),
     option("scanner-lease-ms", "TIME", Ms(|s| &mut s.server.limits.scanner_lease_ms), "How long a scanner that nobody asks lives"),

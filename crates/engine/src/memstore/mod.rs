@@ -91,7 +91,7 @@ impl MemTable {
         self.totals.cells()
     }
 
-    /// How many cells came to stand beside one of their own row and column: as many as are hidden, where one version counts.
+    /// How many cells came to stand beside one of their own row and column.
     pub fn overwrites(&self) -> usize {
         self.totals.overwrites()
     }

@@ -40,7 +40,7 @@ impl Region {
 
     fn is_worth_it(&self, family: &Family, store: &StoreSnapshot) -> bool {
         let bytes_min = self.shared.options.memstore_condense_bytes;
-        bytes_min > 0 && family.keeps_one_version() && store.is_mostly_overwritten(bytes_min)
+        bytes_min > 0 && family.versions_that_hide().is_some_and(|versions| store.is_mostly_overwritten(versions, bytes_min))
     }
 
     fn condense_store(&self, index: usize) -> Result<bool> {
@@ -70,6 +70,7 @@ impl Region {
             (store.active, store.condensed_bytes) = (Arc::clone(&condensed), condensed_bytes);
             current.with_stores(stores)
         });
+        self.counters.add_condensation();
         Ok(true)
     }
 }

@@ -17,6 +17,7 @@ pub(crate) struct Counters {
     bytes_returned: AtomicU64,
     bytes_written: AtomicU64,
     flushes: AtomicU64,
+    condensations: AtomicU64,
     compactions: AtomicU64,
 }
 
@@ -51,6 +52,10 @@ impl Counters {
         self.flushes.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn add_condensation(&self) {
+        self.condensations.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn add_compaction(&self) {
         self.compactions.fetch_add(1, Ordering::Relaxed);
     }
@@ -68,6 +73,7 @@ impl Counters {
         load.bytes_returned = get(&self.bytes_returned);
         load.bytes_written = get(&self.bytes_written);
         load.flushes = get(&self.flushes);
+        load.condensations = get(&self.condensations);
         load.compactions = get(&self.compactions);
     }
 }

@@ -79,9 +79,9 @@ impl CompactionSettings {
 }
 
 impl Family {
-    /// Whether a value hides all that were there before it.
-    pub(crate) fn keeps_one_version(&self) -> bool {
-        self.max_versions == 1 && self.keep_deleted == KeepDeletedCells::False
+    /// How many values of a column hide all that were there before them; `None` where deleted ones stay.
+    pub(crate) fn versions_that_hide(&self) -> Option<u32> {
+        (self.keep_deleted == KeepDeletedCells::False).then_some(self.max_versions.max(self.min_versions).max(1))
     }
 
     fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {

@@ -30,6 +30,8 @@ pub struct RegionScanner {
     row: Vec<u8>,
     /// Whether a piece of `row` has been returned.
     is_row_returned: bool,
+    /// Bytes and pieces of the last answer: the next one is likely to be like it.
+    last_answer: (usize, usize),
     read_point: u64,
     clock: Arc<dyn Clock>,
     trace: Arc<ReadTrace>,
@@ -98,6 +100,7 @@ impl RegionScanner {
             is_astray: false,
             row: Vec::new(),
             is_row_returned: false,
+            last_answer: (0, 0),
             read_point: plan.read_point,
             clock: plan.clock,
             trace: plan.trace,
@@ -154,7 +157,7 @@ impl RegionScanner {
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
         let mut meter = Meter::start(&budget, &*clock, cells_before, &self.trace);
         let cut_rows = budget.cut_rows && !self.filter.as_ref().is_some_and(FilterState::has_filter_row);
-        let mut answer = Answer::default();
+        let mut answer = Answer::with_room(self.last_answer);
         let mut stopped = None;
         if std::mem::take(&mut self.is_astray) {
             self.rows.go_behind(&self.row, &mut self.stores)?;
@@ -182,7 +185,8 @@ impl RegionScanner {
         Ok(self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd)))
     }
 
-    fn finish(&self, answer: Answer, stopped: StopReason) -> ScanBatch {
+    fn finish(&mut self, answer: Answer, stopped: StopReason) -> ScanBatch {
+        self.last_answer = (answer.out.bytes().len(), answer.pieces.len());
         self.trace.add_rows_returned(answer.rows_ended as u64);
         self.trace.add_cells_returned(answer.out.len() as u64);
         self.trace.add_bytes_returned(answer.out.bytes().len() as u64);
@@ -314,6 +318,11 @@ impl RegionScanner {
 }
 
 impl Answer {
+    /// An empty one with room for so many bytes and pieces.
+    fn with_room((bytes, pieces): (usize, usize)) -> Self {
+        Self { out: CellsBuilder::with_capacity(bytes), pieces: Vec::with_capacity(pieces), ..Self::default() }
+    }
+
     /// Ends a row or piece at the end of what was appended; false if that is nothing.
     fn end_piece(&mut self, goes_on: bool) -> bool {
         if self.out.len() == self.cells {

@@ -31,11 +31,17 @@ impl StoreSnapshot {
         Self { active, condensed_bytes: 0, frozen: Vec::new(), files }
     }
 
-    /// Whether half of the active memstore's cells, and `bytes_min` bytes, are worth writing it anew for those that are left.
-    pub(crate) fn is_mostly_overwritten(&self, bytes_min: usize) -> bool {
+    /// Whether the active memstore has grown to `bytes_min` bytes and half of its cells are hidden, where `versions` of a
+    /// column hide what is older. Columns are taken to be written equally often.
+    pub(crate) fn is_mostly_overwritten(&self, versions: u32, bytes_min: usize) -> bool {
         // What was left last time may be left again, so it has to double first.
         let bytes_min = bytes_min.max(self.condensed_bytes.saturating_mul(2));
-        self.frozen.is_empty() && self.active.bytes() >= bytes_min && self.active.overwrites() * 2 >= self.active.len()
+        if !self.frozen.is_empty() || self.active.bytes() < bytes_min {
+            return false;
+        }
+        // Each column holds twice as many as are seen: all but one of them came to stand beside another.
+        let held = u64::from(versions) * 2;
+        self.active.overwrites() as u64 * held >= self.active.len() as u64 * (held - 1)
     }
 
     /// Memory of the cells that are not in a file.

@@ -181,3 +181,37 @@ fn writers_readers_and_maintenance_side_by_side_and_again_after_reopening() {
         if seed == 2 { store.close().unwrap() } else { drop(store) }
     }
 }
+
+#[test]
+fn memstores_are_condensed_beside_writers_and_readers() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = small();
+    options.memstore_flush_bytes = 1 << 30;
+    let store = Builder::new().options(options.clone()).open(directory.path()).unwrap();
+    store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g")), &[]).unwrap();
+    let table = store.table("t").unwrap();
+    (0..100).for_each(|i| table.put(Put::new(format!("fixed{i:02}")).add("f", "q", "v")).unwrap());
+    let done = AtomicBool::new(false);
+    let mut rounds = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| read(&table, &done));
+        // However slow the thread that condenses is beside the others: until it has done so several times.
+        while store.engine().status().regions[0].condensations < 200 && rounds < 2000 {
+            rounds += 1;
+            let table = &table;
+            std::thread::scope(|scope| (0..WRITERS).for_each(|writer| drop(scope.spawn(move || write(table, writer)))));
+        }
+        done.store(true, Ordering::Release);
+    });
+    assert!(rounds < 2000, "nothing is condensed");
+    let writes = i64::from(rounds) * i64::try_from(ROUNDS).unwrap();
+    let check = |table: &StoreTable| {
+        let count = |row: String| i64::from_be_bytes(table.get(Get::new(row)).unwrap().value("f", "n").unwrap().try_into().unwrap());
+        (0..WRITERS).for_each(|writer| assert_eq!(count(format!("counter{writer}")), writes));
+        assert_eq!(count("counter-of-all".to_owned()), writes * 3);
+    };
+    check(&table);
+    // The log has all that memory has.
+    drop((table, store));
+    check(&Builder::new().options(options).open(directory.path()).unwrap().table("t").unwrap());
+}

@@ -39,6 +39,7 @@ fn reopen(sim: &SimEnv) -> Store {
 fn small() -> Options {
     let mut options = Options::default();
     options.memstore_flush_bytes = 256 << 10;
+    options.memstore_condense_bytes = 32 << 10;
     options.wal_segment_bytes = 64 << 10;
     options
 }

@@ -209,7 +209,7 @@ fn charge_next(context: &Context, call: &Call, request: &pb::ScanRequest, scanne
 }
 
 fn reply_of(kept: KeptReply, call: &Call) -> Reply {
-    if call.peer.format.is_some() { Reply::with_shared_cells(kept.message, kept.cells) } else { Reply::new(kept.message) }
+    Reply::shared(kept.message, call.peer.format.map(|_| kept.cells))
 }
 
 impl Run {
@@ -333,7 +333,7 @@ impl Run {
         let closes = at_end || is_over || self.request.close_scanner();
         self.note_read();
         let (message, cells) = self.response(stopped, at_end, is_over);
-        let reply = KeptReply { message, cells };
+        let reply = KeptReply { message: Arc::new(message), cells };
         let trace = self.scanner.scanner.trace();
         let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
         self.scanner.is_slow = trace.blocks_read() > self.blocks_before || cells_examined > INLINE_CELLS_MAX;

@@ -114,6 +114,7 @@ pub(super) struct Totals {
     pub(super) filtered_read_requests: u64,
     pub(super) write_requests: u64,
     pub(super) flushes: u64,
+    pub(super) condensations: u64,
     pub(super) compactions: u64,
 }
 
@@ -134,6 +135,7 @@ impl Totals {
         self.filtered_read_requests += load.filtered_read_requests;
         self.write_requests += load.write_requests;
         self.flushes += load.flushes;
+        self.condensations += load.condensations;
         self.compactions += load.compactions;
     }
 }

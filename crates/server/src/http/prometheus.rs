@@ -165,6 +165,7 @@ fn tables(figures: &Figures<'_>) -> Vec<Family> {
         each("halite_table_filtered_read_requests", "Rows that a filter left out", |totals| Sample::Counter(totals.filtered_read_requests)),
         each("halite_table_write_requests", "Mutations applied", |totals| Sample::Counter(totals.write_requests)),
         each("halite_table_flushes", "Flushes finished", |totals| Sample::Counter(totals.flushes)),
+        each("halite_table_condensations", "Memstores written anew, in memory, without hidden cells", |totals| Sample::Counter(totals.condensations)),
         each("halite_table_compactions", "Compactions finished", |totals| Sample::Counter(totals.compactions)),
     ]
 }
