@@ -43,6 +43,11 @@ impl Shared {
         Arc::new(MemTable::new(self.options.memstore_chunk_bytes))
     }
 
+    /// An empty memstore in place of one that held rows like those to come.
+    pub(crate) fn successor_of(&self, memtable: &MemTable) -> Arc<MemTable> {
+        Arc::new(memtable.successor(self.options.memstore_chunk_bytes))
+    }
+
     fn flush_bytes(&self, snapshot: &RegionSnapshot) -> u64 {
         snapshot.settings.memstore_flush_bytes.unwrap_or(self.options.memstore_flush_bytes)
     }

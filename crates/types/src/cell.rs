@@ -371,15 +371,20 @@ pub fn compare_cells(a: &CellRef<'_>, b: &CellRef<'_>) -> Ordering {
     compare_keys(a.key, b.key).then_with(|| b.sequence.cmp(&a.sequence))
 }
 
-/// The first eight bytes of the row of a well-formed key as a number, a shorter row filled up with zeros. Rows whose
-/// prefixes differ are in the order of the prefixes: where the first difference is a filled-up byte, the shorter row is a
-/// prefix of the other. Equal prefixes say nothing.
+/// The first eight bytes of the row of a well-formed key as a number; see [`bytes_prefix`].
 #[inline]
 pub fn row_prefix(key: &[u8]) -> u64 {
-    let row = key_row(key);
-    match row.first_chunk::<8>() {
+    bytes_prefix(key_row(key))
+}
+
+/// The first eight bytes as a number, fewer filled up with zeros. Strings whose prefixes differ are in the order of the
+/// prefixes: where the first difference is a filled-up byte, the shorter string is a prefix of the other. Equal prefixes
+/// say nothing.
+#[inline]
+pub fn bytes_prefix(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
         Some(prefix) => u64::from_be_bytes(*prefix),
-        None => row.iter().enumerate().fold(0, |prefix, (at, byte)| prefix | u64::from(*byte) << (56 - 8 * at)),
+        None => bytes.iter().enumerate().fold(0, |prefix, (at, byte)| prefix | u64::from(*byte) << (56 - 8 * at)),
     }
 }
 

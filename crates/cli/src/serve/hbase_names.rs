@@ -42,6 +42,7 @@ pub(crate) const HBASE_NAMES: &[HBaseName] = &[
     named("hbase.ipc.max.request.size", Same("frame-bytes-max")),
     named("hbase.ipc.server.max.callqueue.length", Same("reader-queue-max")),
     named("hbase.ipc.server.max.callqueue.size", Same("queue-bytes-max")),
+    named("hbase.netty.worker.count", Same("io-threads")),
     named("hbase.regionserver.handler.count", Same("reader-threads")),
     named("hbase.server.hashNonce.gracePeriod", Same("nonce-ms")),
     named("hbase.master.cleaner.snapshot.interval", Same("snapshot-cleaner-ms")),

@@ -44,7 +44,8 @@ pub(crate) fn run(flags: &Flags) -> anyhow::Result<()> {
     warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let place = Place::of(&settings)?;
     let store = Builder::new().options(settings.engine.clone()).open(place.path()).with_context(|| format!("store {}", place.path().display()))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting threads")?;
+    anyhow::ensure!(settings.io_threads > 0, "io-threads is 0; give at least 1");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(settings.io_threads).enable_all().build().context("starting threads")?;
     let served = prepare(&store, &settings).and_then(|()| runtime.block_on(serve(&store, &settings, &place)));
     let closed = close(store, &place, &runtime);
     served.and(closed)?;

@@ -132,6 +132,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "Size of those calls and of answers the client has not read",
     ),
     option("connection-scanners-max", "COUNT", Count(|s| &mut s.server.limits.connection_scanners_max), "Scanners that one connection may have open"),
+    option("io-threads", "COUNT", Count(|s| &mut s.io_threads), "Threads that read calls from connections and answer what memory has"),
     option("reader-threads", "COUNT", Count(|s| &mut s.server.limits.reader_threads), "Threads that scan and read from the disk"),
     option("reader-queue-max", "COUNT", Count(|s| &mut s.server.limits.reader_queue_max), "Calls that wait for one of those threads"),
     option("admin-threads", "COUNT", Count(|s| &mut s.server.limits.admin_threads), "Threads that create tables and the like"),

@@ -12,8 +12,11 @@ fn options() -> String {
     for option in OPTIONS {
         let value = option.value.map_or_else(String::new, |value| format!(" {value}"));
         // How many threads there are by themselves depends on the machine.
-        let default =
-            if option.name == "reader-threads" { "cores, at least 2".to_owned() } else { format!("`{}`", option.show(&Settings::default())) };
+        let default = match option.name {
+            "io-threads" => "half of the cores".to_owned(),
+            "reader-threads" => "cores, at least 2".to_owned(),
+            _ => format!("`{}`", option.show(&Settings::default())),
+        };
         let default = if option.value.is_none() { String::new() } else { default };
         writeln!(table, "| `{}`{value} | {default} | {} |", option.name, option.help).unwrap();
     }

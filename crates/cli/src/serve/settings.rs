@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub(crate) demo: bool,
     /// What is logged at least.
     pub(crate) log_level: tracing::Level,
+    /// Threads that read calls from connections and answer what memory has.
+    pub(crate) io_threads: usize,
     /// What the engine is told.
     pub(crate) engine: Options,
     /// What the server is told; the cluster's id comes from the data directory.
@@ -29,6 +31,9 @@ impl Default for Settings {
             ephemeral: false,
             demo: false,
             log_level: tracing::Level::INFO,
+            // The other half is for readers, flushes and compactions. What one such thread answers from memory another would
+            // not answer sooner, and waking it takes as long as the answer.
+            io_threads: std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2)),
             engine: Options::default(),
             server: Config::default(),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use halite_types::CellRef;
 use halite_types::cell::{LATEST_TIMESTAMP, TYPE_MAXIMUM, key_row, write_key};
 
-use super::skiplist::{Position, SkipList, Target};
+use super::skiplist::{Position, SkipList};
 
 /// A place among the cells of one memstore, which it keeps in memory.
 ///
@@ -43,21 +43,21 @@ impl Cursor {
     /// Goes to the first cell whose flat key is not before `key`, which of equal keys is the newest. The target may be
     /// before or behind the cursor; one a little behind it is cheap to reach.
     pub fn seek(&mut self, key: &[u8]) {
-        self.position.seek(&Target::before(key));
+        self.position.seek(key);
     }
 
     /// Goes to the last cell whose flat key is before `key`, or to no cell if there is none.
     pub fn seek_before(&mut self, key: &[u8]) {
-        self.position.seek_last_before(&Target::before(key));
+        self.position.seek_last_before(key);
     }
 
     /// Goes to the first cell of the last row before `row`, or to no cell if there is none.
     pub fn seek_before_row(&mut self, row: &[u8]) {
         write_first_on_row(&mut self.search_key, row);
-        self.position.seek_last_before(&Target::before(&self.search_key));
+        self.position.seek_last_before(&self.search_key);
         let Some(cell) = self.position.cell() else { return };
         write_first_on_row(&mut self.search_key, key_row(cell.key()));
-        self.position.seek(&Target::before(&self.search_key));
+        self.position.seek(&self.search_key);
     }
 }
 

@@ -58,7 +58,18 @@ impl MemTable {
     /// An empty memstore. Its memory comes in chunks that double from 4 KiB up to `arena_chunk_bytes`; a cell too large
     /// for a chunk gets its own.
     pub fn new(arena_chunk_bytes: usize) -> Self {
-        Self { totals: Totals::default(), list: Arc::new(SkipList::new(arena_chunk_bytes)) }
+        Self::expecting(arena_chunk_bytes, Box::default())
+    }
+
+    /// An empty memstore that takes the place of this one and expects rows like its: what those begin with in common is not
+    /// compared in every step of a search.
+    #[must_use]
+    pub fn successor(&self, arena_chunk_bytes: usize) -> Self {
+        Self::expecting(arena_chunk_bytes, self.list.shared_by_rows())
+    }
+
+    fn expecting(arena_chunk_bytes: usize, shared: Box<[u8]>) -> Self {
+        Self { totals: Totals::default(), list: Arc::new(SkipList::new(arena_chunk_bytes, shared)) }
     }
 
     /// The right to insert. Writers are meant to be kept apart by the region's commit lock; a second one waits.

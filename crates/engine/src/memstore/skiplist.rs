@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halite_types::CellRef;
-use halite_types::cell::{compare_keys, row_prefix};
+use halite_types::cell::{bytes_prefix, compare_keys, key_row};
 
 use super::arena::{ALIGNMENT, Arena};
 
@@ -141,24 +141,15 @@ impl<'a> NodeRef<'a> {
     }
 }
 
-/// A place in the order of cells.
+/// A place in the order of the cells of one list.
 #[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
+struct Target<'a> {
     prefix: u64,
     key: &'a [u8],
     sequence: u64,
 }
 
-impl<'a> Target<'a> {
-    /// The place right before the newest cell with `key`.
-    pub(super) fn before(key: &'a [u8]) -> Self {
-        Self::at(key, u64::MAX)
-    }
-
-    fn at(key: &'a [u8], sequence: u64) -> Self {
-        Self { prefix: row_prefix(key), key, sequence }
-    }
-
+impl Target<'_> {
     /// Whether a cell at this place sorts before one at the other.
     fn precedes(&self, other: &Target<'_>) -> bool {
         if self.prefix != other.prefix {
@@ -173,6 +164,8 @@ pub(super) struct SkipList {
     head: NonNull<Node>,
     /// Levels in use. A stale value only makes a descent longer.
     height: AtomicUsize,
+    /// What rows are expected to begin with; see [`SkipList::prefix`].
+    shared: Box<[u8]>,
     writer: Mutex<WriterState>,
 }
 
@@ -191,11 +184,55 @@ unsafe impl Send for SkipList {}
 unsafe impl Sync for SkipList {}
 
 impl SkipList {
-    pub(super) fn new(chunk_bytes_max: usize) -> Self {
+    /// An empty list for rows most of which begin with `shared`; any others only take longer to compare.
+    pub(super) fn new(chunk_bytes_max: usize, shared: Box<[u8]>) -> Self {
         let mut arena = Arena::new(chunk_bytes_max);
-        let head = write_node(&mut arena, CellRef::new(&super::HEAD_KEY, b"", b"", 0), HEIGHT_MAX);
+        let head = write_node(&mut arena, CellRef::new(&super::HEAD_KEY, b"", b"", 0), 0, HEIGHT_MAX);
         let writer = WriterState { arena, path: [head; HEIGHT_MAX], random: 0x9e37_79b9_7f4a_7c15 };
-        Self { head, height: AtomicUsize::new(1), writer: Mutex::new(writer) }
+        Self { head, height: AtomicUsize::new(1), shared, writer: Mutex::new(writer) }
+    }
+
+    /// Where a key's row stands among the others, as far as eight bytes tell: those behind the shared ones, 0 for rows before
+    /// all that share them, the highest number for rows behind those. Keys whose prefixes differ are in their order; equal
+    /// ones say nothing.
+    #[inline]
+    fn prefix(&self, key: &[u8]) -> u64 {
+        let row = key_row(key);
+        match row.strip_prefix(&*self.shared) {
+            Some(rest) => bytes_prefix(rest),
+            None if row < &*self.shared => 0,
+            None => u64::MAX,
+        }
+    }
+
+    /// What the rows of another list like this one should be expected to begin with: what all of them share here, but for
+    /// the bytes that a prefix has room for anyway.
+    pub(super) fn shared_by_rows(&self) -> Box<[u8]> {
+        let (Some(first), Some(last)) = (self.head().next(0), self.last()) else { return self.shared.clone() };
+        let (first, last) = (key_row(first.key()), key_row(last.key()));
+        let shared = first.iter().zip(last).take_while(|(one, other)| one == other).count();
+        let shorter = first.len().min(last.len());
+        first[..shared.min(shorter.saturating_sub(size_of::<u64>()))].into()
+    }
+
+    fn last(&self) -> Option<NodeRef<'_>> {
+        let mut node = self.head();
+        for level in (0..self.height.load(Ordering::Relaxed)).rev() {
+            while let Some(next) = node.next(level) {
+                node = next;
+            }
+        }
+        (!node.is(self.head())).then_some(node)
+    }
+
+    #[inline]
+    fn target<'k>(&self, key: &'k [u8], sequence: u64) -> Target<'k> {
+        Target { prefix: self.prefix(key), key, sequence }
+    }
+
+    /// The place right before the newest cell with `key`.
+    fn before<'k>(&self, key: &'k [u8]) -> Target<'k> {
+        self.target(key, u64::MAX)
     }
 
     /// The right to insert, for one thread at a time.
@@ -346,9 +383,10 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Inserts a copy of `cell` before all cells that are equal to it; whether it stands beside a cell of its column.
     pub(super) fn insert(&mut self, cell: CellRef<'_>) -> bool {
-        self.find_path(&Target::at(cell.key(), cell.sequence()));
+        let target = self.list.target(cell.key(), cell.sequence());
+        self.find_path(&target);
         let height = self.random_height();
-        self.add(cell, height)
+        self.add(cell, target.prefix, height)
     }
 
     /// Inserts copies of `cells` in their order, as [`Writer::insert`] would one by one, and calls `inserted` with each,
@@ -364,7 +402,7 @@ impl<'a> Writer<'a> {
             searches.clear();
             searches.extend(cells.by_ref().take(GROUP_SEARCHES).map(|cell| Search {
                 cell,
-                target: Target::at(cell.key(), cell.sequence()),
+                target: list.target(cell.key(), cell.sequence()),
                 height: self.random_height(),
                 node: list.head(),
                 behind: None,
@@ -378,7 +416,7 @@ impl<'a> Writer<'a> {
             if self.are_close(&searches) {
                 for search in &searches {
                     self.find_path(&search.target);
-                    let is_beside = self.add(search.cell, search.height);
+                    let is_beside = self.add(search.cell, search.target.prefix, search.height);
                     inserted(search.cell, self.state.arena.used_bytes(), is_beside);
                 }
             } else {
@@ -388,11 +426,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds a cell behind the path; whether one of its neighbours is of its column.
-    fn add(&mut self, cell: CellRef<'_>, height: usize) -> bool {
+    fn add(&mut self, cell: CellRef<'_>, prefix: u64, height: usize) -> bool {
         // SAFETY: the path leads over finished nodes of this list.
         let before = unsafe { NodeRef::<'a>::new(self.state.path[0]) };
         let is_beside = before.next(0).is_some_and(|node| same_column(node.key(), cell.key())) || same_column(before.key(), cell.key());
-        let node = write_node(&mut self.state.arena, cell, height);
+        let node = write_node(&mut self.state.arena, cell, prefix, height);
         self.list.publish(node, &mut self.state.path[..height]);
         is_beside
     }
@@ -427,7 +465,7 @@ impl<'a> Writer<'a> {
             for (level, found) in search.path[..search.height].iter().enumerate() {
                 self.state.path[level] = last_before(*found, level, &search.target).node;
             }
-            let is_beside = self.add(search.cell, search.height);
+            let is_beside = self.add(search.cell, search.target.prefix, search.height);
             inserted(search.cell, self.state.arena.used_bytes(), is_beside);
         }
         // Its nodes are no longer in order, and new ones may stand behind them.
@@ -473,11 +511,11 @@ fn same_column(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// Copies a cell into the arena as a node that leads nowhere yet. This is the only place that writes a node's bytes.
-fn write_node(arena: &mut Arena, cell: CellRef<'_>, height: usize) -> NonNull<Node> {
+fn write_node(arena: &mut Arena, cell: CellRef<'_>, prefix: u64, height: usize) -> NonNull<Node> {
     let (key, value, tags) = (cell.key(), cell.value(), cell.tags());
     let fixed = Node {
         next: AtomicPtr::new(ptr::null_mut()),
-        prefix: row_prefix(key),
+        prefix,
         sequence: cell.sequence(),
         key_bytes: u32::try_from(key.len()).expect("cell size is limited by the caller"),
         value_bytes: u32::try_from(value.len()).expect("cell size is limited by the caller"),
@@ -547,18 +585,19 @@ impl Position {
         self.node = self.list.head().next(0).map(|first| first.node);
     }
 
-    /// To the first cell not before `target`.
-    pub(super) fn seek(&mut self, target: &Target<'_>) {
+    /// To the first cell not before `key`, of equal keys the newest.
+    pub(super) fn seek(&mut self, key: &[u8]) {
+        let target = self.list.before(key);
         let found = match self.node() {
-            Some(node) if node.precedes(target) => self.list.gallop(node, target),
-            _ => self.list.search(target).1,
+            Some(node) if node.precedes(&target) => self.list.gallop(node, &target),
+            _ => self.list.search(&target).1,
         };
         self.node = found.map(|found| found.node);
     }
 
-    /// To the last cell before `target`, or behind the last one if there is none.
-    pub(super) fn seek_last_before(&mut self, target: &Target<'_>) {
-        let (last, _) = self.list.search(target);
+    /// To the last cell before `key`, or behind the last one if there is none.
+    pub(super) fn seek_last_before(&mut self, key: &[u8]) {
+        let (last, _) = self.list.search(&self.list.before(key));
         self.node = (!last.is(self.list.head())).then_some(last.node);
     }
 }

@@ -108,8 +108,13 @@ fn groups() -> impl Strategy<Value = Vec<Vec<OwnedCell>>> {
     prop::collection::vec(prop_oneof![prop::collection::vec(cell(), 1..2), prop::collection::vec(cell(), 2..60), sorted], 0..20)
 }
 
-fn fill(groups: &[Vec<OwnedCell>]) -> (MemTable, Model) {
-    let (table, mut model) = (MemTable::new(8 << 10), Model::default());
+/// What rows may be expected to begin with, whether they do or not.
+fn shared() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![Just(Vec::new()), row(), row().prop_map(|row| row[..row.len() / 2].to_vec()), Just(b"row-0000".to_vec())]
+}
+
+fn fill(shared: &[u8], groups: &[Vec<OwnedCell>]) -> (MemTable, Model) {
+    let (table, mut model) = (MemTable::expecting(8 << 10, shared.into()), Model::default());
     for group in groups {
         match &group[..] {
             [cell] => table.insert(cell.view()),
@@ -124,8 +129,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
 
     #[test]
-    fn a_walk_meets_what_was_inserted_in_order(groups in groups()) {
-        let (table, model) = fill(&groups);
+    fn a_walk_meets_what_was_inserted_in_order(shared in shared(), groups in groups()) {
+        let (table, model) = fill(&shared, &groups);
         let cells = groups.concat();
         let mut cursor = table.cursor();
         prop_assert!(cursor.peek().is_none());
@@ -139,10 +144,11 @@ proptest! {
 
     #[test]
     fn searches_from_anywhere_find_what_the_model_finds(
+        shared in shared(),
         groups in groups(),
         searches in prop::collection::vec((key(), 0..4_u8), 1..40),
     ) {
-        let (table, model) = fill(&groups);
+        let (table, model) = fill(&shared, &groups);
         let mut cursor = table.cursor();
         for (key, kind) in searches {
             let expected = match kind {
@@ -156,8 +162,8 @@ proptest! {
     }
 
     #[test]
-    fn a_seek_forward_passes_over_nothing(groups in groups(), mut keys in prop::collection::vec(key(), 1..20)) {
-        let (table, model) = fill(&groups);
+    fn a_seek_forward_passes_over_nothing(shared in shared(), groups in groups(), mut keys in prop::collection::vec(key(), 1..20)) {
+        let (table, model) = fill(&shared, &groups);
         keys.sort_by(|a, b| compare_keys(a, b));
         let mut cursor = table.cursor();
         cursor.seek_to_first();
@@ -172,6 +178,22 @@ proptest! {
 
 fn put(row: u64, timestamp: i64) -> Vec<u8> {
     make_key(format!("{row:012}").as_bytes(), b"f", b"q", timestamp, CellType::Put.code())
+}
+
+#[test]
+fn a_successor_expects_what_rows_share_but_for_eight_bytes() {
+    let shared = |rows: &[&str]| {
+        let table = MemTable::new(1 << 20);
+        for row in rows {
+            table.insert(CellRef::new(&make_key(row.as_bytes(), b"f", b"q", 1, CellType::Put.code()), b"", b"", 1));
+        }
+        String::from_utf8(table.list.shared_by_rows().to_vec()).unwrap()
+    };
+    assert_eq!(shared(&[]), "");
+    assert_eq!(shared(&["short"]), "");
+    assert_eq!(shared(&["000000000001", "000000000900", "000000000450"]), "0000");
+    assert_eq!(shared(&["user:17:a-long-name", "user:18:x-long-name"]), "user:1");
+    assert_eq!(shared(&["user:17", "user:17:a-long-name"]), "");
 }
 
 #[test]

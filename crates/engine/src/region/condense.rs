@@ -51,7 +51,7 @@ impl Region {
         }
         let frozen = self.freeze(commit, |store| store == index)?;
         let (old, meanwhile) = (&frozen.snapshot.stores[index].frozen, &frozen.snapshot.stores[index].active);
-        let condensed = self.shared.new_memtable();
+        let condensed = self.shared.successor_of(&current.stores[index].active);
         let mut writer = condensed.writer();
         self.survivors(&frozen, index)?.compact(|cell| {
             writer.insert(cell);

@@ -109,7 +109,8 @@ impl Region {
         let freeze = |(index, store): (usize, &StoreSnapshot)| {
             let mut store = store.clone();
             if is_wanted(index) && !store.active.is_empty() {
-                store.frozen.push(std::mem::replace(&mut store.active, self.shared.new_memtable()));
+                let next = self.shared.successor_of(&store.active);
+                store.frozen.push(std::mem::replace(&mut store.active, next));
                 store.condensed_bytes = 0;
             }
             store
