@@ -35,7 +35,7 @@ pub struct Request {
 pub fn decode_request(frame: &Bytes) -> Result<Request, Fault> {
     let mut rest = frame.clone();
     let header = take_delimited(&mut rest).ok_or_else(|| Fault::close("the header of a request does not fit its frame"))?;
-    let header = pb::RequestHeader::decode(header).map_err(|error| Fault::close(format!("the header of a request is damaged: {error}")))?;
+    let header = pb::RequestHeader::decode(&header[..]).map_err(|error| Fault::close(format!("the header of a request is damaged: {error}")))?;
     let call_id = header.call_id();
     if !header.request_param() {
         return Err(refuse(call_id, "the request has no message; set request_param and send one, empty if need be"));
