@@ -371,20 +371,51 @@ pub fn compare_cells(a: &CellRef<'_>, b: &CellRef<'_>) -> Ordering {
     compare_keys(a.key, b.key).then_with(|| b.sequence.cmp(&a.sequence))
 }
 
-/// The first eight bytes of the row of a well-formed key as a number; see [`bytes_prefix`].
-#[inline]
-pub fn row_prefix(key: &[u8]) -> u64 {
-    bytes_prefix(key_row(key))
-}
-
 /// The first eight bytes as a number, fewer filled up with zeros. Strings whose prefixes differ are in the order of the
 /// prefixes: where the first difference is a filled-up byte, the shorter string is a prefix of the other. Equal prefixes
 /// say nothing.
 #[inline]
-pub fn bytes_prefix(bytes: &[u8]) -> u64 {
+fn bytes_prefix(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {
         Some(prefix) => u64::from_be_bytes(*prefix),
         None => bytes.iter().enumerate().fold(0, |prefix, (at, byte)| prefix | u64::from(*byte) << (56 - 8 * at)),
+    }
+}
+
+/// What the rows of a sorted list begin with, so that eight bytes behind it tell most of them apart: a number for each row,
+/// which a search compares before it goes to the keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SharedPrefix(Box<[u8]>);
+
+impl SharedPrefix {
+    /// What all rows from `first` to `last` begin with, but for the bytes that the number has room for anyway.
+    pub fn of(first: &[u8], last: &[u8]) -> Self {
+        let shared = first.iter().zip(last).take_while(|(one, other)| one == other).count();
+        let shorter = first.len().min(last.len());
+        Self(first[..shared.min(shorter.saturating_sub(size_of::<u64>()))].into())
+    }
+
+    /// For rows most of which are expected to begin with `shared`; any others only take longer to tell apart.
+    pub fn expecting(shared: &[u8]) -> Self {
+        Self(shared.into())
+    }
+
+    /// Where the row of a well-formed key stands among the others, as far as eight bytes tell: those behind the shared
+    /// ones, 0 for rows before all that share them, the highest number for rows behind those. Rows whose numbers differ
+    /// are in their order; equal ones say nothing.
+    #[inline]
+    pub fn place_of(&self, key: &[u8]) -> u64 {
+        let row = key_row(key);
+        match row.strip_prefix(&*self.0) {
+            Some(rest) => bytes_prefix(rest),
+            None if row < &*self.0 => 0,
+            None => u64::MAX,
+        }
+    }
+
+    /// Bytes it takes beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        self.0.len()
     }
 }
 

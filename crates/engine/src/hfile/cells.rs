@@ -5,14 +5,15 @@
 
 use std::cmp::Ordering;
 
-use halite_types::cell::{check_key, row_prefix};
+use halite_types::cell::{SharedPrefix, check_key, key_row};
 use halite_types::{CellRef, Error, Result};
 
 use super::block::Block;
 use super::vint::Input;
 use super::{Comparator, damaged};
 
-/// A data block remembers where every so many cells begin, and how their rows begin: twelve bytes each.
+/// A data block remembers where every so many cells begin, and how their rows begin behind what all of the block share:
+/// twelve bytes each.
 const RESTART_CELLS: usize = 4;
 
 /// Which optional parts every cell of a file has.
@@ -30,8 +31,10 @@ pub(super) struct CellMap {
     layout: CellLayout,
     /// Offsets of the cells 0, 4, 8 and so on.
     restarts: Vec<u32>,
-    /// The prefixes of their rows: a search looks at these, which lie close together, before it goes to the cells.
-    prefixes: Vec<u64>,
+    /// The places of their rows among those that begin with `shared`: a search looks at these, which lie close together,
+    /// before it goes to the cells.
+    places: Vec<u64>,
+    shared: SharedPrefix,
     /// Offset of the last cell.
     last: u32,
     count: u32,
@@ -40,7 +43,7 @@ pub(super) struct CellMap {
 impl CellMap {
     /// Checks the cells of a payload.
     pub(super) fn parse(payload: &[u8], layout: CellLayout) -> Result<Self> {
-        let mut map = Self { layout, restarts: Vec::new(), prefixes: Vec::new(), last: 0, count: 0 };
+        let mut map = Self { layout, restarts: Vec::new(), places: Vec::new(), shared: SharedPrefix::default(), last: 0, count: 0 };
         let mut at = 0;
         while (at as usize) < payload.len() {
             let span = CellSpan::read(payload, at, layout).ok_or_else(|| broken_cell(map.count, at, "does not fit the block"))?;
@@ -50,7 +53,6 @@ impl CellMap {
             }
             if (map.count as usize).is_multiple_of(RESTART_CELLS) {
                 map.restarts.push(at);
-                map.prefixes.push(row_prefix(key));
             }
             map.last = at;
             map.count = map.count.saturating_add(1);
@@ -60,7 +62,9 @@ impl CellMap {
             return Err(damaged("it holds no cell"));
         }
         map.restarts.shrink_to_fit();
-        map.prefixes.shrink_to_fit();
+        let row = |at| key_at(payload, at).map(key_row);
+        map.shared = SharedPrefix::of(row(0).unwrap_or_default(), row(map.last).unwrap_or_default());
+        map.places = map.restarts.iter().map(|&at| key_at(payload, at).map_or(0, |key| map.shared.place_of(key))).collect();
         Ok(map)
     }
 
@@ -70,7 +74,8 @@ impl CellMap {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.restarts.capacity().saturating_mul(4).saturating_add(self.prefixes.capacity().saturating_mul(8))
+        let restarts = self.restarts.capacity().saturating_mul(4).saturating_add(self.places.capacity().saturating_mul(8));
+        restarts.saturating_add(self.shared.memory_bytes())
     }
 }
 
@@ -118,9 +123,9 @@ impl Block {
     pub(super) fn seek_cell(&self, key: &[u8], comparator: Comparator, from: u32) -> Option<CellSpan> {
         let map = self.cells()?;
         // The order of a meta table's rows is not that of their bytes.
-        let prefix = (comparator == Comparator::Cell).then(|| row_prefix(key));
-        let before = |restart: usize| match (prefix, map.prefixes.get(restart)) {
-            (Some(wanted), Some(&prefix)) if prefix != wanted => prefix < wanted,
+        let place = (comparator == Comparator::Cell).then(|| map.shared.place_of(key));
+        let before = |restart: usize| match (place, map.places.get(restart)) {
+            (Some(wanted), Some(&place)) if place != wanted => place < wanted,
             _ => self.restart_key(map, restart).is_some_and(|at| comparator.compare(at, key) == Ordering::Less),
         };
         let first = if from == 0 { 1 } else { map.restarts.partition_point(|&restart| restart <= from) };
@@ -144,10 +149,7 @@ impl Block {
 
     #[inline]
     fn restart_key(&self, map: &CellMap, restart: usize) -> Option<&[u8]> {
-        let mut input = Input::starting_at(self.payload(), usize::try_from(*map.restarts.get(restart)?).ok()?);
-        let key_bytes = input.length()?;
-        input.take(4)?;
-        input.take(key_bytes)
+        key_at(self.payload(), *map.restarts.get(restart)?)
     }
 
     /// The flat key of a cell of this block.
@@ -166,6 +168,15 @@ impl Block {
         let tags = if span.tags_bytes == 0 { &[] } else { part(payload, tags_start, span.tags_bytes) };
         CellRef::new(part(payload, key_start, span.key_bytes), part(payload, value_start, span.value_bytes), tags, span.sequence)
     }
+}
+
+/// The flat key of the cell that begins at an offset.
+#[inline]
+fn key_at(payload: &[u8], offset: u32) -> Option<&[u8]> {
+    let mut input = Input::starting_at(payload, usize::try_from(offset).ok()?);
+    let key_bytes = input.length()?;
+    input.take(4)?;
+    input.take(key_bytes)
 }
 
 /// A part that is known to lie inside the payload, because the cells were checked when the block was opened.

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use halite_types::cell::{check_key, row_prefix};
+use halite_types::cell::{SharedPrefix, check_key, key_row};
 use halite_types::{Error, Result};
 
 use super::block::{BlockPointer, HEADER_BYTES};
@@ -20,8 +20,9 @@ const MID_KEY_BYTES: usize = 16;
 pub(super) struct RootIndex {
     bytes: Vec<u8>,
     entries: Vec<RootEntry>,
-    /// Of an index of flat keys: the prefixes of their rows, which lie close together.
-    prefixes: Vec<u64>,
+    /// Of an index of flat keys: the places of their rows among those that begin with `shared`, which lie close together.
+    places: Vec<u64>,
+    shared: SharedPrefix,
 }
 
 #[derive(Debug)]
@@ -84,19 +85,22 @@ impl RootIndex {
         if let Some(number) = self.entries.iter().position(|entry| !check_key(self.entry_key(entry))) {
             return Err(broken_entry(number, self.len()));
         }
-        self.prefixes = self.entries.iter().map(|entry| row_prefix(self.entry_key(entry))).collect();
+        if let Some(last) = self.len().checked_sub(1) {
+            self.shared = SharedPrefix::of(key_row(self.key(0)), key_row(self.key(last)));
+        }
+        self.places = self.entries.iter().map(|entry| self.shared.place_of(self.entry_key(entry))).collect();
         Ok(())
     }
 
-    /// The last entry whose flat key is at or before `key`. The rows' prefixes leave only few keys to compare.
+    /// The last entry whose flat key is at or before `key`. The rows' places leave only few keys to compare.
     pub(super) fn find_key(&self, key: &[u8], comparator: Comparator) -> Option<usize> {
         let behind = |entry: &RootEntry| comparator.compare(self.entry_key(entry), key) != Ordering::Greater;
-        if comparator != Comparator::Cell || self.prefixes.len() != self.entries.len() {
+        if comparator != Comparator::Cell || self.places.len() != self.entries.len() {
             return self.entries.partition_point(behind).checked_sub(1);
         }
-        let prefix = row_prefix(key);
-        let low = self.prefixes.partition_point(|&other| other < prefix);
-        let same = self.prefixes.get(low..).unwrap_or_default().partition_point(|&other| other == prefix);
+        let place = self.shared.place_of(key);
+        let low = self.places.partition_point(|&other| other < place);
+        let same = self.places.get(low..).unwrap_or_default().partition_point(|&other| other == place);
         let candidates = self.entries.get(low..low.saturating_add(same)).unwrap_or_default();
         low.saturating_add(candidates.partition_point(behind)).checked_sub(1)
     }
@@ -111,7 +115,7 @@ impl RootIndex {
         self.bytes
             .capacity()
             .saturating_add(self.entries.capacity().saturating_mul(size_of::<RootEntry>()))
-            .saturating_add(self.prefixes.capacity().saturating_mul(8))
+            .saturating_add(self.places.capacity().saturating_mul(8))
     }
 }
 

@@ -20,7 +20,7 @@ mod totals;
 use std::sync::Arc;
 
 use halite_types::CellRef;
-use halite_types::cell::{KEY_OVERHEAD, check_key};
+use halite_types::cell::{KEY_OVERHEAD, SharedPrefix, check_key};
 
 pub use cursor::Cursor;
 use skiplist::SkipList;
@@ -58,7 +58,7 @@ impl MemTable {
     /// An empty memstore. Its memory comes in chunks that double from 4 KiB up to `arena_chunk_bytes`; a cell too large
     /// for a chunk gets its own.
     pub fn new(arena_chunk_bytes: usize) -> Self {
-        Self::expecting(arena_chunk_bytes, Box::default())
+        Self::expecting(arena_chunk_bytes, SharedPrefix::default())
     }
 
     /// An empty memstore that takes the place of this one and expects rows like its: what those begin with in common is not
@@ -68,7 +68,7 @@ impl MemTable {
         Self::expecting(arena_chunk_bytes, self.list.shared_by_rows())
     }
 
-    fn expecting(arena_chunk_bytes: usize, shared: Box<[u8]>) -> Self {
+    fn expecting(arena_chunk_bytes: usize, shared: SharedPrefix) -> Self {
         Self { totals: Totals::default(), list: Arc::new(SkipList::new(arena_chunk_bytes, shared)) }
     }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halite_types::CellRef;
-use halite_types::cell::{bytes_prefix, compare_keys, key_row};
+use halite_types::cell::{SharedPrefix, compare_keys, key_row};
 
 use super::arena::{ALIGNMENT, Arena};
 
@@ -164,8 +164,8 @@ pub(super) struct SkipList {
     head: NonNull<Node>,
     /// Levels in use. A stale value only makes a descent longer.
     height: AtomicUsize,
-    /// What rows are expected to begin with; see [`SkipList::prefix`].
-    shared: Box<[u8]>,
+    /// What rows are expected to begin with, which the prefixes leave out.
+    shared: SharedPrefix,
     writer: Mutex<WriterState>,
 }
 
@@ -185,34 +185,17 @@ unsafe impl Sync for SkipList {}
 
 impl SkipList {
     /// An empty list for rows most of which begin with `shared`; any others only take longer to compare.
-    pub(super) fn new(chunk_bytes_max: usize, shared: Box<[u8]>) -> Self {
+    pub(super) fn new(chunk_bytes_max: usize, shared: SharedPrefix) -> Self {
         let mut arena = Arena::new(chunk_bytes_max);
         let head = write_node(&mut arena, CellRef::new(&super::HEAD_KEY, b"", b"", 0), 0, HEIGHT_MAX);
         let writer = WriterState { arena, path: [head; HEIGHT_MAX], random: 0x9e37_79b9_7f4a_7c15 };
         Self { head, height: AtomicUsize::new(1), shared, writer: Mutex::new(writer) }
     }
 
-    /// Where a key's row stands among the others, as far as eight bytes tell: those behind the shared ones, 0 for rows before
-    /// all that share them, the highest number for rows behind those. Keys whose prefixes differ are in their order; equal
-    /// ones say nothing.
-    #[inline]
-    fn prefix(&self, key: &[u8]) -> u64 {
-        let row = key_row(key);
-        match row.strip_prefix(&*self.shared) {
-            Some(rest) => bytes_prefix(rest),
-            None if row < &*self.shared => 0,
-            None => u64::MAX,
-        }
-    }
-
-    /// What the rows of another list like this one should be expected to begin with: what all of them share here, but for
-    /// the bytes that a prefix has room for anyway.
-    pub(super) fn shared_by_rows(&self) -> Box<[u8]> {
+    /// What the rows of another list like this one should be expected to begin with: what all of them share here.
+    pub(super) fn shared_by_rows(&self) -> SharedPrefix {
         let (Some(first), Some(last)) = (self.head().next(0), self.last()) else { return self.shared.clone() };
-        let (first, last) = (key_row(first.key()), key_row(last.key()));
-        let shared = first.iter().zip(last).take_while(|(one, other)| one == other).count();
-        let shorter = first.len().min(last.len());
-        first[..shared.min(shorter.saturating_sub(size_of::<u64>()))].into()
+        SharedPrefix::of(key_row(first.key()), key_row(last.key()))
     }
 
     fn last(&self) -> Option<NodeRef<'_>> {
@@ -227,7 +210,7 @@ impl SkipList {
 
     #[inline]
     fn target<'k>(&self, key: &'k [u8], sequence: u64) -> Target<'k> {
-        Target { prefix: self.prefix(key), key, sequence }
+        Target { prefix: self.shared.place_of(key), key, sequence }
     }
 
     /// The place right before the newest cell with `key`.

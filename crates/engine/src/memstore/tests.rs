@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use halite_types::cell::{CellType, compare_cells, compare_keys, first_on_row, key_row, make_key, write_tag};
+use halite_types::cell::{CellType, SharedPrefix, compare_cells, compare_keys, first_on_row, key_row, make_key, write_tag};
 use proptest::prelude::*;
 
 use super::*;
@@ -114,7 +114,7 @@ fn shared() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn fill(shared: &[u8], groups: &[Vec<OwnedCell>]) -> (MemTable, Model) {
-    let (table, mut model) = (MemTable::expecting(8 << 10, shared.into()), Model::default());
+    let (table, mut model) = (MemTable::expecting(8 << 10, SharedPrefix::expecting(shared)), Model::default());
     for group in groups {
         match &group[..] {
             [cell] => table.insert(cell.view()),
@@ -187,13 +187,17 @@ fn a_successor_expects_what_rows_share_but_for_eight_bytes() {
         for row in rows {
             table.insert(CellRef::new(&make_key(row.as_bytes(), b"f", b"q", 1, CellType::Put.code()), b"", b"", 1));
         }
-        String::from_utf8(table.list.shared_by_rows().to_vec()).unwrap()
+        table.list.shared_by_rows()
     };
-    assert_eq!(shared(&[]), "");
-    assert_eq!(shared(&["short"]), "");
-    assert_eq!(shared(&["000000000001", "000000000900", "000000000450"]), "0000");
-    assert_eq!(shared(&["user:17:a-long-name", "user:18:x-long-name"]), "user:1");
-    assert_eq!(shared(&["user:17", "user:17:a-long-name"]), "");
+    for (rows, expected) in [
+        (&[][..], ""),
+        (&["short"], ""),
+        (&["000000000001", "000000000900", "000000000450"], "0000"),
+        (&["user:17:a-long-name", "user:18:x-long-name"], "user:1"),
+        (&["user:17", "user:17:a-long-name"], ""),
+    ] {
+        assert_eq!(shared(rows), SharedPrefix::expecting(expected.as_bytes()), "{rows:?}");
+    }
 }
 
 #[test]
