@@ -279,6 +279,13 @@ pub fn key_timestamp(key: &[u8]) -> i64 {
     i64::from_be_bytes(key[end - 8..end].try_into().expect("eight bytes"))
 }
 
+/// Gives a well-formed key another timestamp and type.
+pub fn set_key_timestamp(key: &mut [u8], timestamp: i64, type_code: u8) {
+    let (_, end) = key.split_last_chunk_mut::<9>().expect("a well-formed key ends with timestamp and type");
+    end[..8].copy_from_slice(&timestamp.to_be_bytes());
+    end[8] = type_code;
+}
+
 /// Appends a flat key to `out`. A real key has a row of at most [`MAX_ROW_BYTES`] and a family of at most
 /// [`MAX_FAMILY_BYTES`]; search keys may have both empty.
 ///

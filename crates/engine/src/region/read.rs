@@ -4,9 +4,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::cell::{first_on_row, key_row};
+use halite_types::cell::{first_on_column, first_on_row, key_row};
 use halite_types::key::print_bytes;
-use halite_types::{CellsBuilder, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
+use halite_types::{BloomType, CellsBuilder, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
 
 use super::Region;
 use super::selection::{UserRead, check_scan, check_selection, filter_state, wanted_stores};
@@ -83,6 +83,9 @@ impl<'a> RowRead<'a> {
         scanner.start_row();
         scanner.read_row(self.get.row(), out, filter, stop)?;
         self.trace.add_cells_examined(scanner.cells_examined);
+        let (woken, waiting) = scanner.files_woken_and_waiting();
+        self.trace.add_files_read(woken as u64);
+        self.trace.add_files_not_reached(waiting as u64);
         Ok(())
     }
 }
@@ -273,6 +276,8 @@ impl Region {
                 read.trace.add_files_out_of_range(1);
             } else if !may_hold(file, &read, blocks)? {
                 read.trace.add_files_without_key(1);
+            } else if let Some(start) = first_wanted(file, &read, blocks)? {
+                sources.push(Source::file_from(file, blocks, read.file_read_point, start));
             } else {
                 read.trace.add_files_read(1);
                 sources.push(Source::file(file, blocks, read.file_read_point));
@@ -320,16 +325,22 @@ fn file_overlaps(file: &StoreFile, range: &RowRange, time_range: TimeRange) -> b
 fn may_hold(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) -> Result<bool> {
     let Some(row) = read.row else { return Ok(true) };
     let (reader, blocks) = (file.reader(), blocks.of(file));
-    if !reader.may_contain_row(&blocks, row)? {
-        return Ok(false);
-    }
-    let Some(columns) = &read.columns else { return Ok(true) };
+    let columns = read.columns.as_ref().filter(|_| reader.bloom_type() == BloomType::RowCol);
+    let Some(columns) = columns else { return reader.may_contain_row(&blocks, row) };
     for column in columns {
         if reader.may_contain_column(&blocks, row, column)? {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Before which key nothing is wanted of a file, so that it may not have to be looked at: for a get of some columns, where
+/// neither a marker that deletes the family nor the order of the writes counts.
+fn first_wanted(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) -> Result<Option<Vec<u8>>> {
+    let (Some(row), Some(column)) = (read.row, read.columns.as_ref().and_then(|columns| columns.first())) else { return Ok(None) };
+    let waits = !read.family.new_version_behavior && !file.reader().may_contain_delete_family(&blocks.of(file), row)?;
+    Ok(waits.then(|| first_on_column(row, &read.family.name, column)))
 }
 
 /// A message that an inverted range is empty, for whoever wants to tell people.

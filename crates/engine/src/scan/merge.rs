@@ -2,6 +2,11 @@
 //!
 //! The sources are kept in the order of their next cells. A healthy store has a handful of files and long runs from
 //! each, so after a step the first source is usually still the first: one comparison, no heap.
+//!
+//! A store file may be left alone until its cells could be next: a read of some columns of a row often has all it wants from
+//! what is newer.
+
+use std::cmp::Ordering;
 
 use halite_types::cell::{compare_cells, compare_keys};
 use halite_types::{CellRef, Result};
@@ -13,12 +18,32 @@ pub(crate) struct Merge {
     /// Those that have a next cell, by that cell; the rest wait in `ended`.
     active: Vec<Source>,
     ended: Vec<Source>,
+    /// Files that are not sought yet. All their bounds are behind the next cell.
+    waiting: Vec<Waiting>,
+    /// Files that did not have to wait any longer.
+    woken: usize,
+}
+
+/// A file whose cells that are wanted are at or behind the key `bound`.
+struct Waiting {
+    source: Source,
+    bound: Vec<u8>,
+}
+
+/// Which of two sources comes first.
+#[inline]
+fn order(a: &Source, b: &Source) -> Ordering {
+    match (a.peek(), b.peek()) {
+        (Some(one), Some(other)) => compare_cells(&one, &other).then_with(|| a.rank().cmp(&b.rank())),
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    }
 }
 
 impl Merge {
     /// A merge of sources that still have to be positioned by [`Merge::seek`].
-    pub(crate) fn new(sources: Vec<Source>) -> Self {
-        Self { active: Vec::with_capacity(sources.len()), ended: sources }
+    pub(crate) fn new(mut sources: Vec<Source>) -> Self {
+        sources.iter_mut().enumerate().for_each(|(rank, source)| source.set_rank(rank));
+        Self { active: Vec::with_capacity(sources.len()), ended: sources, waiting: Vec::new(), woken: 0 }
     }
 
     /// The next cell.
@@ -33,7 +58,7 @@ impl Merge {
         let Some(first) = self.active.first_mut() else { return Ok(()) };
         first.next()?;
         self.settle_first();
-        Ok(())
+        self.wake()
     }
 
     /// Puts the first source where its next cell belongs.
@@ -49,18 +74,30 @@ impl Merge {
         }
     }
 
-    /// Positions every source at its first cell at or behind `key`, wherever it was.
+    /// Positions every source at its first cell at or behind `key`, wherever it was, but for files that can wait.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.active.append(&mut self.ended);
-        for source in &mut self.active {
-            source.seek(key)?;
+        self.gather();
+        let mut at = 0;
+        while let Some(source) = self.active.get_mut(at) {
+            if let Some(bound) = source.bound(key) {
+                let source = self.active.remove(at);
+                self.waiting.push(Waiting { source, bound });
+            } else {
+                source.seek(key)?;
+                at += 1;
+            }
         }
         self.sort();
-        Ok(())
+        self.wake()
     }
 
     /// Moves the sources whose next cell lies before `key` on to their first cell at or behind it.
     pub(crate) fn seek_forward(&mut self, key: &[u8]) -> Result<()> {
+        for waiting in &mut self.waiting {
+            if compare_keys(&waiting.bound, key).is_lt() {
+                waiting.bound = waiting.source.bound(key).expect("a file that waited can wait");
+            }
+        }
         let mut moved = false;
         for source in &mut self.active {
             // They are in order: the first that lies at or behind the key ends the work.
@@ -73,7 +110,49 @@ impl Merge {
         if moved {
             self.sort();
         }
+        self.wake()
+    }
+
+    /// Seeks in the files that could have the next cell.
+    #[inline]
+    fn wake(&mut self) -> Result<()> {
+        if self.waiting.is_empty() { Ok(()) } else { self.wake_next() }
+    }
+
+    #[cold]
+    fn wake_next(&mut self) -> Result<()> {
+        while let Some((at, next)) = self.waiting.iter_mut().enumerate().min_by(|(_, a), (_, b)| compare_keys(&a.bound, &b.bound)) {
+            if self.active.first().and_then(Source::peek).is_some_and(|cell| compare_keys(cell.key(), &next.bound).is_lt()) {
+                break;
+            }
+            next.source.seek(&next.bound)?;
+            let source = self.waiting.remove(at).source;
+            self.woken += 1;
+            if source.peek().is_some() {
+                let place = self.active.partition_point(|other| order(other, &source).is_lt());
+                self.active.insert(place, source);
+            } else {
+                self.ended.push(source);
+            }
+        }
         Ok(())
+    }
+
+    /// How many files have had to be looked at though they could wait, and how many have not.
+    pub(crate) fn files_woken_and_waiting(&self) -> (usize, usize) {
+        (self.woken, self.waiting.len())
+    }
+
+    /// Whether a file waits: then it is better to seek what is wanted than to step there, which may wake it.
+    #[inline]
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Makes all sources active, to be positioned again.
+    fn gather(&mut self) {
+        self.active.append(&mut self.ended);
+        self.active.extend(self.waiting.drain(..).map(|waiting| waiting.source));
     }
 
     fn sort(&mut self) {
@@ -85,10 +164,7 @@ impl Merge {
                 at += 1;
             }
         }
-        self.active.sort_by(|a, b| match (a.peek(), b.peek()) {
-            (Some(a), Some(b)) => compare_cells(&a, &b),
-            (a, b) => a.is_none().cmp(&b.is_none()),
-        });
+        self.active.sort_by(order);
     }
 
     /// Bytes of the cells that were passed in memstores.
@@ -98,7 +174,7 @@ impl Merge {
 
     /// The largest row before `row` (or of all, without one) in any source. The sources must be positioned again.
     pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
-        self.active.append(&mut self.ended);
+        self.gather();
         let mut best: Option<Vec<u8>> = None;
         for source in &mut self.active {
             if let Some(found) = source.row_before(row)?

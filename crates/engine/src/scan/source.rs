@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite_types::cell::{MAX_ROW_BYTES, compare_keys, first_on_row, key_row, write_key};
+use halite_types::cell::{MAX_ROW_BYTES, TYPE_MAXIMUM, compare_keys, first_on_row, key_row, key_timestamp, set_key_timestamp, write_key};
 use halite_types::{CellRef, LATEST_TIMESTAMP, Result};
 
 use crate::cache::{FileBlocks, ReadBlocks};
@@ -28,13 +28,17 @@ pub(crate) struct FileSource {
     newest: Option<u64>,
     /// The sequence id of all cells of a bulk-loaded file.
     loaded: Option<u64>,
+    /// Nothing before this key is wanted of it, and a seek may wait until something at or behind it is.
+    start: Option<Vec<u8>>,
+    /// Its place among the sources of its merge.
+    rank: usize,
 }
 
 impl FileSource {
     fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>, read_point: u64) -> Self {
         let newest = (file.max_cell_sequence() > read_point).then_some(read_point);
         let loaded = file.entry.loaded_sequence;
-        Self { cursor, file, past_clip: false, newest, loaded }
+        Self { cursor, file, past_clip: false, newest, loaded, start: None, rank: 0 }
     }
 
     /// The cell it is on, clipped or not.
@@ -74,7 +78,7 @@ impl FileSource {
     fn clipped_start(&self, key: &[u8]) -> Option<Vec<u8>> {
         let start = &self.clip()?.start;
         let mut first = Vec::new();
-        write_key(&mut first, start, b"", b"", LATEST_TIMESTAMP, halite_types::cell::TYPE_MAXIMUM);
+        write_key(&mut first, start, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM);
         compare_keys(key, &first).is_lt().then_some(first)
     }
 
@@ -84,6 +88,18 @@ impl FileSource {
             None => self.cursor.seek(key)?,
         }
         self.settle()
+    }
+
+    /// A key that none of its cells at or behind `key` is before: the cell with the newest timestamp the file has may be
+    /// the first of the column.
+    fn bound(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let newest = *self.file.reader().time_range()?.end();
+        let start = self.start.as_deref()?;
+        let mut bound = if compare_keys(key, start).is_lt() { start } else { key }.to_vec();
+        if key_timestamp(&bound) > newest {
+            set_key_timestamp(&mut bound, newest, TYPE_MAXIMUM);
+        }
+        Some(bound)
     }
 
     fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
@@ -129,6 +145,38 @@ impl Source {
     pub(crate) fn file(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>, read_point: u64) -> Self {
         let cursor = hfile::Cursor::new(Arc::clone(file.reader()), blocks.of(file));
         Self::File(FileSource::new(Arc::clone(file), cursor, read_point))
+    }
+
+    /// As [`Source::file`], for a read that wants nothing before the key `start` of it. What newer sources have is often all
+    /// that is wanted: then the file need not be looked at (HBase's lazy seek, `StoreFileScanner.requestSeek`).
+    pub(crate) fn file_from(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>, read_point: u64, start: Vec<u8>) -> Self {
+        let mut source = Self::file(file, blocks, read_point);
+        if let Self::File(file) = &mut source {
+            file.start = Some(start);
+        }
+        source
+    }
+
+    /// A key that no cell at or behind `key` is before, if the source need not be sought before a merge comes to there.
+    pub(crate) fn bound(&self, key: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Memstore { .. } => None,
+            Self::File(file) => file.bound(key),
+        }
+    }
+
+    /// Its place among the files of a merge; memstores come before them.
+    pub(crate) fn rank(&self) -> usize {
+        match self {
+            Self::Memstore { .. } => 0,
+            Self::File(file) => file.rank,
+        }
+    }
+
+    pub(crate) fn set_rank(&mut self, rank: usize) {
+        if let Self::File(file) = self {
+            file.rank = rank;
+        }
     }
 
     /// The next cell.

@@ -136,6 +136,11 @@ impl StoreScanner {
         self.row_finished = false;
     }
 
+    /// How many files that could wait have been looked at, and how many have not.
+    pub(crate) fn files_woken_and_waiting(&self) -> (usize, usize) {
+        self.merge.files_woken_and_waiting()
+    }
+
     /// Bytes of the cells that were passed in memstores.
     pub(crate) fn memstore_bytes(&self) -> u64 {
         self.merge.memstore_bytes()
@@ -229,7 +234,8 @@ impl StoreScanner {
             }
             return Ok(());
         }
-        for _ in 0..STEPS_BEFORE_SEEK {
+        let steps = if self.merge.has_waiting() { 0 } else { STEPS_BEFORE_SEEK };
+        for _ in 0..steps {
             self.merge.next()?;
             match self.merge.peek() {
                 Some(cell) if same_column(cell.key(), &self.key) => {}

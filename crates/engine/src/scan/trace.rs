@@ -50,6 +50,8 @@ trace! {
     files_out_of_range: add_files_out_of_range,
     /// Store files left out by their bloom filter.
     files_without_key: add_files_without_key,
+    /// Store files that were not looked at, since what is newer had all that was wanted.
+    files_not_reached: add_files_not_reached,
     /// Blocks found in the cache.
     blocks_cached: add_blocks_cached,
     /// Blocks read from the disk.

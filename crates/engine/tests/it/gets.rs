@@ -1,0 +1,186 @@
+//! Gets of named columns, which leave files alone that what is newer makes needless: they say what a scan of the row says.
+
+use std::sync::Arc;
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::scan::{ReadTrace, ScanBudget};
+use halite_engine::{Engine, Options, Region};
+use halite_types::{CompactionKind, Delete, FamilyDescriptor, Get, Put, Row, RowOp, Scan, TableDescriptor, Tier, TimeRange};
+use proptest::prelude::*;
+
+use crate::support::{apply, name, show};
+
+fn region(engine: &Engine) -> Arc<Region> {
+    engine.table(&name()).unwrap().region_of(b"").unwrap()
+}
+
+/// A get with what it touched.
+fn get(engine: &Engine, get: &Get) -> (Row, Arc<ReadTrace>) {
+    let trace = Arc::new(ReadTrace::default());
+    (region(engine).get(get, Tier::Disk, &trace).unwrap(), trace)
+}
+
+/// A row's values, and how many files were read and how many were not reached.
+fn shown(engine: &Engine, wanted: Get) -> (String, u64, u64) {
+    let (row, trace) = get(engine, &wanted);
+    assert_eq!(trace.files_read() == 0, trace.blocks_read() + trace.blocks_cached() == 0, "{trace:?}");
+    (show(&row), trace.files_read(), trace.files_not_reached())
+}
+
+fn flush(engine: &Engine) {
+    region(engine).flush().unwrap();
+}
+
+/// Of three files with `f:a` and `f:b` of the row `r`, each newer than the one before; bloom filters would say they have it.
+fn three_files() -> Arc<Engine> {
+    let mut options = Options::default();
+    options.block_cache_bytes = 0;
+    let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+    let family = FamilyDescriptor::new("f").versions(3).set("BLOOMFILTER", "NONE");
+    engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
+    for round in 1..=3 {
+        apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", round * 10, format!("a{round}")).add_at("f", "b", round * 10, format!("b{round}"))));
+        flush(&engine);
+    }
+    engine
+}
+
+#[test]
+fn a_get_reads_as_few_files_as_have_what_it_wants() {
+    let engine = three_files();
+    let of = |column: &'static str| Get::new("r").column("f", column);
+    assert_eq!(shown(&engine, of("a")), ("r=a3".into(), 1, 2));
+    assert_eq!(shown(&engine, of("b")), ("r=b3".into(), 1, 2));
+    assert_eq!(shown(&engine, of("a").column("f", "b")), ("r=a3,b3".into(), 1, 2));
+    assert_eq!(shown(&engine, of("a").versions(2)), ("r=a3,a2".into(), 2, 1));
+    assert_eq!(shown(&engine, of("a").versions(3)), ("r=a3,a2,a1".into(), 3, 0));
+    // A column that is nowhere has to be looked for everywhere, and so has a whole family.
+    assert_eq!(shown(&engine, of("c")), ("=".into(), 3, 0));
+    assert_eq!(shown(&engine, Get::new("r").family("f")), ("r=a3,b3".into(), 3, 0));
+    // What is in the memstore is enough.
+    apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 40, "a4")));
+    assert_eq!(shown(&engine, of("a")), ("r=a4".into(), 0, 3));
+    assert_eq!(shown(&engine, of("a").column("f", "b")), ("r=a4,b3".into(), 1, 2));
+}
+
+#[test]
+fn files_that_can_hide_or_precede_what_is_newer_are_read() {
+    let engine = three_files();
+    let of = |column: &'static str| Get::new("r").column("f", column);
+    // Written last, but of a time the files reach.
+    apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 25, "late")));
+    assert_eq!(shown(&engine, of("a")), ("r=a3".into(), 1, 2));
+    apply(&engine, RowOp::Delete(Delete::new("r").column_up_to("f", "a", 30)));
+    assert_eq!(shown(&engine, of("a")).0, "=");
+    flush(&engine);
+    // The marker's file has the time of the marker.
+    apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 30, "hidden")));
+    assert_eq!(shown(&engine, of("a")).0, "=");
+    apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 31, "seen")));
+    assert_eq!(shown(&engine, of("a")), ("r=seen".into(), 0, 4));
+    // A file with a marker for the family is always read.
+    apply(&engine, RowOp::Delete(Delete::new("r").family_up_to("f", 50)));
+    flush(&engine);
+    apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 49, "hidden")));
+    assert_eq!(shown(&engine, of("a")).0, "=");
+    apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 51, "seen")));
+    assert_eq!(shown(&engine, of("a")), ("r=seen".into(), 1, 4));
+}
+
+#[test]
+fn a_read_of_memory_alone_is_answered_beside_files_that_are_not_in_memory() {
+    let engine = three_files();
+    apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 40, "a4")));
+    let read = |wanted: &Get| region(&engine).get(wanted, Tier::Memory, &Arc::default());
+    assert_eq!(show(&read(&Get::new("r").column("f", "a")).unwrap()), "r=a4");
+    assert_eq!(read(&Get::new("r").column("f", "b")).unwrap_err().kind(), halite_types::ErrorKind::NeedsIo);
+}
+
+/// The families of the table that is compared: `f`, `g`, `h` and `i`.
+fn families() -> TableDescriptor {
+    TableDescriptor::new(name())
+        .family(FamilyDescriptor::new("f").versions(3))
+        .family(FamilyDescriptor::new("g").set("BLOOMFILTER", "ROWCOL"))
+        .family(FamilyDescriptor::new("h").versions(4).set("BLOOMFILTER", "NONE").set("KEEP_DELETED_CELLS", "TRUE"))
+        .family(FamilyDescriptor::new("i").versions(2).set("NEW_VERSION_BEHAVIOR", "true"))
+}
+
+const ROWS: [&str; 2] = ["r", "s"];
+const FAMILIES: [&str; 4] = ["f", "g", "h", "i"];
+const COLUMNS: [&str; 4] = ["", "a", "b", "c"];
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Flush,
+    Compact(CompactionKind),
+    /// A put or delete of some kind: row, family, column, timestamp.
+    Write(u8, &'static str, &'static str, &'static str, i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let pick = |of: &'static [&'static str]| prop::sample::select(of);
+    let write = (0_u8..9, pick(&ROWS), pick(&FAMILIES), pick(&COLUMNS), 1_i64..12)
+        .prop_map(|(kind, row, family, column, stamp)| Step::Write(kind, row, family, column, stamp));
+    prop_oneof![
+        8 => write,
+        2 => Just(Step::Flush),
+        1 => prop::sample::select(vec![CompactionKind::Minor, CompactionKind::Major]).prop_map(Step::Compact),
+    ]
+}
+
+fn take(engine: &Engine, step: Step, number: usize) {
+    match step {
+        Step::Flush => flush(engine),
+        Step::Compact(kind) => region(engine).compact(None, kind).unwrap(),
+        Step::Write(kind, row, family, column, stamp) => apply(
+            engine,
+            match kind {
+                0 => RowOp::Delete(Delete::new(row).version(family, column, stamp)),
+                1 => RowOp::Delete(Delete::new(row).column_up_to(family, column, stamp)),
+                2 => RowOp::Delete(Delete::new(row).family_up_to(family, stamp)),
+                3 => RowOp::Delete(Delete::new(row).family_version(family, stamp)),
+                _ => RowOp::Put(Put::new(row).add_at(family, column, stamp, format!("{number}"))),
+            },
+        ),
+    }
+}
+
+/// What a get wants: bits for the four columns of every family, versions, and the times before which it looks.
+type Wanted = (u8, u32, i64);
+
+fn scanned(engine: &Engine, row: &'static str, wanted: impl Fn(Scan) -> Scan) -> Row {
+    let scan = wanted(Scan::all().start(row).stop_after(row));
+    let mut scanner = region(engine).scan(&scan, Tier::Disk).unwrap();
+    scanner.next_rows(ScanBudget::default()).unwrap().rows.pop().unwrap_or_default()
+}
+
+fn compare(engine: &Engine, row: &'static str, (columns, versions, before): Wanted) -> Result<(), TestCaseError> {
+    let named = || FAMILIES.iter().flat_map(|family| (0..4).map(move |at| (family, at))).filter(|(_, at)| columns & (1 << at) != 0);
+    let times = TimeRange::new(0, before).unwrap();
+    let of_get = named().fold(Get::new(row), |get, (family, at)| get.column(*family, COLUMNS[at])).versions(versions).time_range(times);
+    let of_scan = |scan: Scan| named().fold(scan, |scan, (family, at)| scan.column(*family, COLUMNS[at])).versions(versions).time_range(times);
+    let (found, expected) = (get(engine, &of_get).0, scanned(engine, row, of_scan));
+    let cells = |row: &Row| row.iter().map(|cell| (cell.key().to_vec(), cell.value().to_vec())).collect::<Vec<_>>();
+    prop_assert_eq!(cells(&found), cells(&expected));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_get_of_columns_says_what_a_scan_says(
+        steps in prop::collection::vec(step(), 1..60),
+        wanted in prop::collection::vec((1_u8..16, 1_u32..4, prop_oneof![Just(i64::MAX), 1_i64..14]), 1..12),
+    ) {
+        let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+        engine.create_table(families(), Vec::new()).unwrap();
+        for (number, step) in steps.into_iter().enumerate() {
+            take(&engine, step, number);
+            compare(&engine, ROWS[number % 2], wanted[number % wanted.len()])?;
+        }
+        for wanted in wanted {
+            ROWS.iter().try_for_each(|row| compare(&engine, row, wanted))?;
+        }
+    }
+}
