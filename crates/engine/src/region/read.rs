@@ -335,12 +335,12 @@ fn may_hold(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) ->
     Ok(false)
 }
 
-/// Before which key nothing is wanted of a file, so that it may not have to be looked at: for a get of some columns, where
-/// neither a marker that deletes the family nor the order of the writes counts.
+/// Before which key nothing is wanted of a file, so that it may not have to be looked at: for a get of some columns, unless
+/// the file may have a marker that deletes the family, which stands before them.
 fn first_wanted(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) -> Result<Option<Vec<u8>>> {
     let (Some(row), Some(column)) = (read.row, read.columns.as_ref().and_then(|columns| columns.first())) else { return Ok(None) };
-    let waits = !read.family.new_version_behavior && !file.reader().may_contain_delete_family(&blocks.of(file), row)?;
-    Ok(waits.then(|| first_on_column(row, &read.family.name, column)))
+    let has_marker = file.reader().may_contain_delete_family(&blocks.of(file), row)?;
+    Ok((!has_marker).then(|| first_on_column(row, &read.family.name, column)))
 }
 
 /// A message that an inverted range is empty, for whoever wants to tell people.
