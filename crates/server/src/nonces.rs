@@ -26,6 +26,8 @@ struct Known {
     /// The generation before.
     before: HashSet<u64>,
     since: Instant,
+    /// Threads that wait for an operation to end. There is hardly ever one, and to tell nobody takes a system call.
+    waiting: usize,
 }
 
 /// Whether an operation is to be applied.
@@ -45,7 +47,7 @@ pub(crate) struct FirstTime<'a> {
 impl Nonces {
     /// Remembers outcomes for at least `keep_ms` milliseconds, as far as there is room.
     pub(crate) fn new(keep_ms: u64) -> Self {
-        let known = Known { under_way: HashSet::new(), applied: HashSet::new(), before: HashSet::new(), since: Instant::now() };
+        let known = Known { under_way: HashSet::new(), applied: HashSet::new(), before: HashSet::new(), since: Instant::now(), waiting: 0 };
         Self { known: Mutex::new(known), ended: Condvar::new(), hasher: RandomState::new(), generation: Duration::from_millis(keep_ms) }
     }
 
@@ -58,7 +60,9 @@ impl Nonces {
         let digest = self.digest(group, nonce);
         let mut known = self.lock();
         while known.under_way.contains(&digest) {
+            known.waiting += 1;
             known = self.ended.wait(known).expect("nothing panics while it holds the nonces");
+            known.waiting -= 1;
         }
         self.begin_locked(&mut known, digest)
     }
@@ -99,8 +103,11 @@ impl Nonces {
             }
             known.applied.insert(digest);
         }
+        let is_awaited = known.waiting > 0;
         drop(known);
-        self.ended.notify_all();
+        if is_awaited {
+            self.ended.notify_all();
+        }
     }
 }
 
