@@ -21,8 +21,8 @@ fn get(engine: &Engine, get: &Get) -> (Row, Arc<ReadTrace>) {
 }
 
 /// A row's values, and how many files were read and how many were not reached.
-fn shown(engine: &Engine, wanted: Get) -> (String, u64, u64) {
-    let (row, trace) = get(engine, &wanted);
+fn shown(engine: &Engine, wanted: &Get) -> (String, u64, u64) {
+    let (row, trace) = get(engine, wanted);
     assert_eq!(trace.files_read() == 0, trace.blocks_read() + trace.blocks_cached() == 0, "{trace:?}");
     (show(&row), trace.files_read(), trace.files_not_reached())
 }
@@ -49,18 +49,18 @@ fn three_files() -> Arc<Engine> {
 fn a_get_reads_as_few_files_as_have_what_it_wants() {
     let engine = three_files();
     let of = |column: &'static str| Get::new("r").column("f", column);
-    assert_eq!(shown(&engine, of("a")), ("r=a3".into(), 1, 2));
-    assert_eq!(shown(&engine, of("b")), ("r=b3".into(), 1, 2));
-    assert_eq!(shown(&engine, of("a").column("f", "b")), ("r=a3,b3".into(), 1, 2));
-    assert_eq!(shown(&engine, of("a").versions(2)), ("r=a3,a2".into(), 2, 1));
-    assert_eq!(shown(&engine, of("a").versions(3)), ("r=a3,a2,a1".into(), 3, 0));
+    assert_eq!(shown(&engine, &of("a")), ("r=a3".into(), 1, 2));
+    assert_eq!(shown(&engine, &of("b")), ("r=b3".into(), 1, 2));
+    assert_eq!(shown(&engine, &of("a").column("f", "b")), ("r=a3,b3".into(), 1, 2));
+    assert_eq!(shown(&engine, &of("a").versions(2)), ("r=a3,a2".into(), 2, 1));
+    assert_eq!(shown(&engine, &of("a").versions(3)), ("r=a3,a2,a1".into(), 3, 0));
     // A column that is nowhere has to be looked for everywhere, and so has a whole family.
-    assert_eq!(shown(&engine, of("c")), ("=".into(), 3, 0));
-    assert_eq!(shown(&engine, Get::new("r").family("f")), ("r=a3,b3".into(), 3, 0));
+    assert_eq!(shown(&engine, &of("c")), ("=".into(), 3, 0));
+    assert_eq!(shown(&engine, &Get::new("r").family("f")), ("r=a3,b3".into(), 3, 0));
     // What is in the memstore is enough.
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 40, "a4")));
-    assert_eq!(shown(&engine, of("a")), ("r=a4".into(), 0, 3));
-    assert_eq!(shown(&engine, of("a").column("f", "b")), ("r=a4,b3".into(), 1, 2));
+    assert_eq!(shown(&engine, &of("a")), ("r=a4".into(), 0, 3));
+    assert_eq!(shown(&engine, &of("a").column("f", "b")), ("r=a4,b3".into(), 1, 2));
 }
 
 #[test]
@@ -69,22 +69,22 @@ fn files_that_can_hide_or_precede_what_is_newer_are_read() {
     let of = |column: &'static str| Get::new("r").column("f", column);
     // Written last, but of a time the files reach.
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 25, "late")));
-    assert_eq!(shown(&engine, of("a")), ("r=a3".into(), 1, 2));
+    assert_eq!(shown(&engine, &of("a")), ("r=a3".into(), 1, 2));
     apply(&engine, RowOp::Delete(Delete::new("r").column_up_to("f", "a", 30)));
-    assert_eq!(shown(&engine, of("a")).0, "=");
+    assert_eq!(shown(&engine, &of("a")).0, "=");
     flush(&engine);
     // The marker's file has the time of the marker.
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 30, "hidden")));
-    assert_eq!(shown(&engine, of("a")).0, "=");
+    assert_eq!(shown(&engine, &of("a")).0, "=");
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 31, "seen")));
-    assert_eq!(shown(&engine, of("a")), ("r=seen".into(), 0, 4));
+    assert_eq!(shown(&engine, &of("a")), ("r=seen".into(), 0, 4));
     // A file with a marker for the family is always read.
     apply(&engine, RowOp::Delete(Delete::new("r").family_up_to("f", 50)));
     flush(&engine);
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 49, "hidden")));
-    assert_eq!(shown(&engine, of("a")).0, "=");
+    assert_eq!(shown(&engine, &of("a")).0, "=");
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 51, "seen")));
-    assert_eq!(shown(&engine, of("a")), ("r=seen".into(), 1, 4));
+    assert_eq!(shown(&engine, &of("a")), ("r=seen".into(), 1, 4));
 }
 
 #[test]
