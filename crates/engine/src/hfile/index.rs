@@ -116,6 +116,7 @@ impl RootIndex {
             .capacity()
             .saturating_add(self.entries.capacity().saturating_mul(size_of::<RootEntry>()))
             .saturating_add(self.places.capacity().saturating_mul(8))
+            .saturating_add(self.shared.memory_bytes())
     }
 }
 

@@ -14,7 +14,9 @@ use super::snapshot::{Family, RegionSnapshot};
 use crate::cache::{ReadBlocks, ReadTier};
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
-use crate::scan::{CellCount, CellSink, ReadAt, ReadTrace, RegionScanner, RowStop, ScanPlan, Source, StoreScanner, StoredRows, filter_finished_row};
+use crate::scan::{
+    CellCount, CellSink, ReadAt, ReadTrace, RegionScanner, RowStop, ScanPlan, Source, StoreScanner, StoredRows, WantedFrom, filter_finished_row,
+};
 use crate::store::{StoreFile, StoreSnapshot};
 
 /// What the read of one store needs to know.
@@ -276,8 +278,8 @@ impl Region {
                 read.trace.add_files_out_of_range(1);
             } else if !may_hold(file, &read, blocks)? {
                 read.trace.add_files_without_key(1);
-            } else if let Some(start) = first_wanted(file, &read, blocks)? {
-                sources.push(Source::file_from(file, blocks, read.file_read_point, start));
+            } else if let Some(wanted) = wanted_from(file, &read, blocks)? {
+                sources.push(Source::file_from(file, blocks, read.file_read_point, wanted));
             } else {
                 read.trace.add_files_read(1);
                 sources.push(Source::file(file, blocks, read.file_read_point));
@@ -335,12 +337,13 @@ fn may_hold(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) ->
     Ok(false)
 }
 
-/// Before which key nothing is wanted of a file, so that it may not have to be looked at: for a get of some columns, unless
-/// the file may have a marker that deletes the family, which stands before them.
-fn first_wanted(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) -> Result<Option<Vec<u8>>> {
+/// From where on a file is wanted, so that it may not have to be looked at: for a get of some columns, unless the file may have
+/// a marker that deletes the family, which stands before them, or does not say what times it has.
+fn wanted_from(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) -> Result<Option<WantedFrom>> {
     let (Some(row), Some(column)) = (read.row, read.columns.as_ref().and_then(|columns| columns.first())) else { return Ok(None) };
+    let Some(times) = file.reader().time_range() else { return Ok(None) };
     let has_marker = file.reader().may_contain_delete_family(&blocks.of(file), row)?;
-    Ok((!has_marker).then(|| first_on_column(row, &read.family.name, column)))
+    Ok((!has_marker).then(|| WantedFrom { key: first_on_column(row, &read.family.name, column), newest: *times.end() }))
 }
 
 /// A message that an inverted range is empty, for whoever wants to tell people.

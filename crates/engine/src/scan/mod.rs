@@ -27,7 +27,7 @@ pub(crate) use merge::Merge;
 pub use region_scanner::RegionScanner;
 pub(crate) use region_scanner::{ScanPlan, filter_finished_row};
 pub(crate) use rows::{Rows, StoredRows};
-pub(crate) use source::Source;
+pub(crate) use source::{Source, WantedFrom};
 pub use store_scanner::counted_bytes;
 pub(crate) use store_scanner::{CellCount, CellSink, RowStop, StoreLimits, StoreScanner};
 pub use trace::ReadTrace;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use halite_types::cell::{MAX_ROW_BYTES, TYPE_MAXIMUM, compare_keys, first_on_row, key_row, key_timestamp, set_key_timestamp, write_key};
-use halite_types::{CellRef, LATEST_TIMESTAMP, Result};
+use halite_types::cell::{MAX_ROW_BYTES, TYPE_MAXIMUM, compare_keys, first_on_row, key_row, key_timestamp, set_key_timestamp};
+use halite_types::{CellRef, Result};
 
 use crate::cache::{FileBlocks, ReadBlocks};
 use crate::hfile;
@@ -28,17 +28,25 @@ pub(crate) struct FileSource {
     newest: Option<u64>,
     /// The sequence id of all cells of a bulk-loaded file.
     loaded: Option<u64>,
-    /// Nothing before this key is wanted of it, and a seek may wait until something at or behind it is.
-    start: Option<Vec<u8>>,
+    /// Why a seek may wait, if it may.
+    wanted: Option<WantedFrom>,
     /// Its place among the sources of its merge.
     rank: usize,
+}
+
+/// What allows a file to be left alone for a while.
+pub(crate) struct WantedFrom {
+    /// Nothing before this key is wanted of the file.
+    pub(crate) key: Vec<u8>,
+    /// Nothing in the file has a newer timestamp.
+    pub(crate) newest: i64,
 }
 
 impl FileSource {
     fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>, read_point: u64) -> Self {
         let newest = (file.max_cell_sequence() > read_point).then_some(read_point);
         let loaded = file.entry.loaded_sequence;
-        Self { cursor, file, past_clip: false, newest, loaded, start: None, rank: 0 }
+        Self { cursor, file, past_clip: false, newest, loaded, wanted: None, rank: 0 }
     }
 
     /// The cell it is on, clipped or not.
@@ -76,9 +84,7 @@ impl FileSource {
 
     /// The key to seek instead of `key`, if the clip begins behind it.
     fn clipped_start(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let start = &self.clip()?.start;
-        let mut first = Vec::new();
-        write_key(&mut first, start, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM);
+        let first = first_on_row(&self.clip()?.start);
         compare_keys(key, &first).is_lt().then_some(first)
     }
 
@@ -93,11 +99,10 @@ impl FileSource {
     /// A key that none of its cells at or behind `key` is before: the cell with the newest timestamp the file has may be
     /// the first of the column.
     fn bound(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let newest = *self.file.reader().time_range()?.end();
-        let start = self.start.as_deref()?;
-        let mut bound = if compare_keys(key, start).is_lt() { start } else { key }.to_vec();
-        if key_timestamp(&bound) > newest {
-            set_key_timestamp(&mut bound, newest, TYPE_MAXIMUM);
+        let wanted = self.wanted.as_ref()?;
+        let mut bound = if compare_keys(key, &wanted.key).is_lt() { &wanted.key } else { key }.to_vec();
+        if key_timestamp(&bound) > wanted.newest {
+            set_key_timestamp(&mut bound, wanted.newest, TYPE_MAXIMUM);
         }
         Some(bound)
     }
@@ -147,12 +152,12 @@ impl Source {
         Self::File(FileSource::new(Arc::clone(file), cursor, read_point))
     }
 
-    /// As [`Source::file`], for a read that wants nothing before the key `start` of it. What newer sources have is often all
+    /// As [`Source::file`], for a read that does not want all of it. What newer sources have is often all
     /// that is wanted: then the file need not be looked at (HBase's lazy seek, `StoreFileScanner.requestSeek`).
-    pub(crate) fn file_from(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>, read_point: u64, start: Vec<u8>) -> Self {
+    pub(crate) fn file_from(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>, read_point: u64, wanted: WantedFrom) -> Self {
         let mut source = Self::file(file, blocks, read_point);
         if let Self::File(file) = &mut source {
-            file.start = Some(start);
+            file.wanted = Some(wanted);
         }
         source
     }

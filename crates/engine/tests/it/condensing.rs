@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::{Engine, Options, Region};
+use halite_engine::{Engine, Options};
 use halite_types::{Delete, FamilyDescriptor, Get, Put, Scan, TableDescriptor, Tier};
 
-use crate::support::{apply, name, put, show};
+use crate::support::{apply, name, put, region, show};
 
 /// An engine whose families `f` (one version) and `g` (three) are condensed from 16 KiB on.
 fn engine(sim: &SimEnv) -> Arc<Engine> {
@@ -16,10 +16,6 @@ fn engine(sim: &SimEnv) -> Arc<Engine> {
     let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g").versions(3));
     engine.create_table(table, Vec::new()).unwrap();
     engine
-}
-
-fn region(engine: &Engine) -> Arc<Region> {
-    engine.table(&name()).unwrap().region_of(b"").unwrap()
 }
 
 fn rows(engine: &Engine, scan: Scan) -> Vec<String> {

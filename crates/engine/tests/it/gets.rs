@@ -4,15 +4,11 @@ use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::scan::{ReadTrace, ScanBudget};
-use halite_engine::{Engine, Options, Region};
+use halite_engine::{Engine, Options};
 use halite_types::{CompactionKind, Delete, FamilyDescriptor, Get, Put, Row, RowOp, Scan, TableDescriptor, Tier, TimeRange};
 use proptest::prelude::*;
 
-use crate::support::{apply, name, show};
-
-fn region(engine: &Engine) -> Arc<Region> {
-    engine.table(&name()).unwrap().region_of(b"").unwrap()
-}
+use crate::support::{apply, name, region, show};
 
 /// A get with what it touched.
 fn get(engine: &Engine, get: &Get) -> (Row, Arc<ReadTrace>) {

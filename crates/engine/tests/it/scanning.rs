@@ -6,14 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
 use halite_engine::scan::{ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
-use halite_engine::{Engine, Options, Region};
+use halite_engine::{Engine, Options};
 use halite_types::{CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Put, RowOp, Scan, TableDescriptor, Tier};
 
-use crate::support::{apply, engine, name, put, show};
-
-fn region(engine: &Engine) -> Arc<Region> {
-    engine.table(&name()).unwrap().region_of(b"").unwrap()
-}
+use crate::support::{apply, engine, name, put, region, show};
 
 fn open(engine: &Engine, scan: &Scan) -> RegionScanner {
     region(engine).scan(scan, Tier::Disk).unwrap()

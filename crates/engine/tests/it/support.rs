@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::{Engine, Options};
+use halite_engine::{Engine, Options, Region};
 use halite_types::{Bytes, FamilyDescriptor, Put, Row, RowOp, TableDescriptor, TableName};
 
 /// The name of the one table.
@@ -17,6 +17,11 @@ pub(crate) fn engine(sim: &SimEnv, splits: &[&'static str]) -> Arc<Engine> {
     let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
     engine.create_table(table, splits.iter().map(|&key| Bytes::from(key)).collect()).unwrap();
     engine
+}
+
+/// The table's first region.
+pub(crate) fn region(engine: &Engine) -> Arc<Region> {
+    engine.table(&name()).unwrap().region_of(b"").unwrap()
 }
 
 /// Puts a value into `f:q` of a row.

@@ -1,16 +1,10 @@
 //! Writes as a server hands them in: several rows as one, and without waiting for room.
 
-use std::sync::Arc;
-
 use halite_engine::env::sim::SimEnv;
-use halite_engine::{Engine, Options, Region, WalSync};
+use halite_engine::{Engine, Options, WalSync};
 use halite_types::{CheckAndMutate, Delete, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
 
-use crate::support::{engine, name, put};
-
-fn region(engine: &Engine) -> Arc<Region> {
-    engine.table(&name()).unwrap().region_of(b"").unwrap()
-}
+use crate::support::{engine, name, put, region};
 
 fn value(engine: &Engine, row: &'static str) -> Option<String> {
     let row = engine.table(&name()).unwrap().get(&Get::new(row), Tier::Disk).unwrap();
