@@ -125,10 +125,10 @@ fn answers(family: &Bytes, rules: &Rules, cells: &Family, question: &Question) -
     Answers::Among(answers)
 }
 
-/// Whether every dropped marker had nothing left to hide of what was written before it, or stands behind enough versions.
+/// Whether every dropped marker had nothing left to hide of what was written before it, or may go before that.
 fn keeps_order(dropped: &[&ModelCell], cells: &Family, may_be_dropped: impl Fn(&ModelCell) -> bool) -> bool {
     let left = |marker: &ModelCell| cells.iter().any(|put| put.born <= marker.born && put.is_put() && marker.hides(put) && !may_be_dropped(put));
-    !dropped.iter().any(|marker| !marker.behind && left(marker))
+    !dropped.iter().any(|marker| !marker.early && left(marker))
 }
 
 /// The doubtful cells that make a difference to an answer.

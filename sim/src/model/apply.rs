@@ -82,7 +82,7 @@ impl Planner<'_> {
             ttl_ms: cell.ttl_ms(),
             born: 0,
             doubtful: None,
-            behind: false,
+            early: false,
         };
         self.effect.cells.push((family, cell));
         Ok(())
@@ -94,7 +94,7 @@ impl Planner<'_> {
             for family in self.model.rules.keys() {
                 let kind = CellType::DeleteFamily;
                 let (qualifier, value) = (Bytes::new(), Bytes::new());
-                let marker = ModelCell { qualifier, timestamp, kind, value, ttl_ms: None, born: 0, doubtful: None, behind: false };
+                let marker = ModelCell { qualifier, timestamp, kind, value, ttl_ms: None, born: 0, doubtful: None, early: false };
                 self.effect.cells.push((family.clone(), marker));
             }
             return Ok(());

@@ -59,7 +59,7 @@ struct ModelCell {
     /// Since when it may have been dropped.
     doubtful: Option<u64>,
     /// For a marker: whether it may go before the puts that it hides.
-    behind: bool,
+    early: bool,
 }
 
 impl ModelCell {
@@ -178,10 +178,10 @@ impl Model {
             for (family, cells) in row.iter_mut() {
                 let rules = &self.rules[family];
                 let droppable: Vec<bool> = cells.iter().map(|cell| may_drop(rules, cell, cells, now, markers_too)).collect();
-                let behind: Vec<bool> = cells.iter().map(|cell| is_behind(rules, cell, cells)).collect();
-                for ((cell, droppable), behind) in cells.iter_mut().zip(droppable).zip(behind) {
+                let early: Vec<bool> = cells.iter().map(|cell| may_go_early(rules, cell, cells, now)).collect();
+                for ((cell, droppable), early) in cells.iter_mut().zip(droppable).zip(early) {
                     cell.doubtful = cell.doubtful.or(droppable.then_some(self.moment));
-                    cell.behind |= behind;
+                    cell.early |= early;
                 }
             }
         }
@@ -191,17 +191,15 @@ impl Model {
 /// Whether a flush or compaction of some of the cells may drop this one. Deletes that a part of the cells does not
 /// contain make versions count that a read of all cells would not count.
 fn may_drop(rules: &Rules, cell: &ModelCell, cells: &[ModelCell], now: i64, markers_too: bool) -> bool {
-    let newer = newer_puts(cell, cells);
-    let expired = rules.is_expired(cell, now) && newer >= rules.min_versions;
     if !cell.is_put() {
         // Where a column is done with, what stands behind in it is skipped, markers as well.
         let covered = cells.iter().any(|other| other.born != cell.born && other.kind != CellType::Delete && other.hides(cell));
-        return markers_too || expired || covered || is_behind(rules, cell, cells);
+        return markers_too || covered || may_go_early(rules, cell, cells, now);
     }
     let rewritten =
         |other: &ModelCell| other.is_put() && other.qualifier == cell.qualifier && other.timestamp == cell.timestamp && other.born > cell.born;
-    newer >= rules.versions
-        || expired
+    newer_puts(cell, cells) >= rules.versions
+        || is_done_with(rules, cell, cells, now)
         || cell.is_over(now)
         || cells.iter().any(|other| rewritten(other) || (!rules.keeps_deleted && other.hides(cell)))
 }
@@ -212,10 +210,17 @@ fn newer_puts(cell: &ModelCell, cells: &[ModelCell]) -> usize {
     newer.map(|other| other.timestamp).collect::<BTreeSet<i64>>().len()
 }
 
-/// Whether a marker of a column stands behind as many versions as are kept. Then it may go before the puts that it
-/// hides, as in HBase: only the deletion of all the newer ones could show them.
-fn is_behind(rules: &Rules, marker: &ModelCell, cells: &[ModelCell]) -> bool {
-    matches!(marker.kind, CellType::Delete | CellType::DeleteColumn) && newer_puts(marker, cells) >= rules.versions
+/// Whether the family's time to live is over for a cell, and it is not kept as one of the least versions either.
+fn is_done_with(rules: &Rules, cell: &ModelCell, cells: &[ModelCell], now: i64) -> bool {
+    rules.is_expired(cell, now) && newer_puts(cell, cells) >= rules.min_versions
+}
+
+/// Whether a marker may go before the puts that it hides, as in HBase. One of a column may if it stands behind as many
+/// versions as are kept: only the deletion of all the newer ones could show the puts. Any may that has expired: its puts
+/// have, too, and only a clock that is set back could show them.
+fn may_go_early(rules: &Rules, marker: &ModelCell, cells: &[ModelCell], now: i64) -> bool {
+    let is_behind = matches!(marker.kind, CellType::Delete | CellType::DeleteColumn) && newer_puts(marker, cells) >= rules.versions;
+    !marker.is_put() && (is_behind || is_done_with(rules, marker, cells, now))
 }
 
 /// What a read of one family of one row sees, in order, if exactly `cells` are there.

@@ -203,6 +203,18 @@ fn what_was_deleted_never_comes_back_but_what_is_written_behind_a_dropped_marker
 }
 
 #[test]
+fn what_an_expired_marker_hid_may_come_back_with_the_clock_set_back() {
+    for (compacted_at, answers) in [(3000, &["", "deleted"][..]), (2000, &[""])] {
+        let mut model = one_family(FamilyDescriptor::new("f").ttl_seconds(2));
+        write(&mut model, put(10, "deleted"), 100);
+        write(&mut model, Delete::new("r").family_up_to("f", 50), 100);
+        model.note_compaction(compacted_at);
+        assert_eq!(read(&model, &all_versions(), 3000), [""]);
+        assert_eq!(read(&model, &all_versions(), 100), answers, "compacted at {compacted_at}");
+    }
+}
+
+#[test]
 fn a_major_compaction_settles_doubts() {
     let mut model = one_family(FamilyDescriptor::new("f"));
     write(&mut model, put(10, "old"), 100);
