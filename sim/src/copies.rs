@@ -41,6 +41,13 @@ enum Change {
     Restore(Model, Vec<RegionInfo>),
 }
 
+impl Copies {
+    /// Whether the table was being restored when a call failed.
+    pub(crate) fn is_restoring(&self) -> bool {
+        matches!(self.under_way, Some(Change::Restore(..)))
+    }
+}
+
 fn table_name(name: &str) -> TableName {
     TableName::new("default", name).expect("a legal name")
 }

@@ -95,12 +95,20 @@ impl Store {
         self.engine.enable_table(&self.table)
     }
 
+    /// Whether the table is in service.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn is_enabled(&self) -> Result<bool> {
+        self.engine.is_enabled(&self.table)
+    }
+
     /// Takes the table away, if it is there.
     ///
     /// # Errors
     /// As the engine's.
     pub fn drop_table(&self) -> Result<()> {
-        match self.engine.is_enabled(&self.table) {
+        match self.is_enabled() {
             Ok(true) => self.engine.disable_table(&self.table)?,
             Ok(false) => {}
             Err(error) if error.kind() == ErrorKind::NoSuchTable => return Ok(()),
