@@ -116,7 +116,7 @@ pub struct DirEntry {
     pub bytes: u64,
 }
 
-/// A file that is being written, from its end on.
+/// A file that is being written, from the end it had when it was opened on.
 pub trait FileWriter: Send {
     /// Appends all of `bytes`.
     ///
@@ -128,7 +128,15 @@ pub trait FileWriter: Send {
     /// # Errors
     /// As the operating system's; what is durable is unknown then, and trying again proves nothing.
     fn sync(&mut self) -> io::Result<()>;
-    /// Cuts the file to `bytes` bytes.
+    /// Gets room on the disk for the next `bytes` bytes, which the file has from now on, as zeros, until they are written:
+    /// then a sync need not make a new length durable, too. Does nothing where that is not known how to do.
+    ///
+    /// # Errors
+    /// As the operating system's. The file can be written as before.
+    fn reserve(&mut self, _bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
+    /// Cuts the file to `bytes` bytes, behind which it is written from then on.
     ///
     /// # Errors
     /// As the operating system's.

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -100,12 +100,13 @@ impl Fs for OsFs {
     }
 
     fn create(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
-        let file = OpenOptions::new().append(true).create_new(true).open(self.path(path)?)?;
+        let file = OpenOptions::new().write(true).create_new(true).open(self.path(path)?)?;
         Ok(Box::new(OsWriter { file }))
     }
 
     fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
-        let file = OpenOptions::new().append(true).open(self.path(path)?)?;
+        let mut file = OpenOptions::new().write(true).open(self.path(path)?)?;
+        file.seek(SeekFrom::End(0))?;
         Ok(Box::new(OsWriter { file }))
     }
 
@@ -185,6 +186,7 @@ impl Fs for OsFs {
     }
 }
 
+/// Written where the file's own cursor stands, so that room can be reserved behind it.
 struct OsWriter {
     file: File,
 }
@@ -198,12 +200,19 @@ impl FileWriter for OsWriter {
         self.file.sync_data()
     }
 
+    #[cfg(target_os = "linux")]
+    fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+        let end = self.file.stream_position()?;
+        Ok(rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), end, bytes)?)
+    }
+
     fn truncate(&mut self, bytes: u64) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if bytes > length {
             return Err(invalid(format!("a file of {length} bytes cannot be cut to {bytes}")));
         }
-        self.file.set_len(bytes)
+        self.file.set_len(bytes)?;
+        self.file.seek(SeekFrom::Start(bytes)).map(|_| ())
     }
 }
 

@@ -27,6 +27,10 @@ pub(crate) use recovery::{Recovered, recover};
 
 use format::{MARK_BYTES, SegmentHeader};
 
+/// How much is reserved behind a segment's end at a time, where syncs are asked for.
+const RESERVE_BYTES_MIN: u64 = 4 << 10;
+const RESERVE_BYTES_MAX: u64 = 4 << 20;
+
 /// The directory of the segments.
 pub(crate) const DIRECTORY: &str = "halite/wal";
 
@@ -158,6 +162,8 @@ struct Io {
 struct OpenSegment {
     file: Box<dyn FileWriter>,
     bytes: u64,
+    /// How long the file may be at most, with the room reserved behind what is written.
+    reserved_bytes: u64,
     durable_bytes: u64,
     marked_bytes: u64,
     segment: Segment,
@@ -454,6 +460,9 @@ impl Wal {
             } else {
                 &*records
             };
+            if fsync {
+                open.reserve(written.len() as u64, self.options.segment_bytes);
+            }
             self.timed(&self.figures.write_us, || open.file.write_all(written)).map_err(|error| failed("writing", error))?;
             open.bytes += written.len() as u64;
             self.bytes_written.fetch_add(written.len() as u64, Ordering::Relaxed);
@@ -489,17 +498,17 @@ impl Wal {
         self.env.fs.sync_dir(DIRECTORY).map_err(failed)?;
         io.next_number += 1;
         let segment = Segment { number, bytes: 0, regions: BTreeMap::new() };
-        io.segment =
-            Some(OpenSegment { file, bytes: header.len() as u64, durable_bytes: header.len() as u64, marked_bytes: header.len() as u64, segment });
+        let bytes = header.len() as u64;
+        io.segment = Some(OpenSegment { file, bytes, reserved_bytes: bytes, durable_bytes: bytes, marked_bytes: bytes, segment });
         Ok(())
     }
 
     /// Syncs the current segment to its end and puts it with the closed ones.
     fn close_segment(&self, io: &mut Io) -> Result<()> {
         let Some(mut open) = io.segment.take() else { return Ok(()) };
-        open.file
-            .sync()
-            .map_err(|error| stopped(&format!("syncing log segment {}/{}", self.env.fs.root(), segment_path(open.segment.number)), error))?;
+        let cut = if open.reserved_bytes > open.bytes { open.file.truncate(open.bytes) } else { Ok(()) };
+        let failed = |error| stopped(&format!("closing log segment {}/{}", self.env.fs.root(), segment_path(open.segment.number)), error);
+        cut.and_then(|()| open.file.sync()).map_err(failed)?;
         io.previous_bytes = open.bytes;
         open.segment.bytes = open.bytes;
         self.figures.rolls.fetch_add(1, Ordering::Relaxed);
@@ -588,6 +597,21 @@ impl Wal {
         }
         drop(buffer);
         self.work.notify_all();
+    }
+}
+
+impl OpenSegment {
+    /// Sees to it that the next `bytes` bytes need no more room. Where they do, a good part of a segment's is reserved: a sync
+    /// then finds the file as long as it was, and has no length to write into the file system's journal.
+    fn reserve(&mut self, bytes: u64, segment_bytes: u64) {
+        let end = self.bytes + bytes;
+        if end > self.reserved_bytes {
+            let step = (segment_bytes / 16).clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX);
+            let reserved = self.file.reserve(bytes.max(step));
+            // Without room the bytes are written all the same, and if the disk is full that will say so. A part of the room may
+            // be there, so it is not tried again, and what there is is cut off in the end.
+            self.reserved_bytes = reserved.map_or(u64::MAX, |()| self.bytes + bytes.max(step));
+        }
     }
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
             }
             SegmentEnd::Torn(at) if is_last => {
                 cut(env, &path, at)?;
-                recovered.cut_bytes = (bytes.len() - at) as u64;
+                recovered.cut_bytes = without_zeros(&bytes[at..]) as u64;
                 at
             }
             SegmentEnd::Torn(at) => return Err(damaged(&name, at as u64, "a record is damaged and later segments follow")),
@@ -88,6 +88,11 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
         recovered.segments.push(Segment { number, bytes: valid as u64, regions });
     }
     Ok(recovered)
+}
+
+/// The length of a torn end without the room that was reserved behind it, which is zeros.
+fn without_zeros(end: &[u8]) -> usize {
+    end.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
 }
 
 fn check_header(header: &SegmentHeader, store_id: [u8; 16], number: u64, name: &str) -> Result<()> {

@@ -1,7 +1,9 @@
 //! Disks that are full, read-only, damaged, or hold what is not ours.
 
+use std::io;
+
 use halite::{Builder, Error, ErrorKind, Get, Put, Scan, Store};
-use halite_engine::env::sim::SimEnv;
+use halite_engine::env::sim::{Call, Fault, SimEnv};
 
 use crate::{reopen, small, store};
 
@@ -168,11 +170,16 @@ fn killed(sim: &SimEnv, rows: usize) -> String {
     find(sim, ".wal", "data/")
 }
 
+/// Bytes of a log without the room reserved behind them, which is zeros.
+fn written_bytes(sim: &SimEnv, log: &str) -> usize {
+    sim.fs.read(log).unwrap().iter().rposition(|&byte| byte != 0).unwrap() + 1
+}
+
 #[test]
 fn a_flipped_bit_in_the_log_is_damage_unless_it_is_in_what_was_never_acknowledged() {
     let sim = SimEnv::new(1);
     let log = killed(&sim, 20);
-    let length = sim.fs.read(&log).unwrap().len();
+    let length = written_bytes(&sim, &log);
     sim.fs.corrupt(&log, length / 2, 1).unwrap();
     let before = sim.fs.files();
     says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&log, "damaged at byte", "restore"]);
@@ -186,11 +193,30 @@ fn a_flipped_bit_in_the_log_is_damage_unless_it_is_in_what_was_never_acknowledge
 fn a_log_cut_short_gives_what_is_whole_and_reports_the_rest() {
     let sim = SimEnv::new(1);
     let log = killed(&sim, 20);
-    let length = sim.fs.read(&log).unwrap().len();
+    let length = written_bytes(&sim, &log);
     sim.fs.cut(&log, length - 5).unwrap();
     let store = reopen(&sim);
     assert!(store.report().cut_bytes > 0);
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 19);
+}
+
+#[test]
+fn room_reserved_in_the_log_is_neither_read_nor_reported() {
+    let sim = SimEnv::new(1);
+    let log = killed(&sim, 20);
+    let written = written_bytes(&sim, &log);
+    assert!(sim.fs.read(&log).unwrap().len() > written, "room is reserved, so that syncs find the file's length as it was");
+    let store = reopen(&sim);
+    assert_eq!(store.report().cut_bytes, 0);
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 20);
+    assert_eq!(sim.fs.read(&log).unwrap().len(), written, "what comes next in the log says how long this segment is");
+    // Without the disk to reserve it the log goes on.
+    sim.fs.inject(Fault { times: u64::MAX, ..Fault::next(Call::Reserve, "", io::ErrorKind::StorageFull) });
+    store.table("t").unwrap().put(Put::new("k9999").add("f", "q", "v")).unwrap();
+    drop(store);
+    sim.fs.crash(7);
+    sim.fs.clear_faults();
+    assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), 21);
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub enum Call {
     Open,
     /// Bytes appended.
     Write,
+    /// Room reserved behind them.
+    Reserve,
     /// A file synced.
     Sync,
     /// A file cut.

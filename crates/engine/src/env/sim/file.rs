@@ -4,7 +4,8 @@
 //! seen by processes   | bytes[..shared] | bytes[shared..]       |     appended, not synced
 //! on the platter      | bytes[..shared] | cut                   |     cut off, not synced
 //! ```
-//! Files only grow at their end and are cut, so a common front and two ends say everything. A sector is written whole
+//! Files only grow at their end and are cut, so a common front and two ends say everything. Room that is reserved stands as
+//! zeros at the end of both; writing there is a cut and an end like any other. A sector is written whole
 //! or not at all, and writing one again never harms the synced bytes in it; sectors reach the platter in any order.
 
 use std::ops::Range;
@@ -20,6 +21,8 @@ pub(super) struct FileData {
     bytes: Vec<u8>,
     shared: usize,
     cut: Vec<u8>,
+    /// How many of the last bytes are zeros that the next ones take the place of.
+    reserved: usize,
     /// Bytes that a failed sync left behind: the system holds them for written, the platter may not have them.
     doubtful: Vec<Range<usize>>,
 }
@@ -34,11 +37,34 @@ impl FileData {
         &self.bytes
     }
 
+    pub(super) fn reserved(&self) -> usize {
+        self.reserved
+    }
+
+    /// Whoever opens it now writes behind all of it.
+    pub(super) fn keep_reserved(&mut self) {
+        self.reserved = 0;
+    }
+
     pub(super) fn append(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let left = self.reserved.saturating_sub(bytes.len());
+        self.truncate(self.bytes.len() - self.reserved);
         self.bytes.extend_from_slice(bytes);
+        self.reserve(left);
+    }
+
+    /// Zeros behind what is written, so that there are at least so many.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        let more = bytes.saturating_sub(self.reserved);
+        self.bytes.resize(self.bytes.len() + more, 0);
+        self.reserved += more;
     }
 
     pub(super) fn truncate(&mut self, length: usize) {
+        self.reserved = 0;
         if length < self.shared {
             let mut cut = self.bytes[length..self.shared].to_vec();
             cut.append(&mut self.cut);
@@ -73,10 +99,12 @@ impl FileData {
             self.bytes[range.start.min(end)..end].fill(0);
         }
         self.shared = self.bytes.len();
+        self.reserved = 0;
     }
 
     /// What the platter may have at this moment; from here on that is the file.
     pub(super) fn lose_power(&mut self, rng: &SeededRng) {
+        let (length, has_room) = (self.bytes.len(), self.reserved > 0);
         if !self.cut.is_empty() && rng.one_in(2) {
             self.undo_cut(rng);
         } else {
@@ -89,6 +117,10 @@ impl FileData {
                 }
             }
         }
+        if has_room && rng.one_in(2) {
+            self.bytes.resize(length.max(self.bytes.len()), 0);
+        }
+        self.reserved = 0;
         self.sync();
     }
 
@@ -169,6 +201,43 @@ mod tests {
         assert!(any(&|end| end.is_empty()) && any(&|end| end == [2; 2000]));
         assert!(any(&|end| end.len() == 1024 - 700 && end.iter().all(|&byte| byte == 2)), "a whole number of sectors");
         assert!(any(&|end| end.len() == 2000 && end[..324] == [0; 324] && end[1900..] == [2; 100]), "a hole before good bytes");
+    }
+
+    #[test]
+    fn reserved_room_is_zeros_in_front_of_which_bytes_come_and_may_be_lost() {
+        let make = || {
+            let mut file = FileData::durable(vec![1; 100]);
+            file.reserve(2000);
+            file.sync();
+            file.append(&[2; 1200]);
+            file
+        };
+        assert_eq!((make().bytes.len(), make().reserved), (2100, 800));
+        assert!(make().bytes[1300..] == [0; 800]);
+        let outcomes: Vec<_> = (0..400).map(|seed| after_power_loss(make, seed)).collect();
+        assert!(outcomes.iter().all(|bytes| bytes.len() <= 2100 && bytes[..100] == [1; 100]));
+        let any = |form: &dyn Fn(&[u8]) -> bool| outcomes.iter().any(|bytes| form(&bytes[100..]));
+        assert!(any(&|end| end == [0; 2000]), "nothing was written");
+        assert!(any(&|end| end.len() == 2000 && end[..1200] == [2; 1200] && end[1200..] == [0; 800]), "everything was");
+        let mut file = make();
+        file.append(&[3; 1000]);
+        file.sync();
+        assert_eq!(file.reserved, 0);
+        assert_eq!(
+            after_power_loss(
+                || {
+                    let mut file = make();
+                    file.append(&[3; 1000]);
+                    file.sync();
+                    file
+                },
+                1
+            ),
+            file.bytes
+        );
+        file.reserve(10);
+        file.truncate(2300);
+        assert_eq!((file.bytes.len(), file.reserved), (2300, 0));
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl Fs for ProcessFs {
 
     fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
         let file = self.enter(Call::Append, path)?.file(path)?;
+        locked(&file).keep_reserved();
         Ok(Box::new(self.handle(path, file)))
     }
 
@@ -134,12 +135,20 @@ struct Handle {
     file: SharedFile,
 }
 
+impl Handle {
+    /// Bytes that can be written: those reserved, and what is free.
+    fn room(&self, disk: &Disk) -> u64 {
+        let free = disk.free_bytes();
+        free.saturating_add(locked(&self.file).reserved() as u64)
+    }
+}
+
 impl FileWriter for Handle {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut disk = locked(&self.process.disk);
         let alive = disk.is_alive(self.process.life);
         let (written, result) = match disk.enter(self.process.life, Call::Write, &self.path) {
-            Ok(()) => match usize::try_from(disk.free_bytes()) {
+            Ok(()) => match usize::try_from(self.room(&disk)) {
                 Ok(free) if free < bytes.len() => (free, Err(Errno::NOSPC.into())),
                 _ => (bytes.len(), Ok(())),
             },
@@ -161,6 +170,15 @@ impl FileWriter for Handle {
             Err(_) => {}
         }
         result
+    }
+
+    fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+        let disk = self.process.enter(Call::Reserve, &self.path)?;
+        if self.room(&disk) < bytes {
+            return Err(Errno::NOSPC.into());
+        }
+        locked(&self.file).reserve(usize::try_from(bytes).map_err(|_| Errno::FBIG)?);
+        Ok(())
     }
 
     fn truncate(&mut self, bytes: u64) -> io::Result<()> {
