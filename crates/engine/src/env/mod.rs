@@ -132,7 +132,7 @@ pub trait FileWriter: Send {
     /// then a sync need not make a new length durable, too. Does nothing where that is not known how to do.
     ///
     /// # Errors
-    /// As the operating system's. The file can be written as before.
+    /// As the operating system's. The file can be written as before, and may have a part of the room.
     fn reserve(&mut self, _bytes: u64) -> io::Result<()> {
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The real outside: files below a directory, the system's clock, chance and threads.
 //!
-//! Files are written in append mode and read with `pread`, so readers share one handle and writers need no position.
+//! Files are read with `pread`, so readers share one handle; a file has one writer, whose position is its handle's.
 #![expect(clippy::disallowed_methods, reason = "this file is the door that everything else goes through")]
 
 use std::fs::{self, File, OpenOptions};

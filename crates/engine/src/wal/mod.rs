@@ -606,11 +606,14 @@ impl OpenSegment {
     fn reserve(&mut self, bytes: u64, segment_bytes: u64) {
         let end = self.bytes + bytes;
         if end > self.reserved_bytes {
-            let step = (segment_bytes / 16).clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX);
-            let reserved = self.file.reserve(bytes.max(step));
-            // Without room the bytes are written all the same, and if the disk is full that will say so. A part of the room may
-            // be there, so it is not tried again, and what there is is cut off in the end.
-            self.reserved_bytes = reserved.map_or(u64::MAX, |()| self.bytes + bytes.max(step));
+            let room = bytes.max((segment_bytes / 16).clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX));
+            let reserved = self.file.reserve(room);
+            // Without room the bytes are written all the same, and if the disk is full that will say so. What there was of it may
+            // have been taken: others need it now. It is not tried again, and closing cuts once more.
+            if reserved.is_err() {
+                let _ = self.file.truncate(self.bytes);
+            }
+            self.reserved_bytes = reserved.map_or(u64::MAX, |()| self.bytes + room);
         }
     }
 }

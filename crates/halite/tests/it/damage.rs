@@ -213,6 +213,8 @@ fn room_reserved_in_the_log_is_neither_read_nor_reported() {
     // Without the disk to reserve it the log goes on.
     sim.fs.inject(Fault { times: u64::MAX, ..Fault::next(Call::Reserve, "", io::ErrorKind::StorageFull) });
     store.table("t").unwrap().put(Put::new("k9999").add("f", "q", "v")).unwrap();
+    let log = sim.fs.files().into_keys().rfind(|path| path.starts_with("halite/wal/")).unwrap();
+    assert_eq!(sim.fs.read(&log).unwrap().len(), written_bytes(&sim, &log), "what there was of the room is given back");
     drop(store);
     sim.fs.crash(7);
     sim.fs.clear_faults();

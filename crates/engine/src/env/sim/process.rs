@@ -173,12 +173,20 @@ impl FileWriter for Handle {
     }
 
     fn reserve(&mut self, bytes: u64) -> io::Result<()> {
-        let disk = self.process.enter(Call::Reserve, &self.path)?;
-        if self.room(&disk) < bytes {
-            return Err(Errno::NOSPC.into());
-        }
-        locked(&self.file).reserve(usize::try_from(bytes).map_err(|_| Errno::FBIG)?);
-        Ok(())
+        let mut disk = locked(&self.process.disk);
+        let alive = disk.is_alive(self.process.life);
+        let wanted = usize::try_from(bytes).map_err(|_| Errno::FBIG)?;
+        let (reserved, result) = match disk.enter(self.process.life, Call::Reserve, &self.path) {
+            // What there is has been taken by then, as on ext4.
+            Ok(()) => match usize::try_from(self.room(&disk)) {
+                Ok(room) if room < wanted => (room, Err(Errno::NOSPC.into())),
+                _ => (wanted, Ok(())),
+            },
+            Err(error) if alive && !disk.read_only => (disk.rng.up_to(wanted), Err(error)),
+            Err(error) => (0, Err(error)),
+        };
+        locked(&self.file).reserve(reserved);
+        result
     }
 
     fn truncate(&mut self, bytes: u64) -> io::Result<()> {
