@@ -29,4 +29,4 @@ pub use histogram::Histogram;
 pub use options::{Options, WalSync};
 pub use region::{Applied, Region, explain_empty};
 pub use upkeep::{CompactionFigures, UpkeepFigures};
-pub use wal::LogFigures;
+pub use wal::{LogFigures, Nonce};

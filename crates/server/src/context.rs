@@ -55,7 +55,7 @@ impl Context {
             start_code: now_ms(),
             metrics: Metrics::default(),
             scanners: Scanners::new(&config.limits),
-            nonces: Nonces::new(config.limits.nonce_ms),
+            nonces: Nonces::new(config.limits.nonce_ms, &engine.take_replayed_nonces()),
             reader_pool,
             admin_pool,
             requested_compactions: RequestedCompactions::default(),

@@ -1,10 +1,14 @@
 //! Operations that must not be applied twice: a client that got no answer sends an increment again with the same nonce.
+//!
+//! The log has the nonces too, so that a server that died knows what it had applied.
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use halite_engine::Nonce;
 
 /// Outcomes of one generation; two are kept. At nine bytes each that bounds the memory, and a client that waits a
 /// minute before it asks again is served up to some fifteen thousand increments a second.
@@ -31,7 +35,7 @@ struct Known {
 }
 
 /// Whether an operation is to be applied.
-pub(crate) enum Nonce<'a> {
+pub(crate) enum Attempt<'a> {
     /// It is; the outcome is to be told.
     First(FirstTime<'a>),
     /// It has been applied already.
@@ -45,19 +49,22 @@ pub(crate) struct FirstTime<'a> {
 }
 
 impl Nonces {
-    /// Remembers outcomes for at least `keep_ms` milliseconds, as far as there is room.
-    pub(crate) fn new(keep_ms: u64) -> Self {
-        let known = Known { under_way: HashSet::new(), applied: HashSet::new(), before: HashSet::new(), since: Instant::now(), waiting: 0 };
-        Self { known: Mutex::new(known), ended: Condvar::new(), hasher: RandomState::new(), generation: Duration::from_millis(keep_ms) }
+    /// Remembers outcomes for at least `keep_ms` milliseconds, as far as there is room; of what has been `applied` before the
+    /// start, newest first, as if it had been applied just now.
+    pub(crate) fn new(keep_ms: u64, applied: &[Nonce]) -> Self {
+        let hasher = RandomState::new();
+        let applied = applied.iter().take(GENERATION_MAX).map(|nonce| hasher.hash_one(nonce)).collect();
+        let known = Known { under_way: HashSet::new(), applied, before: HashSet::new(), since: Instant::now(), waiting: 0 };
+        Self { known: Mutex::new(known), ended: Condvar::new(), hasher, generation: Duration::from_millis(keep_ms) }
     }
 
-    /// Begins an operation. The nonce 0 says that the client does not mind. Blocks while the same operation is under
-    /// way, which takes no longer than the operation.
-    pub(crate) fn begin(&self, group: u64, nonce: u64) -> Nonce<'_> {
-        if nonce == 0 {
-            return Nonce::First(FirstTime { nonces: self, digest: None });
-        }
-        let digest = self.digest(group, nonce);
+    /// Begins an operation; without a nonce the client does not mind. Blocks while the same operation is under way, which takes
+    /// no longer than the operation.
+    pub(crate) fn begin(&self, nonce: Option<Nonce>) -> Attempt<'_> {
+        let Some(nonce) = nonce else {
+            return Attempt::First(FirstTime { nonces: self, digest: None });
+        };
+        let digest = self.hasher.hash_one(nonce);
         let mut known = self.lock();
         while known.under_way.contains(&digest) {
             known.waiting += 1;
@@ -68,25 +75,21 @@ impl Nonces {
     }
 
     /// The same without blocking; `None` while the same operation is under way.
-    pub(crate) fn try_begin(&self, group: u64, nonce: u64) -> Option<Nonce<'_>> {
-        if nonce == 0 {
-            return Some(Nonce::First(FirstTime { nonces: self, digest: None }));
-        }
-        let digest = self.digest(group, nonce);
+    pub(crate) fn try_begin(&self, nonce: Option<Nonce>) -> Option<Attempt<'_>> {
+        let Some(nonce) = nonce else {
+            return Some(Attempt::First(FirstTime { nonces: self, digest: None }));
+        };
+        let digest = self.hasher.hash_one(nonce);
         let mut known = self.lock();
         (!known.under_way.contains(&digest)).then(|| self.begin_locked(&mut known, digest))
     }
 
-    fn digest(&self, group: u64, nonce: u64) -> u64 {
-        self.hasher.hash_one((group, nonce))
-    }
-
-    fn begin_locked(&self, known: &mut Known, digest: u64) -> Nonce<'_> {
+    fn begin_locked(&self, known: &mut Known, digest: u64) -> Attempt<'_> {
         if known.applied.contains(&digest) || known.before.contains(&digest) {
-            return Nonce::Again;
+            return Attempt::Again;
         }
         known.under_way.insert(digest);
-        Nonce::First(FirstTime { nonces: self, digest: Some(digest) })
+        Attempt::First(FirstTime { nonces: self, digest: Some(digest) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -111,6 +114,11 @@ impl Nonces {
     }
 }
 
+/// The nonce of a request, where 0 is none.
+pub(crate) fn nonce_of(group: u64, number: u64) -> Option<Nonce> {
+    (number != 0).then_some(Nonce { group, number })
+}
+
 impl FirstTime<'_> {
     /// The operation has been applied: it must not be applied again.
     pub(crate) fn applied(mut self) {
@@ -132,19 +140,19 @@ impl Drop for FirstTime<'_> {
 mod tests {
     use super::*;
 
-    fn is_first(nonces: &Nonces, group: u64, nonce: u64) -> bool {
-        match nonces.begin(group, nonce) {
-            Nonce::First(first) => {
+    fn is_first(nonces: &Nonces, group: u64, number: u64) -> bool {
+        match nonces.begin(nonce_of(group, number)) {
+            Attempt::First(first) => {
                 first.applied();
                 true
             }
-            Nonce::Again => false,
+            Attempt::Again => false,
         }
     }
 
     #[test]
     fn a_nonce_counts_once_in_its_group_and_zero_counts_always() {
-        let nonces = Nonces::new(60_000);
+        let nonces = Nonces::new(60_000, &[]);
         assert!(is_first(&nonces, 1, 7));
         assert!(!is_first(&nonces, 1, 7));
         assert!(is_first(&nonces, 2, 7));
@@ -152,16 +160,23 @@ mod tests {
     }
 
     #[test]
+    fn what_was_applied_before_the_start_counts() {
+        let nonces = Nonces::new(60_000, &[Nonce { group: 1, number: 7 }]);
+        assert!(!is_first(&nonces, 1, 7));
+        assert!(is_first(&nonces, 1, 8));
+    }
+
+    #[test]
     fn what_failed_may_be_tried_again() {
-        let nonces = Nonces::new(60_000);
-        drop(nonces.begin(1, 7));
+        let nonces = Nonces::new(60_000, &[]);
+        drop(nonces.begin(nonce_of(1, 7)));
         assert!(is_first(&nonces, 1, 7));
     }
 
     #[test]
     fn whoever_comes_while_it_is_under_way_waits_for_its_end() {
-        let nonces = Nonces::new(60_000);
-        let Nonce::First(first) = nonces.begin(1, 7) else { panic!("nobody else has begun it") };
+        let nonces = Nonces::new(60_000, &[]);
+        let Attempt::First(first) = nonces.begin(nonce_of(1, 7)) else { panic!("nobody else has begun it") };
         std::thread::scope(|scope| {
             let second = scope.spawn(|| is_first(&nonces, 1, 7));
             first.applied();

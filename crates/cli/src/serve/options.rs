@@ -145,7 +145,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "nonce-ms",
         "TIME",
         Ms(|s| &mut s.server.limits.nonce_ms),
-        "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once",
+        "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once, over a crash as well",
     ),
     option("snapshot-cleaner-ms", "TIME", Ms(|s| &mut s.server.snapshot_cleaner_ms), "How often snapshots whose time to live is over are deleted"),
     option("rolling-ms", "TIME", Ms(|s| &mut s.server.rolling_ms), "How often the next regions of tables with SPLIT ROLLING are made"),

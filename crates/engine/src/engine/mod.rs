@@ -32,7 +32,7 @@ use crate::options::Options;
 use crate::region::Region;
 use crate::shared::Shared;
 use crate::upkeep::UpkeepFigures;
-use crate::wal::LogFigures;
+use crate::wal::{LogFigures, Nonce};
 
 pub use meta::MetaView;
 pub use open::OpenReport;
@@ -52,6 +52,8 @@ pub struct Engine {
     ddl: Mutex<()>,
     threads: Mutex<Vec<Box<dyn JoinHandle>>>,
     report: OpenReport,
+    /// Until somebody asks for them.
+    replayed_nonces: Mutex<Vec<Nonce>>,
 }
 
 impl Engine {
@@ -69,6 +71,12 @@ impl Engine {
     /// What opening found and did.
     pub fn report(&self) -> &OpenReport {
         &self.report
+    }
+
+    /// The nonces of the writes that opening read back from the log, newest first and a million at most; once. Whoever did not
+    /// hear of such a write will send it again, and it has been applied.
+    pub fn take_replayed_nonces(&self) -> Vec<Nonce> {
+        std::mem::take(&mut *self.replayed_nonces.lock().expect("nothing panics while it holds the nonces"))
     }
 
     /// The id of the store, a UUID made when the directory was (HBase: the cluster's id).

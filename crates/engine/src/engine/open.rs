@@ -19,7 +19,7 @@ use crate::region::{RecentDeletes, Region};
 use crate::shared::Shared;
 use crate::store::StoreFiles;
 use crate::upkeep::UpkeepFigures;
-use crate::wal::{self, Wal, WalOptions};
+use crate::wal::{self, Nonce, Wal, WalOptions};
 
 /// What opening found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Engine {
         let regions = Arc::new(RegionIndex::default());
         let tables = open_tables(&shared, &regions, &catalog)?;
         report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
-        replay(&shared, &tables, &mut report)?;
+        let nonces = replay(&shared, &tables, &mut report)?;
         let engine = Arc::new(Self {
             shared,
             tables: ArcSwap::from_pointee(tables),
@@ -83,6 +83,7 @@ impl Engine {
             ddl: Mutex::new(()),
             threads: Mutex::new(Vec::new()),
             report,
+            replayed_nonces: Mutex::new(nonces),
         });
         engine.start_threads()?;
         Ok(engine)
@@ -164,12 +165,12 @@ fn open_tables(shared: &Arc<Shared>, index: &Arc<RegionIndex>, catalog: &Catalog
 }
 
 /// Reads the log back into the memstores, which take no more than they did before, and asks for flushes where they are
-/// large.
-fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<Table>>, report: &mut OpenReport) -> Result<()> {
+/// large. Gives back the nonces of what it read.
+fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<Table>>, report: &mut OpenReport) -> Result<Vec<Nonce>> {
     let regions: BTreeMap<u64, Arc<Region>> =
         tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
     let store_id = shared.manifest.current().store_id;
-    let recovered = wal::recover(&shared.env, store_id, |write| {
+    let mut recovered = wal::recover(&shared.env, store_id, |write| {
         // A region that is gone or disabled was flushed, split or dropped: its writes have no place any more.
         match regions.get(&write.region) {
             Some(region) => region.replay(write.sequence, write.cells),
@@ -178,6 +179,7 @@ fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<T
     })?;
     report.replayed_writes = recovered.writes;
     report.cut_bytes = recovered.cut_bytes;
+    let nonces = std::mem::take(&mut recovered.nonces).into();
     let in_log: BTreeSet<u64> = recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
     shared.wal.resume(recovered);
     let catalog = shared.manifest.current();
@@ -188,5 +190,5 @@ fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<T
         region.replayed();
         shared.note_write(region);
     }
-    Ok(())
+    Ok(nonces)
 }

@@ -11,7 +11,7 @@ use super::Region;
 use super::snapshot::RegionSnapshot;
 use crate::commit::CommitTicket;
 use crate::memstore::Writer;
-use crate::wal::Level;
+use crate::wal::{Level, Nonce};
 
 /// The cells of a batch of this many operations have their places in the memstores looked up together.
 const GROUP_REQUESTS_MIN: usize = 8;
@@ -48,6 +48,7 @@ impl Region {
         writes: impl Iterator<Item = &'a CellsBuilder> + Clone,
         requests: usize,
         level: Option<Level>,
+        nonce: Option<Nonce>,
     ) -> Result<CommitTicket> {
         let commit = self.lock_commit();
         if commit.closed {
@@ -62,7 +63,7 @@ impl Region {
         // Only a time to live of its own makes an overwritten cell show again.
         if has_tags && let Some(rest) = without_overwritten(&writes) {
             drop(commit);
-            return self.commit(std::iter::once(&rest), requests, level);
+            return self.commit(std::iter::once(&rest), requests, level, nonce);
         }
         let wal = &self.shared.wal;
         wal.check()?;
@@ -71,7 +72,7 @@ impl Region {
         let settled = self.mvcc.is_settled();
         let sequence = self.mvcc.next();
         let position = match level {
-            Some(level) => Some(wal.append(self.number, &self.mvcc, level, writes.clone().map(CellsBuilder::bytes))?),
+            Some(level) => Some(wal.append(self.number, &self.mvcc, level, nonce, writes.clone().map(CellsBuilder::bytes))?),
             None => None,
         };
         let cells = writes.flatten().map(|cell| cell.with_sequence(sequence));

@@ -18,6 +18,7 @@ use super::recent_deletes::{GroupDeletes, is_stamped_put};
 use super::snapshot::RegionSnapshot;
 use crate::commit::CommitTicket;
 use crate::scan::ReadTrace;
+use crate::wal::Nonce;
 
 /// What a batch answered. The results are known at once; nobody may be told of them before the ticket is fulfilled.
 pub struct Applied {
@@ -71,7 +72,11 @@ impl Pending {
 
 impl Region {
     /// Applies operations in order. Each row changes as a whole; nothing is promised between rows.
-    pub fn apply(&self, mut ops: Vec<RowOp>) -> Applied {
+    pub fn apply(&self, ops: Vec<RowOp>) -> Applied {
+        self.apply_under(ops, None)
+    }
+
+    fn apply_under(&self, mut ops: Vec<RowOp>, nonce: Option<Nonce>) -> Applied {
         let mut applied = Applied {
             results: ops.iter().map(|_| Ok(OpResult { row: Row::default(), processed: true })).collect(),
             ticket: CommitTicket::ready(),
@@ -84,7 +89,7 @@ impl Region {
             applied.results.iter_mut().for_each(|result| *result = Err(error.clone()));
             return applied;
         }
-        if let Err(first) = self.apply_all(&snapshot, &mut ops, &mut applied) {
+        if let Err(first) = self.apply_all(&snapshot, &mut ops, nonce, &mut applied) {
             // What follows an operation for the successor is for the successor too, or their order would change.
             let rest = ops.into_iter().enumerate().skip(first);
             applied.returned = rest.filter(|(at, _)| applied.results[*at].is_ok()).collect();
@@ -93,14 +98,21 @@ impl Region {
         applied
     }
 
-    /// Applies one operation that reads first, if that takes no waiting for the disk, nor for somebody else's operation that
-    /// does. `None`: it might, and nothing has been done; [`Region::apply`] waits.
-    pub fn apply_from_memory(&self, op: &RowOp) -> Option<Applied> {
+    /// Applies one operation, of which the log says that it was done under this nonce, so that the next opening knows it
+    /// ([`crate::Engine::take_replayed_nonces`]). Puts and deletes that read nothing first are written without: to apply one twice
+    /// changes nothing.
+    pub fn apply_once(&self, op: RowOp, nonce: Option<Nonce>) -> Applied {
+        self.apply_under(vec![op], nonce)
+    }
+
+    /// As [`Region::apply_once`], for an operation that reads first, if that takes no waiting for the disk, nor for somebody
+    /// else's operation that does. `None`: it might, and nothing has been done; [`Region::apply_once`] waits.
+    pub fn apply_from_memory(&self, op: &RowOp, nonce: Option<Nonce>) -> Option<Applied> {
         if self.shared.try_admit(self).is_err() {
             return None;
         }
         let mut condition_block_bytes = 0;
-        let (result, ticket) = match self.read_modify_write(op, Tier::Memory, &mut condition_block_bytes) {
+        let (result, ticket) = match self.read_modify_write(op, Tier::Memory, nonce, &mut condition_block_bytes) {
             Err(error) if matches!(error.kind(), ErrorKind::NeedsIo | ErrorKind::NoSuchRegion) => return None,
             Err(error) => (Err(error), CommitTicket::ready()),
             Ok((result, ticket)) => (Ok(result), ticket),
@@ -111,7 +123,7 @@ impl Region {
 
     /// Applies operations: those that need not read first together, as far as they follow one another. If the region has
     /// gone the error is the place of the first operation that was not applied.
-    fn apply_all(&self, snapshot: &RegionSnapshot, ops: &mut [RowOp], applied: &mut Applied) -> Result<(), usize> {
+    fn apply_all(&self, snapshot: &RegionSnapshot, ops: &mut [RowOp], nonce: Option<Nonce>, applied: &mut Applied) -> Result<(), usize> {
         let (mut first, mut bytes) = (0, 0);
         let mut deletes = GroupDeletes::default();
         for at in 0..ops.len() {
@@ -132,7 +144,7 @@ impl Region {
                 Ok(None) => {
                     self.commit_group(snapshot, ops, first..at, applied)?;
                     (first, bytes) = (at + 1, 0);
-                    match self.read_modify_write(&ops[at], Tier::Disk, &mut applied.condition_block_bytes) {
+                    match self.read_modify_write(&ops[at], Tier::Disk, nonce, &mut applied.condition_block_bytes) {
                         Ok((result, ticket)) => {
                             applied.wait_for(ticket);
                             applied.results[at] = Ok(result);
@@ -246,7 +258,7 @@ impl Region {
         let level = mutations().map(|mutation| self.level(snapshot, mutation.durability)).max().flatten();
         let locks = self.row_locks.shared(mutations().map(|mutation| &mutation.row()[..]));
         self.note_deletes(group.iter().filter(|op| matches!(op, RowOp::Delete(_))).filter_map(plain).map(Mutation::cells), now);
-        let result = self.commit(mutations().map(Mutation::cells), requests, level);
+        let result = self.commit(mutations().map(Mutation::cells), requests, level, None);
         drop(locks);
         match result {
             Ok(ticket) => applied.wait_for(ticket),
@@ -259,7 +271,7 @@ impl Region {
     /// An operation that reads its row first. It holds the row for itself and reads what has been applied, durable or
     /// not: the log keeps the order, so when its own write is durable then so is what it read.
     /// Adds the bytes of the blocks that a condition looked through to `block_bytes`.
-    fn read_modify_write(&self, op: &RowOp, tier: Tier, block_bytes: &mut u64) -> Result<(OpResult, CommitTicket)> {
+    fn read_modify_write(&self, op: &RowOp, tier: Tier, nonce: Option<Nonce>, block_bytes: &mut u64) -> Result<(OpResult, CommitTicket)> {
         self.check_whole(op)?;
         // Most likely before the row is held, so that nobody waits for the clock with it.
         self.time_behind_deletes(|| std::iter::once(op.row()));
@@ -268,10 +280,10 @@ impl Region {
             // Whoever has it may be waiting for the disk.
             Tier::Memory => self.row_locks.try_exclusive(op.row()).ok_or_else(|| Error::new(ErrorKind::NeedsIo, "the row is held"))?,
         };
-        self.modify_locked(op, tier, block_bytes)
+        self.modify_locked(op, tier, nonce, block_bytes)
     }
 
-    fn modify_locked(&self, op: &RowOp, tier: Tier, block_bytes: &mut u64) -> Result<(OpResult, CommitTicket)> {
+    fn modify_locked(&self, op: &RowOp, tier: Tier, nonce: Option<Nonce>, block_bytes: &mut u64) -> Result<(OpResult, CommitTicket)> {
         let now = self.shared.env.clock.now_ms();
         let mut checked = None;
         let op = match op {
@@ -295,7 +307,7 @@ impl Region {
         let ticket = if pending.cells.is_empty() {
             self.applied_ticket()
         } else {
-            self.commit(std::iter::once(&pending.cells), 1, self.level(&self.snapshot_ref(), pending.durability))?
+            self.commit(std::iter::once(&pending.cells), 1, self.level(&self.snapshot_ref(), pending.durability), nonce)?
         };
         Ok((OpResult { row, processed: true }, ticket))
     }

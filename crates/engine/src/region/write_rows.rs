@@ -6,6 +6,7 @@ use super::Region;
 use super::recent_deletes::is_stamped_put;
 use super::write::Pending;
 use crate::commit::CommitTicket;
+use crate::wal::Nonce;
 
 impl Region {
     /// Whether a write would be taken now without waiting for a flush; for those who cannot wait in [`Region::apply`].
@@ -18,11 +19,11 @@ impl Region {
 
     /// Applies puts, deletes, increments and appends, of whichever rows, all or none: a reader sees all of them or
     /// nothing. Only if all `conditions` hold, and the answer says whether they did; what they say to do then is not
-    /// looked at. The ticket is to be waited for either way.
+    /// looked at. The ticket is to be waited for either way. The nonce goes into the log, as with [`Region::apply_once`].
     ///
     /// # Errors
     /// As [`Region::apply`] has for a single operation. Nothing has been applied then.
-    pub fn apply_as_one(&self, ops: &[RowOp], conditions: &[CheckAndMutate]) -> Result<(bool, CommitTicket)> {
+    pub fn apply_as_one(&self, ops: &[RowOp], conditions: &[CheckAndMutate], nonce: Option<Nonce>) -> Result<(bool, CommitTicket)> {
         let snapshot = self.snapshot_ref();
         self.shared.admit(self, &snapshot)?;
         for op in ops {
@@ -60,7 +61,7 @@ impl Region {
         if pending.cells.is_empty() {
             return Ok((true, self.applied_ticket()));
         }
-        let ticket = self.commit(std::iter::once(&pending.cells), ops.len(), self.level(&snapshot, pending.durability))?;
+        let ticket = self.commit(std::iter::once(&pending.cells), ops.len(), self.level(&snapshot, pending.durability), nonce)?;
         self.shared.note_write(self);
         Ok((true, ticket))
     }

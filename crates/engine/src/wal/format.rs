@@ -6,6 +6,8 @@
 //! record   body length u32 | CRC32C of the body u32 | body
 //! body     kind u8 = 1 | region number u64 | sequence id u64 | encoded cells      a write
 //!          kind u8 = 2 | offset u64                                            a mark: synced up to here
+//!          kind u8 = 3 | region number u64 | sequence id u64 | nonce group u64 | nonce u64 | encoded cells
+//!                                                                              a write under a nonce
 //! ```
 //! All integers are big-endian. A mark says how much of this segment had been synced when it was written. It tells
 //! apart a torn end, which was never acknowledged, from damage to what was.
@@ -14,8 +16,8 @@ use halite_types::cell::read_cell;
 
 /// First bytes of a segment.
 pub(crate) const MAGIC: &[u8; 8] = b"HALWAL\r\n";
-/// Version this code writes and reads.
-pub(crate) const VERSION: u32 = 1;
+/// Version this code writes. It reads the first as well, which has no nonces.
+pub(crate) const VERSION: u32 = 2;
 /// Bytes of a segment's header.
 pub(crate) const HEADER_BYTES: usize = 8 + 4 + 16 + 8 + 8 + 4;
 const CELLS_HEADER_BYTES: usize = 1 + 8 + 8;
@@ -23,6 +25,8 @@ const CELLS_HEADER_BYTES: usize = 1 + 8 + 8;
 pub(crate) const MARK_BYTES: usize = 8 + 1 + 8;
 const KIND_CELLS: u8 = 1;
 const KIND_MARK: u8 = 2;
+const KIND_CELLS_UNDER_NONCE: u8 = 3;
+const NONCE_BYTES: usize = 8 + 8;
 /// No record is larger: a batch is split before it comes near.
 pub(crate) const MAX_BODY_BYTES: usize = 1 << 30;
 
@@ -58,7 +62,7 @@ impl SegmentHeader {
         if crc32c::crc32c(checked) != u32::from_be_bytes(field(crc, 0)) {
             return Err(HeaderError::Damaged);
         }
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(HeaderError::Version(version));
         }
         Ok(Self {
@@ -84,6 +88,15 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes.get(at..at.saturating_add(N)).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
 }
 
+/// What a client calls an operation, so that it counts once however often it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Nonce {
+    /// The client, more or less.
+    pub group: u64,
+    /// The operation within the group.
+    pub number: u64,
+}
+
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record<'a> {
@@ -98,17 +111,22 @@ pub(crate) enum Record<'a> {
 pub(crate) struct Write<'a> {
     pub(crate) region: u64,
     pub(crate) sequence: u64,
+    pub(crate) nonce: Option<Nonce>,
     /// Encoded cells, checked.
     pub(crate) cells: &'a [u8],
 }
 
 /// Appends a write to `out`. The cells come in pieces, so that a batch is copied once.
-pub(crate) fn write_cells<'a>(out: &mut Vec<u8>, region: u64, sequence: u64, cells: impl Iterator<Item = &'a [u8]>) {
+pub(crate) fn write_cells<'a>(out: &mut Vec<u8>, region: u64, sequence: u64, nonce: Option<Nonce>, cells: impl Iterator<Item = &'a [u8]>) {
     let start = out.len();
     out.extend_from_slice(&[0; 8]);
-    out.push(KIND_CELLS);
+    out.push(if nonce.is_some() { KIND_CELLS_UNDER_NONCE } else { KIND_CELLS });
     out.extend_from_slice(&region.to_be_bytes());
     out.extend_from_slice(&sequence.to_be_bytes());
+    if let Some(Nonce { group, number }) = nonce {
+        out.extend_from_slice(&group.to_be_bytes());
+        out.extend_from_slice(&number.to_be_bytes());
+    }
     for piece in cells {
         out.extend_from_slice(piece);
     }
@@ -160,18 +178,25 @@ pub(crate) fn read_record(bytes: &[u8]) -> Result<(Record<'_>, usize), RecordErr
         return Err(RecordError::Checksum(stored, computed));
     }
     let record = match body.first() {
-        Some(&KIND_CELLS) if length >= CELLS_HEADER_BYTES => {
-            let (head, cells) = body.split_at(CELLS_HEADER_BYTES);
-            let mut unread = cells;
-            while !unread.is_empty() {
-                unread = read_cell(unread, 0).map_err(|_| RecordError::Content)?.1;
-            }
-            Record::Cells(Write { region: u64::from_be_bytes(field(head, 1)), sequence: u64::from_be_bytes(field(head, 9)), cells })
+        Some(&KIND_CELLS) if length >= CELLS_HEADER_BYTES => Record::Cells(read_write(body, CELLS_HEADER_BYTES)?),
+        Some(&KIND_CELLS_UNDER_NONCE) if length >= CELLS_HEADER_BYTES + NONCE_BYTES => {
+            let nonce = Nonce { group: u64::from_be_bytes(field(body, 17)), number: u64::from_be_bytes(field(body, 25)) };
+            Record::Cells(Write { nonce: Some(nonce), ..read_write(body, CELLS_HEADER_BYTES + NONCE_BYTES)? })
         }
         Some(&KIND_MARK) if length == MARK_BYTES - 8 => Record::Mark(u64::from_be_bytes(field(body, 1))),
         _ => return Err(RecordError::Content),
     };
     Ok((record, length.saturating_add(8)))
+}
+
+/// Reads a write whose cells begin at `cells_at`.
+fn read_write(body: &[u8], cells_at: usize) -> Result<Write<'_>, RecordError> {
+    let (head, cells) = body.split_at(cells_at);
+    let mut unread = cells;
+    while !unread.is_empty() {
+        unread = read_cell(unread, 0).map_err(|_| RecordError::Content)?.1;
+    }
+    Ok(Write { region: u64::from_be_bytes(field(head, 1)), sequence: u64::from_be_bytes(field(head, 9)), nonce: None, cells })
 }
 
 /// How the records of a segment end.
@@ -227,7 +252,7 @@ mod tests {
         for (i, &durable) in durable.iter().enumerate() {
             let put = Put::new(format!("row{i}")).add_at("f", "q", 1, "value");
             bytes.extend_from_slice(&mark(durable));
-            write_cells(&mut bytes, 5, i as u64, std::iter::once(put.mutation().cells().bytes()));
+            write_cells(&mut bytes, 5, i as u64, None, std::iter::once(put.mutation().cells().bytes()));
         }
         bytes
     }
@@ -286,6 +311,35 @@ mod tests {
         let end = bytes.len();
         bytes.resize(end + 700, 0);
         assert_eq!(read(&bytes), (vec![0, 1, 2], SegmentEnd::Torn(end)));
+    }
+
+    #[test]
+    fn a_nonce_is_read_back_with_its_write_and_a_cut_or_flipped_one_is_not() {
+        let put = Put::new("row").add_at("f", "q", 1, "value");
+        let nonce = Nonce { group: 7, number: u64::MAX };
+        let mut bytes = Vec::new();
+        write_cells(&mut bytes, 5, 6, Some(nonce), std::iter::once(put.mutation().cells().bytes()));
+        let write = Write { region: 5, sequence: 6, nonce: Some(nonce), cells: put.mutation().cells().bytes() };
+        assert_eq!(read_record(&bytes), Ok((Record::Cells(write), bytes.len())));
+        for at in 0..bytes.len() {
+            assert!(read_record(&bytes[..at]).is_err());
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1;
+            assert!(read_record(&flipped).is_err(), "byte {at}");
+        }
+        let mut short = bytes[..8 + CELLS_HEADER_BYTES + NONCE_BYTES - 1].to_vec();
+        seal(&mut short);
+        assert_eq!(read_record(&short), Err(RecordError::Content));
+    }
+
+    #[test]
+    fn segments_of_the_version_before_are_read() {
+        let mut bytes = segment(&[0, 0, 0]);
+        bytes[11] = 1;
+        let crc = crc32c::crc32c(&bytes[..HEADER_BYTES - 4]);
+        bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&crc.to_be_bytes());
+        assert!(SegmentHeader::decode(&bytes).is_ok());
+        assert_eq!(read(&bytes), (vec![0, 1, 2], SegmentEnd::Clean));
     }
 
     #[test]

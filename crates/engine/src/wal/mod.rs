@@ -23,6 +23,7 @@ use crate::histogram::Histogram;
 mod format;
 mod recovery;
 
+pub use format::Nonce;
 pub(crate) use recovery::{Recovered, recover};
 
 use format::{MARK_BYTES, SegmentHeader};
@@ -266,12 +267,19 @@ impl Wal {
 
     /// Appends a write of `region` and returns the position behind it. The caller holds the region's commit lock, so
     /// the order of a region's sequence ids is the order of the log.
-    pub(crate) fn append<'a>(&self, region: u64, mvcc: &Arc<Mvcc>, level: Level, cells: impl Iterator<Item = &'a [u8]>) -> Result<u64> {
+    pub(crate) fn append<'a>(
+        &self,
+        region: u64,
+        mvcc: &Arc<Mvcc>,
+        level: Level,
+        nonce: Option<Nonce>,
+        cells: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<u64> {
         self.check()?;
         let mut buffer = self.buffer();
         let sequence = mvcc.next();
         let before = buffer.bytes.len();
-        format::write_cells(&mut buffer.bytes, region, sequence, cells);
+        format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);
         buffer.end += (buffer.bytes.len() - before) as u64;
         buffer.wants_fsync |= level == Level::Fsync;
         buffer.complete_later(region, mvcc, sequence);

@@ -1,12 +1,15 @@
 //! Reading the log back after the store was not closed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use halite_types::{Error, ErrorKind, Result};
 
 use super::format::{HEADER_BYTES, HeaderError, SegmentEnd, SegmentHeader, Write, read_segment};
-use super::{DIRECTORY, Segment, segment_path};
+use super::{DIRECTORY, Nonce, Segment, segment_path};
 use crate::env::Env;
+
+/// No more nonces are kept than this, the newest: sixteen megabytes.
+const NONCES_MAX: usize = 1 << 20;
 
 /// What the log held.
 #[derive(Default)]
@@ -19,6 +22,8 @@ pub(crate) struct Recovered {
     pub(crate) last_bytes: u64,
     /// Writes read.
     pub(crate) writes: u64,
+    /// The nonces of the newest of them, newest first.
+    pub(crate) nonces: VecDeque<Nonce>,
     /// Bytes of a torn end that were cut off.
     pub(crate) cut_bytes: u64,
 }
@@ -48,7 +53,7 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
             }
             Err(HeaderError::Version(version)) => {
                 let text = format!(
-                    "log segment {name} has format version {version}; this program reads version {}; open the store with a newer one",
+                    "log segment {name} has format version {version}; this program reads versions up to {}; open the store with a newer one",
                     super::format::VERSION
                 );
                 return Err(Error::new(ErrorKind::NewerFormat, text));
@@ -65,6 +70,10 @@ pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write
         let end = read_segment(&bytes, |write| {
             regions.insert(write.region, write.sequence);
             recovered.writes += 1;
+            if let Some(nonce) = write.nonce {
+                recovered.nonces.truncate(NONCES_MAX - 1);
+                recovered.nonces.push_front(nonce);
+            }
             apply(write)
         })?;
         let valid = match end {

@@ -1,7 +1,7 @@
 //! Writes as a server hands them in: several rows as one, and without waiting for room.
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::{Engine, Options, WalSync};
+use halite_engine::{Applied, Engine, Nonce, Options, WalSync};
 use halite_types::{CheckAndMutate, Delete, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
 
 use crate::support::{engine, name, put, region};
@@ -18,11 +18,11 @@ fn operations_on_several_rows_are_applied_all_or_none() {
     put(&engine, "a", "old");
     let ops = |last: RowOp| vec![Put::new("b").add("f", "q", "new").into(), Delete::new("a").newest("f", "q").into(), last];
 
-    let refused = region(&engine).apply_as_one(&ops(Put::new("z").add("f", "q", "elsewhere").into()), &[]);
+    let refused = region(&engine).apply_as_one(&ops(Put::new("z").add("f", "q", "elsewhere").into()), &[], None);
     assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::WrongRegion));
     assert_eq!((value(&engine, "a"), value(&engine, "b")), (Some("old".into()), None));
 
-    let (done, ticket) = region(&engine).apply_as_one(&ops(Increment::new("c").add("f", "n", 2).into()), &[]).unwrap();
+    let (done, ticket) = region(&engine).apply_as_one(&ops(Increment::new("c").add("f", "n", 2).into()), &[], None).unwrap();
     ticket.wait().unwrap();
     assert!(done);
     assert_eq!((value(&engine, "a"), value(&engine, "b")), (None, Some("new".into())));
@@ -35,10 +35,10 @@ fn every_condition_must_hold() {
     put(&engine, "a", "1");
     let is = |row: &'static str, given: &'static str| CheckAndMutate::if_equals(row, "f", "q", given, Put::new(row));
     let ops: Vec<RowOp> = vec![Put::new("b").add("f", "q", "done").into()];
-    let (done, ticket) = region(&engine).apply_as_one(&ops, &[is("a", "1"), is("x", "1")]).unwrap();
+    let (done, ticket) = region(&engine).apply_as_one(&ops, &[is("a", "1"), is("x", "1")], None).unwrap();
     ticket.wait().unwrap();
     assert_eq!((done, value(&engine, "b")), (false, None));
-    let (done, ticket) = region(&engine).apply_as_one(&ops, &[is("a", "1")]).unwrap();
+    let (done, ticket) = region(&engine).apply_as_one(&ops, &[is("a", "1")], None).unwrap();
     ticket.wait().unwrap();
     assert_eq!((done, value(&engine, "b")), (true, Some("done".into())));
 }
@@ -87,15 +87,45 @@ fn a_write_that_would_have_to_read_from_the_disk_is_not_tried_from_memory() {
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     let exchange = || RowOp::from(CheckAndMutate::if_equals("a", "f", "q", "old", Put::new("a").add("f", "q", "new")));
 
-    assert!(region(&engine).apply_from_memory(&exchange()).is_none(), "no block has been read yet");
+    assert!(region(&engine).apply_from_memory(&exchange(), None).is_none(), "no block has been read yet");
     assert_eq!(value(&engine, "a"), Some("old".into()));
 
     // Now the block is in the cache.
-    let mut applied = region(&engine).apply_from_memory(&exchange()).expect("memory has it");
+    let mut applied = region(&engine).apply_from_memory(&exchange(), None).expect("memory has it");
     applied.ticket.wait().unwrap();
     assert!(applied.results.pop().unwrap().unwrap().processed);
     assert_eq!(value(&engine, "a"), Some("new".into()));
 
-    let mut refused = region(&engine).apply_from_memory(&Increment::new("a").add("f", "q", 1).into()).expect("memory has it");
+    let mut refused = region(&engine).apply_from_memory(&Increment::new("a").add("f", "q", 1).into(), None).expect("memory has it");
     assert_eq!(refused.results.pop().unwrap().unwrap_err().kind(), ErrorKind::InvalidRequest);
+}
+
+#[test]
+fn a_store_that_died_knows_under_which_nonces_it_wrote() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    let nonce = |number| Some(Nonce { group: 1, number });
+    let add = || RowOp::from(Increment::new("a").add("f", "n", 1));
+    let done = |mut applied: Applied| {
+        applied.ticket.wait().unwrap();
+        applied.results.pop().unwrap().unwrap().processed
+    };
+    assert!(done(region(&engine).apply_once(add(), nonce(1))));
+    assert!(done(region(&engine).apply_from_memory(&add(), nonce(2)).expect("memory has it")));
+    assert!(done(region(&engine).apply_once(add(), None)));
+    let never = CheckAndMutate::if_equals("a", "f", "q", "something", Increment::new("a").add("f", "n", 1));
+    assert!(!done(region(&engine).apply_once(never.into(), nonce(3))), "nothing was written");
+    region(&engine).apply_as_one(&[add(), Put::new("b").add("f", "q", "v").into()], &[], nonce(4)).unwrap().1.wait().unwrap();
+
+    drop(engine);
+    sim.fs.crash(1);
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    assert_eq!(engine.take_replayed_nonces(), [4, 2, 1].map(|number| Nonce { group: 1, number }));
+    assert_eq!(engine.take_replayed_nonces(), [], "they are told once");
+    let row = engine.table(&name()).unwrap().get(&Get::new("a"), Tier::Disk).unwrap();
+    assert_eq!(row.value("f", "n"), Some(&4_i64.to_be_bytes()[..]));
+
+    engine.close().unwrap();
+    sim.fs.kill();
+    assert_eq!(Engine::open(sim.env(), Options::default()).unwrap().take_replayed_nonces(), [], "the log is gone with what was in it");
 }

@@ -16,6 +16,7 @@ use super::row_mutations;
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
 use crate::dispatch::{Outcome, Step};
+use crate::nonces::nonce_of;
 
 /// Java's package for the classes of answers; clients look at the bytes only.
 const PACKAGE: &str = "org.apache.hadoop.hbase.protobuf.generated";
@@ -101,7 +102,7 @@ fn mutate_rows(context: &Context, peer: &Peer, target: &Target, request: &bytes:
     }
     let check = |condition: &pb::Condition| convert::condition::from_proto(condition, RowMutations::new(condition.row.clone()));
     let conditions = request.condition.iter().map(check).collect::<Result<Vec<_>, _>>()?;
-    row_mutations::apply_rows(context, peer, &region, &ops, &conditions, (request.nonce_group(), request.nonce()))
+    row_mutations::apply_rows(context, peer, &region, &ops, &conditions, nonce_of(request.nonce_group(), request.nonce()))
 }
 
 pub(super) fn damaged(error: &prost::DecodeError) -> Fault {

@@ -19,6 +19,7 @@ use super::row_mutations;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
+use crate::nonces::nonce_of;
 use crate::operations::Operations;
 use crate::quota::{Charge, Demand};
 
@@ -223,7 +224,7 @@ impl Run {
         }
         note_written(current.charge.as_ref(), &op);
         let applied = current.region_to_write(&self.context, &self.call).and_then(|region| {
-            let nonce = (self.request.nonce_group(), mutation.nonce());
+            let nonce = nonce_of(self.request.nonce_group(), mutation.nonce());
             apply_once(&self.context, &self.call.peer, &region, op, nonce)
         });
         match applied {
@@ -306,7 +307,7 @@ impl Run {
     fn apply_atomic(&mut self) -> Result<(OpResult, u64), Fault> {
         let (target, charge) = self.find_region()?;
         let region = region::to_write(&self.context, &self.call.peer, &target)?;
-        let (mut ops, mut nonce) = (Vec::new(), 0);
+        let (mut ops, mut number) = (Vec::new(), 0);
         let actions = &self.request.region_action[self.at].action;
         let first_get = actions.iter().find_map(|action| action.get.as_ref());
         if let Some(get) = first_get {
@@ -317,7 +318,7 @@ impl Run {
         let mut wrong = None;
         let mut cells = self.cells.clone();
         for mutation in actions.iter().filter_map(|action| action.mutation.as_ref()) {
-            nonce = if nonce == 0 { mutation.nonce() } else { nonce };
+            number = if number == 0 { mutation.nonce() } else { number };
             match convert::mutate::from_proto(mutation, &mut cells) {
                 Ok(op) => ops.push(op),
                 Err(exception) => wrong = wrong.or(Some(Fault::from(exception))),
@@ -330,7 +331,7 @@ impl Run {
             self.context.quota.check_space(&region, op)?;
             note_written(charge.as_ref(), op);
         }
-        let nonce = (self.request.nonce_group(), nonce);
+        let nonce = nonce_of(self.request.nonce_group(), number);
         let applied = row_mutations::apply(&self.context, &self.call.peer, &region, ops, self.condition(), nonce)?;
         self.cells = cells;
         self.wait_for(applied.ticket);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite_engine::{Applied, CommitTicket, Region};
+use halite_engine::{Applied, CommitTicket, Nonce, Region};
 use halite_types::cell::LATEST_TIMESTAMP;
 use halite_types::{CellType, Get, OpResult, Row, RowOp, Tier};
 use halite_wire::convert;
@@ -14,7 +14,7 @@ use super::region::{self, Target};
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
-use crate::nonces::{FirstTime, Nonce};
+use crate::nonces::{Attempt, FirstTime, nonce_of};
 use crate::operations::Operations;
 use crate::quota::{Charge, Demand};
 
@@ -23,7 +23,7 @@ struct Work {
     region: Arc<Region>,
     op: RowOp,
     wanted: Wanted,
-    nonce: (u64, u64),
+    nonce: Option<Nonce>,
     charge: Option<Charge>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
             is_conditional: request.condition.is_some(),
             metrics: request.condition.as_ref().is_some_and(pb::Condition::query_metrics_enabled),
         },
-        nonce: (request.nonce_group(), request.mutation.nonce()),
+        nonce: nonce_of(request.nonce_group(), request.mutation.nonce()),
         op: match &request.condition {
             Some(condition) => convert::condition::from_proto(condition, op)?.into(),
             None => op,
@@ -107,8 +107,8 @@ pub(super) fn reads_first(op: &RowOp) -> bool {
 impl Work {
     /// Applies an operation that reads first, if what it reads is in memory and nobody else is at it; goes on elsewhere if not.
     fn apply_from_memory(self, context: &Arc<Context>, call: &Arc<Call>) -> Step {
-        if let Some(Nonce::First(first)) = context.nonces.try_begin(self.nonce.0, self.nonce.1)
-            && let Some(applied) = self.region.apply_from_memory(&self.op)
+        if let Some(Attempt::First(first)) = context.nonces.try_begin(self.nonce)
+            && let Some(applied) = self.region.apply_from_memory(&self.op, self.nonce)
         {
             note_written(self.charge.as_ref(), &self.op);
             let applied = outcome(&call.peer, &self.region, region::is_plain(&self.op), first, applied);
@@ -159,15 +159,15 @@ pub(super) struct AppliedOne {
     pub(super) block_bytes: u64,
 }
 
-/// Applies an operation, unless it has been applied before under this nonce (group, nonce): then its client is told what
-/// is in the columns now, as HBase does.
-pub(super) fn apply_once(context: &Context, peer: &Peer, region: &Region, op: RowOp, nonce: (u64, u64)) -> Result<AppliedOne, Fault> {
-    let first = match context.nonces.begin(nonce.0, nonce.1) {
-        Nonce::First(first) => first,
-        Nonce::Again => return current(peer, region, &op),
+/// Applies an operation, unless it has been applied before under this nonce: then its client is told what is in the columns now,
+/// as HBase does.
+pub(super) fn apply_once(context: &Context, peer: &Peer, region: &Region, op: RowOp, nonce: Option<Nonce>) -> Result<AppliedOne, Fault> {
+    let first = match context.nonces.begin(nonce) {
+        Attempt::First(first) => first,
+        Attempt::Again => return current(peer, region, &op),
     };
     let is_plain = region::is_plain(&op);
-    outcome(peer, region, is_plain, first, region.apply(vec![op]))
+    outcome(peer, region, is_plain, first, region.apply_once(op, nonce))
 }
 
 /// What came of an operation that was begun under its nonce.
@@ -177,7 +177,10 @@ fn outcome(peer: &Peer, region: &Region, is_plain: bool, first: FirstTime<'_>, m
     }
     match applied.results.pop() {
         Some(Ok(result)) => {
-            first.applied();
+            // Where the condition did not hold nothing was done, and a repetition looks again.
+            if result.processed {
+                first.applied();
+            }
             Ok(AppliedOne { result, ticket: applied.ticket, block_bytes: applied.condition_block_bytes })
         }
         Some(Err(error)) => Err(region::write_fault(peer, region, is_plain, &error)),
@@ -190,17 +193,22 @@ fn current(peer: &Peer, region: &Region, op: &RowOp) -> Result<AppliedOne, Fault
     let ticket = region.applied_ticket();
     // Rare enough to wait here: the read sees only what is durable.
     ticket.wait()?;
-    let row = match op {
-        RowOp::Increment(op) => columns_of(region, op.row(), op.mutation().cells()),
-        RowOp::Append(op) => columns_of(region, op.row(), op.mutation().cells()),
-        _ => Ok(Row::default()),
-    };
+    let get = answering_columns(Get::new(op.row().clone()), op);
+    // A get of no columns would be one of the whole row.
+    let row = if get.selection.columns.is_empty() { Ok(Row::default()) } else { region.get(&get, Tier::Disk, &Arc::default()) };
     let row = row.map_err(|error| region::read_fault(peer, region, &error))?;
     Ok(AppliedOne { result: OpResult { row, processed: true }, ticket, block_bytes: 0 })
 }
 
-fn columns_of(region: &Region, row: &bytes::Bytes, cells: &halite_types::CellsBuilder) -> halite_types::Result<Row> {
+/// Adds the columns whose new values an operation answers.
+fn answering_columns(get: Get, op: &RowOp) -> Get {
+    let cells = match op {
+        RowOp::Increment(op) => op.mutation().cells(),
+        RowOp::Append(op) => op.mutation().cells(),
+        RowOp::CheckAndMutate(check) => return answering_columns(get, &check.then),
+        RowOp::Mutate(all) => return all.ops.iter().fold(get, answering_columns),
+        RowOp::Put(_) | RowOp::Delete(_) => return get,
+    };
     let copy = bytes::Bytes::copy_from_slice;
-    let get = cells.iter().fold(Get::new(row.clone()), |get, cell| get.column(copy(cell.family()), copy(cell.qualifier())));
-    region.get(&get, Tier::Disk, &Arc::default())
+    cells.iter().fold(get, |get, cell| get.column(copy(cell.family()), copy(cell.qualifier())))
 }

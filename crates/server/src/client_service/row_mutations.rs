@@ -1,6 +1,6 @@
 //! Several mutations that are applied all or none: `RowMutations`, and mutations of several rows of a region.
 
-use halite_engine::Region;
+use halite_engine::{Nonce, Region};
 use halite_types::{CheckAndMutate, OpResult, Row, RowOp};
 use halite_wire::convert;
 use halite_wire::proto as pb;
@@ -9,7 +9,7 @@ use super::mutate::{AppliedOne, apply_once};
 use super::region;
 use crate::call::{Fault, Peer};
 use crate::context::Context;
-use crate::nonces::Nonce;
+use crate::nonces::Attempt;
 
 /// Applies all operations or none, if the condition holds where there is one.
 pub(super) fn apply(
@@ -18,7 +18,7 @@ pub(super) fn apply(
     region: &Region,
     ops: Vec<RowOp>,
     condition: Option<&pb::Condition>,
-    nonce: (u64, u64),
+    nonce: Option<Nonce>,
 ) -> Result<AppliedOne, Fault> {
     let Some(row) = ops.first().map(|op| op.row().clone()) else {
         let nothing = OpResult { row: Row::default(), processed: true };
@@ -42,15 +42,17 @@ pub(super) fn apply_rows(
     region: &Region,
     ops: &[RowOp],
     conditions: &[CheckAndMutate],
-    nonce: (u64, u64),
+    nonce: Option<Nonce>,
 ) -> Result<AppliedOne, Fault> {
     let done = |processed, ticket| AppliedOne { result: OpResult { row: Row::default(), processed }, ticket, block_bytes: 0 };
-    let Nonce::First(first) = context.nonces.begin(nonce.0, nonce.1) else {
+    let Attempt::First(first) = context.nonces.begin(nonce) else {
         return Ok(done(true, region.applied_ticket()));
     };
-    match region.apply_as_one(ops, conditions) {
+    match region.apply_as_one(ops, conditions, nonce) {
         Ok((processed, ticket)) => {
-            first.applied();
+            if processed {
+                first.applied();
+            }
             Ok(done(processed, ticket))
         }
         Err(error) => Err(region::write_fault(peer, region, true, &error)),

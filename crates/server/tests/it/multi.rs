@@ -138,6 +138,27 @@ fn increments_answer_with_their_values_and_count_once_under_a_nonce() {
 }
 
 #[test]
+fn atomic_actions_that_are_sent_again_are_done_once_and_answer_again() {
+    let server = Server::start();
+    let mut client = server.client();
+    let mut add = inline(Increment::new("a").add("f", "n", 3));
+    add.mutation.as_mut().unwrap().nonce = Some(11);
+    let action = pb::RegionAction { atomic: Some(true), ..on(&server, "a", vec![inline(put("a", "1")), add]) };
+    let conditional = pb::RegionAction { condition: Some(equals("a", "1")), ..action.clone() };
+    let mut ask = |action: &pb::RegionAction| {
+        let request = pb::MultiRequest { region_action: vec![action.clone()], nonce_group: Some(5), ..Default::default() };
+        let told = client.call::<service::ClientMulti>(&request).unwrap();
+        (told.message.processed, told.cells.and_then(|cells| cells.first().map(|cell| cell.value().to_vec())))
+    };
+    let three = Some(3_i64.to_be_bytes().to_vec());
+    assert_eq!(ask(&conditional), (Some(false), None));
+    for _ in 0..2 {
+        assert_eq!(ask(&action), (Some(true), three.clone()));
+    }
+    assert_eq!(ask(&conditional), (Some(true), three), "it is the same operation");
+}
+
+#[test]
 fn atomic_actions_are_all_done_or_none() {
     let server = Server::start();
     server.put(&[("a", "old")]);

@@ -1,6 +1,7 @@
 //! A server over an empty store with one table.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use halite_engine::env::Env;
@@ -18,7 +19,7 @@ pub(crate) struct Server {
     pub(crate) engine: Arc<Engine>,
     handle: Option<Handle>,
     runtime: Runtime,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Server {
@@ -36,12 +37,24 @@ impl Server {
         let engine = Engine::open(Env::os(directory.path()).unwrap(), options).unwrap();
         let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
         engine.create_table(table, vec![Bytes::from("m")]).unwrap();
+        Self::serve(engine, directory, change)
+    }
+
+    /// A server over what this one would leave behind if its process died now.
+    pub(crate) fn after_its_death(&self) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        copy_directory(self.directory.path(), directory.path());
+        let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
+        Self::serve(engine, directory, |_| ())
+    }
+
+    fn serve(engine: Arc<Engine>, directory: tempfile::TempDir, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, None);
         change(&mut config);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let handle = runtime.block_on(halite_server::Server::start(Arc::clone(&engine), config)).unwrap();
-        Self { engine, handle: Some(handle), runtime, _directory: directory }
+        Self { engine, handle: Some(handle), runtime, directory }
     }
 
     pub(crate) fn region_port(&self) -> SocketAddr {
@@ -92,6 +105,18 @@ impl Drop for Server {
         }
         // A failing test has said what there is to say.
         let _ = Arc::clone(&self.engine).close();
+    }
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir_all(&to).unwrap();
+            copy_directory(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
     }
 }
 

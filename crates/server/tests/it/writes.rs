@@ -114,6 +114,43 @@ fn an_increment_that_is_sent_again_counts_once_and_tells_the_value_of_now() {
 }
 
 #[test]
+fn an_increment_that_is_sent_again_after_the_server_died_counts_once() {
+    let server = Server::start();
+    let request = under_nonce(mutate(&server, increment("a", 5)), 9);
+    let ask = |server: &Server| new_value(&server.client().call::<service::ClientMutate>(&request).unwrap());
+    assert_eq!(ask(&server), Some(5));
+    let next = server.after_its_death();
+    assert_eq!(ask(&next), Some(5));
+    assert_eq!(new_value(&next.client().call::<service::ClientMutate>(&mutate(&next, increment("a", 1))).unwrap()), Some(6));
+}
+
+#[test]
+fn a_condition_that_did_not_hold_is_looked_at_again_and_one_that_did_counts_once() {
+    let server = Server::start();
+    let mut client = server.client();
+    let request = pb::MutateRequest { condition: Some(equals("a", "1")), ..under_nonce(mutate(&server, increment("a", 5)), 9) };
+    let mut ask = || {
+        let told = client.call::<service::ClientMutate>(&request).unwrap();
+        (told.message.processed, new_value(&told))
+    };
+    assert_eq!((ask(), ask()), ((Some(false), None), (Some(false), None)));
+    server.put(&[("a", "1")]);
+    assert_eq!((ask(), ask()), ((Some(true), Some(5)), (Some(true), Some(5))));
+    server.put(&[("a", "2")]);
+    assert_eq!(ask(), (Some(true), Some(5)), "it has been done, whatever holds now");
+}
+
+fn under_nonce(mut request: pb::MutateRequest, nonce: u64) -> pb::MutateRequest {
+    (request.nonce_group, request.mutation.nonce) = (Some(7), Some(nonce));
+    request
+}
+
+/// The number that an increment answered, if it did.
+fn new_value(told: &crate::client::Told<pb::MutateResponse>) -> Option<i64> {
+    Some(i64::from_be_bytes(told.cells.as_ref()?.first()?.value().try_into().unwrap()))
+}
+
+#[test]
 fn a_condition_decides() {
     let server = Server::start();
     server.put(&[("a", "1")]);
