@@ -11,6 +11,7 @@ use halite_types::{Cells, OpResult, RowOp, Tier};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
+use halite_wire::service::Method;
 
 use super::get::{Query, query_metrics, result_of, row_result};
 use super::mutate::{apply_once, note_written, reads_first};
@@ -19,6 +20,7 @@ use super::row_mutations;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
+use crate::metrics::Thrown;
 use crate::operations::Operations;
 use crate::quota::{Charge, Demand};
 
@@ -45,6 +47,7 @@ struct Out {
 
 /// A region being worked on.
 struct Current {
+    context: Arc<Context>,
     target: Target,
     /// The actions that are left.
     actions: std::vec::IntoIter<pb::Action>,
@@ -123,7 +126,10 @@ impl Run {
         let mut current = match self.current.take() {
             Some(current) => current,
             None => match self.find_region() {
-                Ok((target, charge)) => Current::new(target, std::mem::take(&mut self.request.region_action[self.at].action), charge),
+                Ok((target, charge)) => {
+                    let actions = std::mem::take(&mut self.request.region_action[self.at].action);
+                    Current::new(&self.context, target, actions, charge)
+                }
                 Err(fault) => return Ok(self.refuse_region(&fault)),
             },
         };
@@ -362,6 +368,7 @@ impl Run {
     fn refuse_region(&mut self, fault: &Fault) -> pb::RegionActionResult {
         let actions = std::mem::take(&mut self.request.region_action[self.at].action);
         actions.iter().for_each(|action| self.skip(action));
+        count(&self.context, fault);
         pb::RegionActionResult { exception: Some(fault.exception().to_pair()), ..pb::RegionActionResult::default() }
     }
 
@@ -370,6 +377,11 @@ impl Run {
             convert::mutate::skip_cells(mutation, &mut self.cells);
         }
     }
+}
+
+/// Counts what an action or a region is refused with. The call as a whole is answered all the same.
+fn count(context: &Context, fault: &Fault) {
+    context.metrics.method(Method::ClientMulti).exceptions.add(Thrown::of(fault.exception().kind()));
 }
 
 fn is_result_wanted(mutation: &pb::MutationProto) -> bool {
@@ -389,8 +401,9 @@ impl Out {
 }
 
 impl Current {
-    fn new(target: Target, actions: Vec<pb::Action>, charge: Option<Charge>) -> Self {
+    fn new(context: &Arc<Context>, target: Target, actions: Vec<pb::Action>, charge: Option<Charge>) -> Self {
         Self {
+            context: Arc::clone(context),
             target,
             actions: actions.into_iter(),
             again: None,
@@ -412,6 +425,7 @@ impl Current {
     }
 
     fn refuse(&mut self, index: u32, fault: &Fault) {
+        count(&self.context, fault);
         let exception = Some(fault.exception().to_pair());
         self.result.result_or_exception.push(pb::ResultOrException { index: Some(index), exception, ..pb::ResultOrException::default() });
     }
