@@ -285,8 +285,11 @@ impl<'a> Task<'a> {
             self.context.metrics.connections_faulty.add(1);
             tracing::warn!(address = %self.peer.address, user = self.peer.user, %fault, "a connection is closed for what it sent");
             (self.ending, self.is_refused) = (true, true);
+        } else {
+            self.peer.note_mistake(fault);
         }
         if let Some((call_id, exception)) = fault.answer() {
+            self.context.metrics.refused(self.peer.header.service).add(Thrown::of(exception.kind()));
             let frame = dispatch::exception_frame(call_id, &Fault::from(exception.clone()));
             self.answers.add_unsent(frame.len());
             self.output.push(frame);
@@ -333,7 +336,7 @@ impl<'a> Task<'a> {
         figures.answer_bytes.record_value(answer.frame.len() as u64);
         self.context.metrics.operations.record(answer.operations, work);
         if let Some(thrown) = answer.thrown {
-            figures.throw(thrown);
+            figures.exceptions.add(thrown);
         }
         self.output.push(answer.frame);
     }

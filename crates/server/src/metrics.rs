@@ -52,6 +52,8 @@ pub(crate) struct Metrics {
     /// Mutations by kind.
     pub(crate) operations: OperationTimes,
     methods: OnceLock<Box<[OnceLock<Box<MethodMetrics>>]>>,
+    /// Exceptions that were answered before it was known which method was called, by service.
+    refused: [Exceptions; Service::ALL.len()],
 }
 
 /// What is counted of the ZooKeeper endpoint.
@@ -79,8 +81,15 @@ pub(crate) struct MethodMetrics {
     /// Sizes of requests and answers as they were on the wire, in bytes.
     pub(crate) request_bytes: Histogram,
     pub(crate) answer_bytes: Histogram,
-    /// Answers that were exceptions.
-    pub(crate) exceptions: Gauge,
+    /// Answers that were exceptions, and in a multi the actions and regions that were answered with one.
+    pub(crate) exceptions: Exceptions,
+}
+
+/// Exceptions that clients were told.
+#[derive(Default)]
+pub(crate) struct Exceptions {
+    /// All of them.
+    pub(crate) all: Gauge,
     /// The same by what they said.
     pub(crate) thrown: [Gauge; Thrown::ALL.len()],
 }
@@ -114,10 +123,10 @@ impl Thrown {
     }
 }
 
-impl MethodMetrics {
+impl Exceptions {
     /// An exception was the answer.
-    pub(crate) fn throw(&self, thrown: Thrown) {
-        self.exceptions.add(1);
+    pub(crate) fn add(&self, thrown: Thrown) {
+        self.all.add(1);
         self.thrown[thrown.0].add(1);
     }
 }
@@ -127,6 +136,17 @@ impl Metrics {
     pub(crate) fn method(&self, method: Method) -> &MethodMetrics {
         let methods = self.methods.get_or_init(|| (0..method_count()).map(|_| OnceLock::new()).collect());
         methods[method as usize].get_or_init(Box::default)
+    }
+
+    /// What the calls of a service were refused with before it was known which method was called.
+    pub(crate) fn refused(&self, service: Service) -> &Exceptions {
+        &self.refused[service as usize]
+    }
+
+    /// Everything that clients of some services were told, by method and before.
+    pub(crate) fn exceptions(&self, services: &[Service]) -> impl Iterator<Item = &Exceptions> {
+        let of_methods = self.called().filter(|(method, _)| services.contains(&method.service())).map(|(_, figures)| &figures.exceptions);
+        of_methods.chain(services.iter().map(|service| self.refused(*service)))
     }
 
     /// The methods that have been called, with their figures.
@@ -147,19 +167,19 @@ mod tests {
 
     #[test]
     fn an_exception_counts_under_its_name_or_as_another() {
-        let figures = MethodMetrics::default();
+        let figures = Exceptions::default();
         for kind in [Some(ExceptionKind::RegionTooBusy), Some(ExceptionKind::Io), None] {
-            figures.throw(Thrown::of(kind));
+            figures.add(Thrown::of(kind));
         }
         let counts: Vec<_> = Thrown::ALL.iter().zip(&figures.thrown).map(|((name, _), count)| (*name, count.get())).filter(|(_, n)| *n > 0).collect();
-        assert_eq!((counts, figures.exceptions.get()), (vec![("RegionTooBusyException", 1), ("otherExceptions", 2)], 3));
+        assert_eq!((counts, figures.all.get()), (vec![("RegionTooBusyException", 1), ("otherExceptions", 2)], 3));
     }
 
     #[test]
     fn a_method_is_listed_once_it_was_called() {
         let metrics = Metrics::default();
         assert_eq!(metrics.called().count(), 0);
-        metrics.method(Method::ClientGet).exceptions.add(1);
+        metrics.method(Method::ClientGet).exceptions.all.add(1);
         let called: Vec<_> = metrics.called().map(|(method, _)| method).collect();
         assert_eq!(called, [Method::ClientGet]);
     }

@@ -40,11 +40,11 @@ pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Resul
     let target = region::find(context, &call.peer, &request.region)?;
     let charge = region::charge(context, &call.peer, &target, Demand::Batch { writes: 0, reads: 1, is_atomic: false })?;
     let tier = if lane == Lane::Inline { Tier::Memory } else { Tier::Disk };
-    if let Some(found) = query.run(context, &call.peer, &target, tier, charge.as_ref())? {
+    if let Some(found) = query.run(context, &call.peer, &target, tier, charge.as_ref(), &Arc::default())? {
         return Ok(reply(&call.peer, found));
     }
     let (context, call) = (Arc::clone(context), Arc::clone(call));
-    Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk, charge.as_ref()) {
+    Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk, charge.as_ref(), &Arc::default()) {
         Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))),
         Err(fault) => Err::<Reply, _>(fault).into(),
     })))
@@ -59,10 +59,18 @@ impl Query {
         Ok(Self { get: convert::get::from_proto(get)?, existence_only: get.existence_only(), wants_metrics: get.query_metrics_enabled() })
     }
 
-    /// Reads; `None` if memory does not have it.
-    pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, tier: Tier, charge: Option<&Charge>) -> Result<Option<Found>, Fault> {
+    /// Reads; `None` if memory does not have it, or has so much that it takes its time.
+    pub(super) fn run(
+        &self,
+        context: &Context,
+        peer: &Peer,
+        target: &Target,
+        tier: Tier,
+        charge: Option<&Charge>,
+        trace: &Arc<ReadTrace>,
+    ) -> Result<Option<Found>, Fault> {
         let result = match target {
-            Target::Region(region) => self.run_on(region, tier, charge),
+            Target::Region(region) => self.run_on(region, tier, charge, trace),
             Target::Meta => context
                 .meta(peer, tier)
                 .and_then(|meta| meta.get(&self.get))
@@ -76,15 +84,14 @@ impl Query {
         }
     }
 
-    fn run_on(&self, region: &Region, tier: Tier, charge: Option<&Charge>) -> halite_types::Result<Found> {
-        let trace = Arc::new(ReadTrace::default());
+    fn run_on(&self, region: &Region, tier: Tier, charge: Option<&Charge>, trace: &Arc<ReadTrace>) -> halite_types::Result<Found> {
         if self.existence_only {
-            let exists = region.exists(&self.get, tier, &trace)?;
-            note_read(charge, &trace, 0);
+            let exists = region.exists(&self.get, tier, trace)?;
+            note_read(charge, trace, 0);
             Ok(Found::Exists(exists))
         } else {
-            let row = region.get(&self.get, tier, &trace)?;
-            note_read(charge, &trace, row.cells().bytes().len());
+            let row = region.get(&self.get, tier, trace)?;
+            note_read(charge, trace, row.cells().bytes().len());
             Ok(Found::Row(row, self.wants_metrics.then(|| trace.data_block_bytes())))
         }
     }

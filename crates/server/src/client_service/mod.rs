@@ -6,8 +6,8 @@
 //! | `region.rs` | the region a request names, and how failures of it are told |
 //! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
 //!
-//! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk, or reads
-//! before it writes, goes on as [`Step::Later`](crate::dispatch::Step) on a reader thread.
+//! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk, looks at many
+//! cells, or reads before it writes, goes on as [`Step::Later`](crate::dispatch::Step) on a reader thread.
 
 mod aggregate;
 mod bulk_load;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use halite_wire::service::Method;
 
-use crate::call::{Call, Fault, Reply};
+use crate::call::{Call, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Step};
 
@@ -42,7 +42,7 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         Method::ClientPrepareBulkLoad => bulk_load::prepare(context, call),
         Method::ClientBulkLoadHFile => bulk_load::load(context, call),
         Method::ClientCleanupBulkLoad => bulk_load::clean_up(context, call),
-        method => Err(Fault::unknown_method(method)),
+        _ => Err(call.unknown_method()),
     };
     result.unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)))
 }

@@ -2,15 +2,18 @@
 //!
 //! As in HBase the reads, increments and appends of a region are done as they come, and its puts and deletes are gathered
 //! and written together behind them; results come in that order and are known by their index. A call that is tried in
-//! memory stops at the first action that may have to wait and goes on from there on a reader thread.
+//! memory stops at the first action that may have to wait, or when its gets have looked at as many cells as a single one
+//! may, and goes on from there on a reader thread.
 
 use std::sync::Arc;
 
+use halite_engine::scan::MEMORY_CELLS_MAX;
 use halite_engine::{CommitTicket, Region};
 use halite_types::{Cells, OpResult, RowOp, Tier};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
+use halite_wire::service::Method;
 
 use super::get::{Query, query_metrics, result_of, row_result};
 use super::mutate::{apply_once, note_written, reads_first};
@@ -19,6 +22,7 @@ use super::row_mutations;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Outcome, Step};
+use crate::metrics::Thrown;
 use crate::nonces::nonce_of;
 use crate::operations::Operations;
 use crate::quota::{Charge, Demand};
@@ -35,6 +39,8 @@ struct Run {
     at: usize,
     current: Option<Current>,
     out: Out,
+    /// Cells its gets have looked at.
+    cells_examined: u64,
     ticket: CommitTicket,
 }
 
@@ -46,6 +52,7 @@ struct Out {
 
 /// A region being worked on.
 struct Current {
+    context: Arc<Context>,
     target: Target,
     /// The actions that are left.
     actions: std::vec::IntoIter<pb::Action>,
@@ -76,6 +83,7 @@ pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Res
         at: 0,
         current: None,
         out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0 },
+        cells_examined: 0,
         ticket: CommitTicket::ready(),
     };
     if lane == Lane::Inline && run.run(Tier::Memory).is_err() {
@@ -124,7 +132,10 @@ impl Run {
         let mut current = match self.current.take() {
             Some(current) => current,
             None => match self.find_region() {
-                Ok((target, charge)) => Current::new(target, std::mem::take(&mut self.request.region_action[self.at].action), charge),
+                Ok((target, charge)) => {
+                    let actions = std::mem::take(&mut self.request.region_action[self.at].action);
+                    Current::new(&self.context, target, actions, charge)
+                }
                 Err(fault) => return Ok(self.refuse_region(&fault)),
             },
         };
@@ -178,7 +189,12 @@ impl Run {
     fn action(&mut self, current: &mut Current, action: &pb::Action, tier: Tier) -> Result<(), MustWait> {
         let index = action.index();
         if let Some(get) = &action.get {
-            let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, tier, current.charge.as_ref()));
+            if tier == Tier::Memory && self.cells_examined > MEMORY_CELLS_MAX {
+                return Err(MustWait);
+            }
+            let (trace, charge) = (Arc::default(), current.charge.as_ref());
+            let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, tier, charge, &trace));
+            self.cells_examined += trace.cells_examined();
             match found {
                 Ok(None) => return Err(MustWait),
                 Ok(Some(found)) => {
@@ -363,6 +379,7 @@ impl Run {
     fn refuse_region(&mut self, fault: &Fault) -> pb::RegionActionResult {
         let actions = std::mem::take(&mut self.request.region_action[self.at].action);
         actions.iter().for_each(|action| self.skip(action));
+        count(&self.context, fault);
         pb::RegionActionResult { exception: Some(fault.exception().to_pair()), ..pb::RegionActionResult::default() }
     }
 
@@ -371,6 +388,11 @@ impl Run {
             convert::mutate::skip_cells(mutation, &mut self.cells);
         }
     }
+}
+
+/// Counts what an action or a region is refused with. The call as a whole is answered all the same.
+fn count(context: &Context, fault: &Fault) {
+    context.metrics.method(Method::ClientMulti).exceptions.add(Thrown::of(fault.exception().kind()));
 }
 
 fn is_result_wanted(mutation: &pb::MutationProto) -> bool {
@@ -390,8 +412,9 @@ impl Out {
 }
 
 impl Current {
-    fn new(target: Target, actions: Vec<pb::Action>, charge: Option<Charge>) -> Self {
+    fn new(context: &Arc<Context>, target: Target, actions: Vec<pb::Action>, charge: Option<Charge>) -> Self {
         Self {
+            context: Arc::clone(context),
             target,
             actions: actions.into_iter(),
             again: None,
@@ -413,6 +436,7 @@ impl Current {
     }
 
     fn refuse(&mut self, index: u32, fault: &Fault) {
+        count(&self.context, fault);
         let exception = Some(fault.exception().to_pair());
         self.result.result_or_exception.push(pb::ResultOrException { index: Some(index), exception, ..pb::ResultOrException::default() });
     }

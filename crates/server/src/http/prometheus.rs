@@ -5,6 +5,7 @@
 
 use std::fmt::Error;
 
+use halite_wire::service::Service;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -95,12 +96,19 @@ fn server(figures: &Figures<'_>) -> Vec<Family> {
 fn calls(figures: &Figures<'_>) -> Vec<Family> {
     let mut seconds = Family { name: "halite_call_seconds", help: "From a request's last byte to its answer", samples: Vec::new() };
     let mut queued = Family { name: "halite_call_queued_seconds", help: "The wait for a thread", samples: Vec::new() };
-    let mut exceptions = Family { name: "halite_call_exceptions", help: "Answers that were exceptions", samples: Vec::new() };
+    let help = "Answers that were exceptions, those to parts of a multi included; without a method before it was known";
+    let mut exceptions = Family { name: "halite_call_exceptions", help, samples: Vec::new() };
     for (method, counted) in figures.context.metrics.called() {
         let labels = vec![("service", method.service().name().to_owned()), ("method", method.name().to_owned())];
         seconds.samples.push((labels.clone(), distribution(&counted.total_us)));
         queued.samples.push((labels.clone(), distribution(&counted.queued_us)));
-        exceptions.samples.push((labels, Sample::Counter(counted.exceptions.get())));
+        exceptions.samples.push((labels, Sample::Counter(counted.exceptions.all.get())));
+    }
+    for service in Service::ALL {
+        let refused = figures.context.metrics.refused(*service).all.get();
+        if refused > 0 {
+            exceptions.samples.push((vec![("service", service.name().to_owned())], Sample::Counter(refused)));
+        }
     }
     let mut operations = Family { name: "halite_operation_seconds", help: "Mutations by kind, without the wait for a thread", samples: Vec::new() };
     for operation in Operation::ALL {
@@ -112,10 +120,10 @@ fn calls(figures: &Figures<'_>) -> Vec<Family> {
 
 fn thrown(figures: &Figures<'_>) -> Family {
     let samples = Thrown::ALL.iter().enumerate().map(|(at, (name, _))| {
-        let count = figures.context.metrics.called().map(|(_, counted)| counted.thrown[at].get()).sum();
+        let count = figures.context.metrics.exceptions(Service::ALL).map(|exceptions| exceptions.thrown[at].get()).sum();
         (vec![("exception", (*name).to_owned())], Sample::Counter(count))
     });
-    Family { name: "halite_exceptions", help: "Answers that were exceptions, by what they said", samples: samples.collect() }
+    Family { name: "halite_exceptions", help: "The same by what they said", samples: samples.collect() }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the format knows floating point numbers only")]

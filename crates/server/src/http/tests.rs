@@ -13,7 +13,7 @@ use halite_types::{FamilyDescriptor, Get, Put, TableDescriptor, Tier};
 use halite_wire::convert::region::specifier;
 use halite_wire::proto as pb;
 use halite_wire::rpc::{self, Auth, Limits, RequestOptions};
-use halite_wire::service::{Call, ClientMutate, Service};
+use halite_wire::service::{Call, ClientGet, ClientMulti, ClientMutate, Service};
 use pb::mutation_proto::MutationType;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -30,6 +30,11 @@ struct Web {
 impl Web {
     /// A server over two tables, of which one has a row that was read twice.
     async fn start() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// The same with settings that are changed from the defaults of a test.
+    async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
         for name in ["t1", "t2"] {
@@ -41,7 +46,8 @@ impl Web {
         for _ in 0..2 {
             table.get(&Get::new("row"), Tier::Disk).unwrap();
         }
-        let config = Config { master_port: 0, region_port: 0, web_port: Some(0), zookeeper_port: Some(0), ..Config::default() };
+        let mut config = Config { master_port: 0, region_port: 0, web_port: Some(0), zookeeper_port: Some(0), ..Config::default() };
+        change(&mut config);
         let handle = Server::start(Arc::clone(&engine), config).await.unwrap();
         Self { engine, handle, _directory: directory }
     }
@@ -212,6 +218,73 @@ async fn calls_are_told_by_what_they_did_and_what_became_of_them() {
     }
 }
 
+#[tokio::test]
+async fn what_is_refused_before_it_is_a_call_and_inside_a_multi_is_counted_too() {
+    let web = Web::with(|config| (config.limits.frame_bytes_max, config.limits.result_bytes_max) = (100_000, 1)).await;
+    let region = specifier(&web.engine.regions(&"t1".parse().unwrap()).unwrap().remove(0));
+    let gone = pb::RegionSpecifier { r#type: 2, value: "33b36c58f0da118f6c22fc0c24d60bf4".into() };
+    let mut client = Client::connect(web.handle.addresses().region).await;
+    // One get fills the answer and the other two do not fit; two gets of a region that is not here are one exception.
+    let get = || pb::Action { get: Some(pb::Get { row: "row".into(), ..Default::default() }), ..Default::default() };
+    let on = |region, count| pb::RegionAction { region, action: (0..count).map(|_| get()).collect(), ..Default::default() };
+    client.call::<ClientMulti>(&pb::MultiRequest { region_action: vec![on(region, 3), on(gone, 2)], ..Default::default() }).await;
+    // A method there is not, and 200,000 bytes that are announced.
+    client.send(b"\0\0\0\x0a\x08\x08\x07\x1a\x02gg\x20\x01\0").await;
+    client.send(b"\0\x03\x0d\x40\x0a\x08\xac\x02\x1a\x03Get\x20\x01\xff\xff").await;
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=IPC").await;
+    for (name, value) in [
+        ("exceptions", "5"),
+        ("exceptions.multiResponseTooLarge", "2"),
+        ("exceptions.NotServingRegionException", "1"),
+        ("exceptions.requestTooBig", "1"),
+        ("exceptions.otherExceptions", "1"),
+        ("RequestSize_num_ops", "1"),
+    ] {
+        assert_eq!(attribute(&bean, name), value, "{name}");
+    }
+    let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=Master,sub=IPC").await;
+    assert_eq!(attribute(&bean, "exceptions"), "0");
+    let body = web.body("/metrics").await;
+    for line in [
+        "halite_exceptions_total{exception=\"multiResponseTooLarge\"} 2",
+        "halite_exceptions_total{exception=\"requestTooBig\"} 1",
+        "halite_call_exceptions_total{service=\"ClientService\",method=\"Multi\"} 3",
+        "halite_call_exceptions_total{service=\"ClientService\"} 2",
+    ] {
+        assert!(body.lines().any(|found| found == line), "{line}:\n{body}");
+    }
+}
+
+#[tokio::test]
+async fn reads_of_many_cells_wait_for_a_thread_and_others_do_not() {
+    let web = Web::start().await;
+    let region = specifier(&web.engine.regions(&"t1".parse().unwrap()).unwrap().remove(0));
+    let table = web.engine.table(&"t1".parse().unwrap()).unwrap();
+    for (row, cells) in [("half", 1001), ("long", 2001)] {
+        table.apply(vec![(0..cells).fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v")).into()]).unwrap();
+    }
+    let mut client = Client::connect(web.handle.addresses().region).await;
+    let get = |row: &'static str| pb::Get { row: row.into(), ..Default::default() };
+    let multi = |count| {
+        let action = (0..count).map(|_| pb::Action { get: Some(get("half")), ..Default::default() }).collect();
+        pb::MultiRequest { region_action: vec![pb::RegionAction { region: region.clone(), action, ..Default::default() }], ..Default::default() }
+    };
+    let waited = async || {
+        let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=IPC").await;
+        attribute(&bean, "QueueCallTime_num_ops").to_owned()
+    };
+    for row in ["row", "half"] {
+        client.call::<ClientGet>(&pb::GetRequest { region: region.clone(), get: get(row) }).await;
+    }
+    client.call::<ClientMulti>(&multi(2)).await;
+    assert_eq!(waited().await, "0");
+    client.call::<ClientGet>(&pb::GetRequest { region: region.clone(), get: get("long") }).await;
+    assert_eq!(waited().await, "1");
+    // Each of the gets is a short one, and together they are not.
+    client.call::<ClientMulti>(&multi(3)).await;
+    assert_eq!(waited().await, "2");
+}
+
 /// A client of the region server, whose calls are answered one by one.
 struct Client {
     stream: TcpStream,
@@ -221,7 +294,9 @@ struct Client {
 impl Client {
     async fn connect(address: SocketAddr) -> Self {
         let mut out = BytesMut::new();
-        let header = pb::ConnectionHeader { service_name: Some(Service::Client.name().to_owned()), ..Default::default() };
+        let version_info =
+            Some(pb::VersionInfo { version: "2.6.4".to_owned(), version_major: Some(2), version_minor: Some(6), ..Default::default() });
+        let header = pb::ConnectionHeader { service_name: Some(Service::Client.name().to_owned()), version_info, ..Default::default() };
         rpc::encode_connection(Auth::Simple, &header, &mut out).unwrap();
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(&out).await.unwrap();
@@ -232,7 +307,12 @@ impl Client {
     async fn call<C: Call>(&mut self, request: &C::Request) {
         let mut out = BytesMut::new();
         rpc::encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
-        self.stream.write_all(&out).await.unwrap();
+        self.send(&out).await;
+    }
+
+    /// Sends bytes and waits for an answer to them, whatever it is.
+    async fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
         while !matches!(rpc::next_frame(&mut self.input, &Limits::default()).unwrap(), rpc::Next::Frame(_)) {
             assert!(self.stream.read_buf(&mut self.input).await.unwrap() > 0, "the server closed");
         }

@@ -170,7 +170,7 @@ pub(super) fn ipc(figures: &Figures<'_>) -> Bean {
 
 /// What is counted of calls, for the services of a region server or a master.
 pub(super) fn calls(bean: Bean, figures: &Figures<'_>, services: &'static [Service]) -> Bean {
-    let exceptions: u64 = figures.methods(services).map(|figures| figures.exceptions.get()).sum();
+    let exceptions: u64 = figures.context.metrics.exceptions(services).map(|exceptions| exceptions.all.get()).sum();
     let queued = Summary::of(figures.methods(services).map(|figures| &figures.queued_us));
     let processed = Summary::of(figures.methods(services).map(|figures| &figures.process_us));
     let requests = Summary::of(figures.methods(services).map(|figures| &figures.request_bytes));
@@ -186,7 +186,7 @@ pub(super) fn calls(bean: Bean, figures: &Figures<'_>, services: &'static [Servi
 
 /// Exceptions by what they said.
 fn thrown(figures: &Figures<'_>, services: &'static [Service]) -> Vec<(String, Value)> {
-    let count = |at: usize| figures.methods(services).map(|figures| figures.thrown[at].get()).sum::<u64>();
+    let count = |at: usize| figures.context.metrics.exceptions(services).map(|exceptions| exceptions.thrown[at].get()).sum::<u64>();
     Thrown::ALL.iter().enumerate().map(|(at, (name, _))| (format!("exceptions.{name}"), count(at).into())).collect()
 }
 
