@@ -239,3 +239,21 @@ pub enum Filter {
     /// `FilterList` with `MUST_PASS_ONE`
     One(Vec<Filter>),
 }
+
+impl Filter {
+    /// How many regular expressions it compares with, those of the filters in it included. To make such a filter ready costs
+    /// more than to send it.
+    pub fn regex_count(&self) -> usize {
+        let of_comparator = |comparator: &Comparator| usize::from(matches!(comparator, Comparator::Regex(_)));
+        match self {
+            Self::Row(_, comparator) | Self::Family(_, comparator) | Self::Qualifier(_, comparator) | Self::Value(_, comparator) => {
+                of_comparator(comparator)
+            }
+            Self::SingleColumnValue { comparator, .. } | Self::ColumnValue { comparator, .. } => of_comparator(comparator),
+            Self::DependentColumn { check, .. } => check.as_ref().map_or(0, |(_, comparator)| of_comparator(comparator)),
+            Self::WhileMatch(inner) | Self::Skip(inner) => inner.regex_count(),
+            Self::All(filters) | Self::One(filters) => filters.iter().map(Self::regex_count).sum(),
+            _ => 0,
+        }
+    }
+}
