@@ -80,10 +80,17 @@ impl RegexString {
     pub const DOTALL: u32 = 32;
     /// Letters match whatever their case.
     pub const CASE_INSENSITIVE: u32 = 2;
+    /// Both.
+    pub(crate) const DOTALL_IGNORING_CASE: u32 = Self::DOTALL | Self::CASE_INSENSITIVE;
 
     /// An expression over UTF-8 whose `.` matches line ends too, as HBase makes it.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into(), flags: Self::DOTALL, charset: "UTF-8".into() }
+    }
+
+    /// The same, whose letters match whatever their case; `regexstringnocase:` in the filter language.
+    pub fn ignoring_case(pattern: impl Into<String>) -> Self {
+        Self { flags: Self::DOTALL_IGNORING_CASE, ..Self::new(pattern) }
     }
 }
 
