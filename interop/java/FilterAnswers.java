@@ -29,6 +29,7 @@ import org.apache.hadoop.hbase.CompareOperator;
 import org.apache.hadoop.hbase.KeyValue;
 import org.apache.hadoop.hbase.PrivateCellUtil;
 import org.apache.hadoop.hbase.filter.*;
+import org.apache.hadoop.hbase.shaded.protobuf.generated.ComparatorProtos;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.Pair;
 
@@ -350,9 +351,19 @@ public class FilterAnswers {
     return switch (comparator.getClass().getSimpleName()) {
       case "BinaryComparator" -> "(binary " + value + ")";
       case "BinaryPrefixComparator" -> "(bprefix " + value + ")";
-      case "RegexStringComparator" -> "(regex " + value + ")";
+      case "RegexStringComparator" -> "(regex " + value + flags(comparator) + ")";
       default -> "(substring " + value + ")";
     };
+  }
+
+  /** The flags of a regular expression, if they are not those it has without anybody saying so. */
+  static String flags(ByteArrayComparable regex) {
+    try {
+      int flags = ComparatorProtos.RegexStringComparator.parseFrom(regex.toByteArray()).getPatternFlags();
+      return flags == java.util.regex.Pattern.DOTALL ? "" : " " + flags;
+    } catch (java.io.IOException impossible) {
+      throw new IllegalStateException(impossible);
+    }
   }
 
   // ---- the notation of questions

@@ -96,6 +96,7 @@ pub(crate) fn kind_of(exception: &str) -> Option<ErrorKind> {
     Some(match exception {
         "NoSuchColumnFamilyException" => ErrorKind::NoSuchFamily,
         "IncompatibleFilterException" => ErrorKind::IncompatibleFilter,
+        "RowTooBigException" => ErrorKind::RowTooBig,
         "IllegalArgumentException" | "DoNotRetryIOException" | "IOException" | "WrongRowIOException" => ErrorKind::InvalidRequest,
         _ => return None,
     })

@@ -39,6 +39,9 @@ pub struct Options {
     pub block_cache_bytes: u64,
     /// Largest cell that is taken; 10 MiB, 0 for no limit.
     pub cell_bytes_max: usize,
+    /// Most bytes of a row's cells in one family that a get, or a scan that may not cut rows, puts together; 1 GiB, 0 for no
+    /// limit. A table or a family may set its own (`hbase.table.max.rowsize`).
+    pub row_bytes_max: u64,
     /// Fewest files a minor compaction merges; 3.
     pub compaction_files_min: usize,
     /// Most files a minor compaction merges; 10.
@@ -69,6 +72,7 @@ impl Default for Options {
             memstore_condense_bytes: 16 << 20,
             block_cache_bytes: 256 << 20,
             cell_bytes_max: 10 << 20,
+            row_bytes_max: 1 << 30,
             compaction_files_min: 3,
             compaction_files_max: 10,
             compaction_ratio: 1.2,

@@ -48,13 +48,14 @@ impl Context {
     /// `Io` if the operating system gives no threads, or what the master read from the engine met.
     pub(crate) fn new(engine: Arc<Engine>, config: Config, addresses: Addresses) -> Result<Self> {
         let (reader_pool, admin_pool) = dispatch::start_pools(&config.limits)?;
+        let memory_bytes = engine.options().memstore_total_bytes.saturating_add(engine.options().block_cache_bytes);
         let context = Self {
             cluster_id: engine.id(),
             master: Master::new(&engine, &config)?,
             addresses,
             start_code: now_ms(),
             metrics: Metrics::default(),
-            scanners: Scanners::new(&config.limits),
+            scanners: Scanners::new(&config.limits, memory_bytes),
             nonces: Nonces::new(config.limits.nonce_ms, &engine.take_replayed_nonces()),
             reader_pool,
             admin_pool,

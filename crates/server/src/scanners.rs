@@ -21,9 +21,14 @@ use crate::shutdown::Shutdown;
 
 /// How long the scanners of a connection that has ended wait for their client to come back.
 const ORPHAN: Duration = Duration::from_secs(10);
-/// Bytes and number of last replies that are kept in all, for clients that ask for the same rows again; the oldest go.
-/// Whose reply has gone begins a new scanner behind the last row it has.
-const KEPT_BYTES_MAX: usize = 8 << 20;
+/// The last reply to each scanner is kept for a client that asks for the same rows again, as many as fit; the oldest go, and
+/// whose reply has gone begins a new scanner behind the last row it has. Replies to open scanners may take this share of
+/// the memory for memstores and blocks, and at least so many bytes; each goes when the next rows are asked for.
+const KEPT_SHARE: u64 = 32;
+const KEPT_BYTES_MIN: usize = 8 << 20;
+/// Those that ended a scanner stay for the time of a lease, though hardly anybody asks for them again: they get no more.
+const KEPT_BYTES_OF_ENDED: usize = KEPT_BYTES_MIN;
+/// Replies of either kind.
 const KEPT_REPLIES_MAX: usize = 1 << 14;
 
 /// The table of scanners.
@@ -35,14 +40,21 @@ pub(crate) struct Scanners {
     connection_max: usize,
 }
 
-#[derive(Default)]
 struct Table {
     entries: HashMap<u64, Entry>,
     /// Open scanners by connection.
     by_connection: HashMap<u64, usize>,
-    kept_bytes: usize,
-    /// Scanners whose last replies are kept, with the numbers of the calls, the oldest first. Some are not kept any more.
-    kept: VecDeque<(u64, u64)>,
+    /// The last replies to scanners that are open, and to those that have come to their end.
+    kept_of_open: KeptReplies,
+    kept_of_ended: KeptReplies,
+}
+
+/// What last replies take, and may.
+struct KeptReplies {
+    bytes: usize,
+    bytes_max: usize,
+    /// Their scanners with the numbers of the calls, the oldest first. Some are not kept any more.
+    queue: VecDeque<(u64, u64)>,
 }
 
 struct Entry {
@@ -68,6 +80,8 @@ pub(crate) struct Kept {
     call: u64,
     /// What it takes in memory.
     bytes: usize,
+    /// Whether the scanner had come to its end with it.
+    is_last: bool,
     /// The frame, which still has to be given the id of the call.
     pub(crate) reply: KeptReply,
 }
@@ -104,9 +118,11 @@ impl KeptReply {
 }
 
 impl Scanners {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    /// None yet, in a process that has so many bytes for memstores and blocks.
+    pub(crate) fn new(limits: &Limits, memory_bytes: u64) -> Self {
+        let kept_bytes_max = usize::try_from(memory_bytes / KEPT_SHARE).unwrap_or(usize::MAX).max(KEPT_BYTES_MIN);
         Self {
-            table: Mutex::default(),
+            table: Mutex::new(Table::new(kept_bytes_max)),
             count: AtomicU32::new(1),
             secret: RandomState::new(),
             lease: Duration::from_millis(limits.scanner_lease_ms),
@@ -196,8 +212,8 @@ impl Scanners {
         if ended {
             table.left(connection);
         }
-        let kept = reply.map(|(call, reply)| Kept { call, bytes: reply.bytes(), reply });
-        match kept.filter(|kept| kept.bytes <= KEPT_BYTES_MAX) {
+        let kept = reply.map(|(call, reply)| Kept { call, bytes: reply.bytes(), is_last: ended, reply });
+        match kept.filter(|kept| kept.bytes <= table.kept(ended).bytes_max) {
             Some(kept) => table.keep(id, kept),
             None if ended => drop(table.entries.remove(&id)),
             None => {}
@@ -271,11 +287,31 @@ impl Scanners {
 
     /// Closes all scanners.
     pub(crate) fn close(&self) {
-        *self.lock() = Table::default();
+        let mut table = self.lock();
+        *table = Table::new(table.kept_of_open.bytes_max);
+    }
+}
+
+impl KeptReplies {
+    fn is_over(&self) -> bool {
+        self.bytes > self.bytes_max || self.queue.len() > KEPT_REPLIES_MAX
     }
 }
 
 impl Table {
+    fn new(kept_bytes_max: usize) -> Self {
+        Self {
+            entries: HashMap::new(),
+            by_connection: HashMap::new(),
+            kept_of_open: KeptReplies { bytes: 0, bytes_max: kept_bytes_max, queue: VecDeque::new() },
+            kept_of_ended: KeptReplies { bytes: 0, bytes_max: KEPT_BYTES_OF_ENDED, queue: VecDeque::new() },
+        }
+    }
+
+    fn kept(&mut self, of_ended: bool) -> &mut KeptReplies {
+        if of_ended { &mut self.kept_of_ended } else { &mut self.kept_of_open }
+    }
+
     fn remove(&mut self, id: u64) -> Option<Entry> {
         let mut entry = self.entries.remove(&id)?;
         let kept = entry.kept.take();
@@ -288,13 +324,15 @@ impl Table {
 
     /// Keeps the last reply of a scanner, and no more than fits of the older ones.
     fn keep(&mut self, id: u64, kept: Kept) {
-        self.kept_bytes += kept.bytes;
-        self.kept.push_back((id, kept.call));
+        let of_ended = kept.is_last;
+        let replies = self.kept(of_ended);
+        replies.bytes += kept.bytes;
+        replies.queue.push_back((id, kept.call));
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.kept = Some(kept);
         }
-        while self.kept_bytes > KEPT_BYTES_MAX || self.kept.len() > KEPT_REPLIES_MAX {
-            let Some((id, call)) = self.kept.pop_front() else { return };
+        while self.kept(of_ended).is_over() {
+            let Some((id, call)) = self.kept(of_ended).queue.pop_front() else { return };
             let Some(entry) = self.entries.get_mut(&id).filter(|entry| entry.kept.as_ref().is_some_and(|kept| kept.call == call)) else { continue };
             let (kept, is_over) = (entry.kept.take(), matches!(entry.state, State::Ended));
             self.forget(kept);
@@ -305,7 +343,9 @@ impl Table {
     }
 
     fn forget(&mut self, kept: Option<Kept>) {
-        self.kept_bytes -= kept.map_or(0, |kept| kept.bytes);
+        if let Some(kept) = kept {
+            self.kept(kept.is_last).bytes -= kept.bytes;
+        }
     }
 
     /// A connection has one scanner less.

@@ -58,6 +58,8 @@ pub enum ErrorKind {
     Stopped,
     /// A filter that decides over whole rows, in a scan whose batch limit cuts rows: leave one of them out.
     IncompatibleFilter,
+    /// A row has more bytes in a family than a read may put together: ask for fewer of its columns, or for pieces of it.
+    RowTooBig,
     /// Not offered by this implementation.
     Unsupported,
 }

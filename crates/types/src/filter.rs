@@ -80,10 +80,17 @@ impl RegexString {
     pub const DOTALL: u32 = 32;
     /// Letters match whatever their case.
     pub const CASE_INSENSITIVE: u32 = 2;
+    /// Both.
+    pub(crate) const DOTALL_IGNORING_CASE: u32 = Self::DOTALL | Self::CASE_INSENSITIVE;
 
     /// An expression over UTF-8 whose `.` matches line ends too, as HBase makes it.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into(), flags: Self::DOTALL, charset: "UTF-8".into() }
+    }
+
+    /// The same, whose letters match whatever their case; `regexstringnocase:` in the filter language.
+    pub fn ignoring_case(pattern: impl Into<String>) -> Self {
+        Self { flags: Self::DOTALL_IGNORING_CASE, ..Self::new(pattern) }
     }
 }
 
@@ -238,4 +245,22 @@ pub enum Filter {
     All(Vec<Filter>),
     /// `FilterList` with `MUST_PASS_ONE`
     One(Vec<Filter>),
+}
+
+impl Filter {
+    /// How many regular expressions it compares with, those of the filters in it included. To make such a filter ready costs
+    /// more than to send it.
+    pub fn regex_count(&self) -> usize {
+        let of_comparator = |comparator: &Comparator| usize::from(matches!(comparator, Comparator::Regex(_)));
+        match self {
+            Self::Row(_, comparator) | Self::Family(_, comparator) | Self::Qualifier(_, comparator) | Self::Value(_, comparator) => {
+                of_comparator(comparator)
+            }
+            Self::SingleColumnValue { comparator, .. } | Self::ColumnValue { comparator, .. } => of_comparator(comparator),
+            Self::DependentColumn { check, .. } => check.as_ref().map_or(0, |(_, comparator)| of_comparator(comparator)),
+            Self::WhileMatch(inner) | Self::Skip(inner) => inner.regex_count(),
+            Self::All(filters) | Self::One(filters) => filters.iter().map(Self::regex_count).sum(),
+            _ => 0,
+        }
+    }
 }

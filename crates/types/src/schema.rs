@@ -162,6 +162,8 @@ pub mod family_attribute {
     pub const COMPACTION_RATIO: &str = "hbase.hstore.compaction.ratio";
     /// Whether a file goes at a compaction, unread, when all of it has expired; a setting, true unless it says otherwise.
     pub const DELETE_EXPIRED_FILES: &str = "hbase.store.delete.expired.storefile";
+    /// Bytes of a row that a read may put together; a setting.
+    pub const ROW_BYTES_MAX: &str = "hbase.table.max.rowsize";
     /// Prefix length in bytes of a `ROWPREFIX_FIXED_LENGTH` bloom filter; a setting, not an attribute.
     pub const BLOOM_PREFIX_LENGTH: &str = "RowPrefixBloomFilter.prefix_length";
     /// The attributes each family has in HBase's stored descriptor, with the values they have when nobody says otherwise.

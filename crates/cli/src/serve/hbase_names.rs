@@ -39,6 +39,7 @@ pub(crate) const HBASE_NAMES: &[HBaseName] = &[
     named("hbase.client.scanner.timeout.period", Same("scanner-lease-ms")),
     named("hbase.server.scanner.max.result.size", Same("result-bytes-max")),
     named("hbase.server.keyvalue.maxsize", Same("cell-bytes-max")),
+    named("hbase.table.max.rowsize", Same("row-bytes-max")),
     named("hbase.ipc.max.request.size", Same("frame-bytes-max")),
     named("hbase.ipc.server.max.callqueue.length", Same("reader-queue-max")),
     named("hbase.ipc.server.max.callqueue.size", Same("queue-bytes-max")),

@@ -90,6 +90,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     ),
     option("block-cache-bytes", "SIZE", Bytes(|s| &mut s.engine.block_cache_bytes), "Size of the blocks kept in memory"),
     option("cell-bytes-max", "SIZE", Size(|s| &mut s.engine.cell_bytes_max), "Largest cell that is taken; 0 for no limit"),
+    option(
+        "row-bytes-max",
+        "SIZE",
+        Bytes(|s| &mut s.engine.row_bytes_max),
+        "Size of a row's cells in one family that a read which may not cut rows puts together; 0 for no limit",
+    ),
     option("wal-segment-bytes", "SIZE", Bytes(|s| &mut s.engine.wal_segment_bytes), "Size at which a file of the log is closed"),
     option("wal-segments-max", "COUNT", Count(|s| &mut s.engine.wal_segments_max), "More closed files of the log than this make regions flush"),
     option("region-file-bytes-max", "SIZE", Bytes(|s| &mut s.engine.region_file_bytes_max), "Size of a region's largest store at which it splits"),

@@ -257,7 +257,15 @@ impl MetaRows {
             return Ok(None);
         }
         let sources = vec![Source::memstore(&cells, u64::MAX)];
-        let read = UserRead { selection: &self.selection, family, columns: columns.clone(), raw: self.raw, single_row: false, now: self.now };
+        let read = UserRead {
+            selection: &self.selection,
+            family,
+            columns: columns.clone(),
+            raw: self.raw,
+            single_row: false,
+            now: self.now,
+            row_bytes_max: None,
+        };
         let mut store = read.scanner(sources);
         store.seek(&first_on_row(row))?;
         Ok(Some(store))

@@ -35,6 +35,7 @@ struct StoreRead<'a> {
     now: i64,
     trace: &'a Arc<ReadTrace>,
     tier: Tier,
+    row_bytes_max: Option<u64>,
 }
 
 /// The read of one row.
@@ -87,6 +88,7 @@ impl<'a> RowRead<'a> {
             now: self.now,
             trace: self.trace,
             tier: self.tier,
+            row_bytes_max: self.snapshot.families[index].row_bytes_max(self.region.shared.options.row_bytes_max),
         };
         let blocks = self.region.read_blocks(&self.snapshot.stores[index], &read);
         let mut scanner = Region::store_scanner(&self.snapshot.stores[index], read, blocks.as_ref())?;
@@ -108,7 +110,7 @@ impl Region {
     /// Reads a row as of now. `trace` gets what the read touches.
     ///
     /// # Errors
-    /// `InvalidRequest`, `WrongRegion`, `NoSuchRegion`, `NoSuchFamily`; `NeedsIo` with [`Tier::Memory`]; damage.
+    /// `InvalidRequest`, `WrongRegion`, `NoSuchRegion`, `NoSuchFamily`, `RowTooBig`; `NeedsIo` with [`Tier::Memory`]; damage.
     pub fn get(&self, get: &Get, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
         halite_types::op::check_row(get.row())?;
         self.check_row(get.row())?;
@@ -226,6 +228,7 @@ impl Region {
                 now,
                 trace: &trace,
                 tier,
+                row_bytes_max: family.row_bytes_max(self.shared.options.row_bytes_max),
             };
             let of_store = self.read_blocks(&snapshot.stores[index], &read);
             stores.push(Self::store_scanner(&snapshot.stores[index], read, of_store.as_ref())?);
@@ -299,7 +302,15 @@ impl Region {
             }
         }
         let single_row = read.row.is_some();
-        let user = UserRead { selection: read.selection, family: read.family, columns: read.columns, raw: read.raw, single_row, now: read.now };
+        let user = UserRead {
+            selection: read.selection,
+            family: read.family,
+            columns: read.columns,
+            raw: read.raw,
+            single_row,
+            now: read.now,
+            row_bytes_max: read.row_bytes_max,
+        };
         Ok(user.scanner(sources))
     }
 }

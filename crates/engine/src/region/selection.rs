@@ -57,6 +57,8 @@ pub(crate) struct UserRead<'a> {
     pub(crate) raw: bool,
     pub(crate) single_row: bool,
     pub(crate) now: i64,
+    /// Bytes of a row that may be put together.
+    pub(crate) row_bytes_max: Option<u64>,
 }
 
 impl UserRead<'_> {
@@ -69,7 +71,7 @@ impl UserRead<'_> {
             raw: self.raw,
             has_filter: self.selection.filter.is_some(),
         };
-        let limits = StoreLimits { limit: self.selection.family_limit, offset: self.selection.family_offset };
+        let limits = StoreLimits { limit: self.selection.family_limit, offset: self.selection.family_offset, row_bytes_max: self.row_bytes_max };
         StoreScanner::new(Merge::new(sources), Matcher::for_read(query, self.family.retention(self.now)), limits, self.single_row)
     }
 }

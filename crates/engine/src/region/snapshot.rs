@@ -54,6 +54,8 @@ pub(crate) struct Family {
     pub(crate) compression: String,
     pub(crate) new_version_behavior: bool,
     pub(crate) compaction: CompactionSettings,
+    /// In place of the engine's option; 0 for no limit.
+    row_bytes_max: Option<u64>,
 }
 
 /// What a table or a family says about compactions in place of the engine's options, read once.
@@ -84,6 +86,11 @@ impl Family {
         (self.keep_deleted == KeepDeletedCells::False).then_some(self.max_versions.max(self.min_versions).max(1))
     }
 
+    /// Bytes of a row that a read may put together, where `default` holds for families that do not say; `None` for any number.
+    pub(crate) fn row_bytes_max(&self, default: u64) -> Option<u64> {
+        Some(self.row_bytes_max.unwrap_or(default)).filter(|most| *most > 0)
+    }
+
     fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
         Self {
             name: family.name().clone(),
@@ -97,6 +104,7 @@ impl Family {
             compression: family.compression(),
             new_version_behavior: family.new_version_behavior(),
             compaction: CompactionSettings::new(table, family),
+            row_bytes_max: table.family_setting(family, fam::ROW_BYTES_MAX).and_then(|text| text.trim().parse().ok()),
         }
     }
 

@@ -16,6 +16,7 @@
 mod column;
 mod comparator;
 mod compare;
+mod compiled_regex;
 mod decimal;
 mod expression;
 mod full_match;
@@ -31,6 +32,7 @@ mod wrap;
 use halite_types::cell::CellRef;
 use halite_types::{Error, Filter, Result};
 
+use compiled_regex::Room;
 pub use full_match::FullMatch;
 
 /// Filters in filters; deeper ones are refused, for each level costs stack.
@@ -131,9 +133,9 @@ impl FilterState {
     ///
     /// # Errors
     /// `InvalidRequest` if it cannot be evaluated: a regular expression that does not parse, an operator or a range
-    /// that makes no sense, lists nested too deep.
+    /// that makes no sense, lists nested too deep, regular expressions that take too much memory together.
     pub fn new(filter: &Filter) -> Result<Self> {
-        Ok(Self { root: evaluator(filter, 0)?, reversed: false })
+        Ok(Self { root: evaluator(filter, 0, &mut Room::for_expressions(filter.regex_count()))?, reversed: false })
     }
 
     /// Says that rows come in descending order. To be called before the first row.
@@ -219,25 +221,25 @@ impl FilterState {
     }
 }
 
-fn evaluator(filter: &Filter, depth: usize) -> Result<Box<dyn Evaluate>> {
+fn evaluator(filter: &Filter, depth: usize, room: &mut Room) -> Result<Box<dyn Evaluate>> {
     if depth > MAX_DEPTH {
         return Err(Error::invalid(format!("filter: more than {MAX_DEPTH} filters inside one another; make the lists flat")));
     }
     Ok(match filter {
-        Filter::Row(op, comparator) => Box::new(compare::RowCompare::new(*op, comparator)?),
-        Filter::Family(op, comparator) => Box::new(compare::PartCompare::family(*op, comparator)?),
-        Filter::Qualifier(op, comparator) => Box::new(compare::PartCompare::qualifier(*op, comparator)?),
-        Filter::Value(op, comparator) => Box::new(compare::PartCompare::value(*op, comparator)?),
+        Filter::Row(op, comparator) => Box::new(compare::RowCompare::new(*op, comparator, room)?),
+        Filter::Family(op, comparator) => Box::new(compare::PartCompare::family(*op, comparator, room)?),
+        Filter::Qualifier(op, comparator) => Box::new(compare::PartCompare::qualifier(*op, comparator, room)?),
+        Filter::Value(op, comparator) => Box::new(compare::PartCompare::value(*op, comparator, room)?),
         Filter::SingleColumnValue { family, qualifier, op, comparator, filter_if_missing, latest_version_only, exclude } => {
             let column = compare::Column::new(family, qualifier);
-            let test = compare::Test::new(*op, comparator)?;
+            let test = compare::Test::new(*op, comparator, room)?;
             Box::new(compare::SingleColumnValue::new(column, test, *filter_if_missing, *latest_version_only, *exclude)?)
         }
         Filter::ColumnValue { family, qualifier, op, comparator } => {
-            Box::new(compare::ColumnValue::new(compare::Column::new(family, qualifier), compare::Test::new(*op, comparator)?))
+            Box::new(compare::ColumnValue::new(compare::Column::new(family, qualifier), compare::Test::new(*op, comparator, room)?))
         }
         Filter::DependentColumn { family, qualifier, drop_column, check } => {
-            let check = check.as_ref().map(|(op, comparator)| compare::Test::new(*op, comparator)).transpose()?;
+            let check = check.as_ref().map(|(op, comparator)| compare::Test::new(*op, comparator, room)).transpose()?;
             Box::new(compare::DependentColumn::new(compare::Column::new(family, qualifier), *drop_column, check))
         }
         Filter::Prefix(prefix) => Box::new(row::Prefix::new(prefix)),
@@ -258,14 +260,14 @@ fn evaluator(filter: &Filter, depth: usize) -> Result<Box<dyn Evaluate>> {
         Filter::ColumnCountGet(limit) => Box::new(column::ColumnCountGet::new(*limit)),
         Filter::ColumnPagination { limit, offset, column_offset } => Box::new(column::ColumnPagination::new(*limit, *offset, column_offset.as_ref())),
         Filter::Timestamps { timestamps, can_hint } => Box::new(column::Timestamps::new(timestamps, *can_hint)?),
-        Filter::WhileMatch(inner) => Box::new(wrap::WhileMatch::new(evaluator(inner, depth + 1)?)),
-        Filter::Skip(inner) => Box::new(wrap::Skip::new(evaluator(inner, depth + 1)?)),
-        Filter::All(filters) => Box::new(list::All::new(evaluators(filters, depth + 1)?)),
-        Filter::One(filters) => Box::new(list::One::new(evaluators(filters, depth + 1)?)),
+        Filter::WhileMatch(inner) => Box::new(wrap::WhileMatch::new(evaluator(inner, depth + 1, room)?)),
+        Filter::Skip(inner) => Box::new(wrap::Skip::new(evaluator(inner, depth + 1, room)?)),
+        Filter::All(filters) => Box::new(list::All::new(evaluators(filters, depth + 1, room)?)),
+        Filter::One(filters) => Box::new(list::One::new(evaluators(filters, depth + 1, room)?)),
         other => return Err(Error::new(halite_types::ErrorKind::Unsupported, format!("filter {other:?} is not evaluated here"))),
     })
 }
 
-fn evaluators(filters: &[Filter], depth: usize) -> Result<Vec<Box<dyn Evaluate>>> {
-    filters.iter().map(|filter| evaluator(filter, depth)).collect()
+fn evaluators(filters: &[Filter], depth: usize, room: &mut Room) -> Result<Vec<Box<dyn Evaluate>>> {
+    filters.iter().map(|filter| evaluator(filter, depth, room)).collect()
 }

@@ -156,7 +156,7 @@ impl RegionScanner {
     /// The next rows.
     ///
     /// # Errors
-    /// Damage or a failed read; the scan cannot go on then.
+    /// Damage or a failed read; `RowTooBig` for a row that may not be cut; the scan cannot go on then.
     pub fn next_rows(&mut self, budget: ScanBudget) -> Result<ScanBatch> {
         let clock = Arc::clone(&self.clock);
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
@@ -224,7 +224,10 @@ impl RegionScanner {
     /// Appends the next row or piece of one, or nothing where a row was looked at and left out.
     fn next_piece(&mut self, answer: &mut Answer, budget: &ScanBudget, cut_rows: bool, meter: &mut Meter<'_>) -> Result<Option<StopReason>> {
         let mut store = match self.state {
-            State::InRow(store) => store,
+            State::InRow(store) => {
+                self.stores[store].start_piece();
+                store
+            }
             State::Ended(reason) => return Ok(Some(reason)),
             State::BetweenRows => {
                 if let Some(end) = self.find_row()? {

@@ -1,7 +1,8 @@
 //! One family of a region, row by row: the merged cells as the matcher lets them through.
 
 use halite_types::cell::{same_column, write_key};
-use halite_types::{CellRef, CellsBuilder, LATEST_TIMESTAMP, Result};
+use halite_types::key::print_bytes;
+use halite_types::{CellRef, CellsBuilder, Error, ErrorKind, LATEST_TIMESTAMP, Result};
 
 use super::filter::FilterState;
 use super::matcher::{MatchCode, Matcher};
@@ -19,6 +20,8 @@ pub(crate) struct StoreScanner {
     single_row: bool,
     /// Cells of the current row that the matcher let through.
     row_cells: u32,
+    /// Bytes of those that went to the output since the row, or the piece of it that is being read, began.
+    row_bytes: u64,
     /// The matcher wants nothing more of the current row.
     row_finished: bool,
     key: Vec<u8>,
@@ -26,11 +29,13 @@ pub(crate) struct StoreScanner {
     pub(crate) cells_examined: u64,
 }
 
-/// Cells per row and family.
+/// Cells per row and family, and how many bytes of them may come together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StoreLimits {
     pub(crate) limit: Option<u32>,
     pub(crate) offset: u32,
+    /// With more the read fails. As HBase counts them (`StoreScanner`): encoded, and whole even where a filter shortens them.
+    pub(crate) row_bytes_max: Option<u64>,
 }
 
 /// Where a call to [`StoreScanner::read_row`] stopped.
@@ -62,6 +67,18 @@ pub(crate) trait CellSink {
     /// Cells and bytes so far, as [`ScanBudget`](super::ScanBudget) counts them.
     fn cells(&self) -> usize;
     fn bytes(&self) -> usize;
+}
+
+/// As HBase says it (`RowTooBigException`), with what to do about it.
+#[cold]
+fn row_too_big(cell: CellRef<'_>, limits: StoreLimits) -> Error {
+    let (row, family) = (print_bytes(cell.row()), print_bytes(cell.family()));
+    let text = format!(
+        "Max row size allowed: {}, but the row is bigger than that: row {row}, family {family}; ask for fewer of its columns, for pieces of it \
+         (a batch, partial results), or raise row_bytes_max (hbase.table.max.rowsize)",
+        limits.row_bytes_max.unwrap_or_default()
+    );
+    Error::new(ErrorKind::RowTooBig, text)
 }
 
 /// What HBase's object around a cell takes in memory, in bytes: a `ByteBufferKeyValue` has 32, and is rounded up to 8
@@ -111,7 +128,18 @@ impl CellSink for CellCount {
 
 impl StoreScanner {
     pub(crate) fn new(merge: Merge, matcher: Matcher, limits: StoreLimits, single_row: bool) -> Self {
-        Self { merge, matcher, limits, single_row, row_cells: 0, row_finished: false, key: Vec::new(), value: Vec::new(), cells_examined: 0 }
+        Self {
+            merge,
+            matcher,
+            limits,
+            single_row,
+            row_cells: 0,
+            row_bytes: 0,
+            row_finished: false,
+            key: Vec::new(),
+            value: Vec::new(),
+            cells_examined: 0,
+        }
     }
 
     /// The next cell of any row, before the matcher has seen it.
@@ -133,7 +161,14 @@ impl StoreScanner {
     pub(crate) fn start_row(&mut self) {
         self.matcher.start_row();
         self.row_cells = 0;
+        self.row_bytes = 0;
         self.row_finished = false;
+    }
+
+    /// The next cells belong to another piece of the same row.
+    #[inline]
+    pub(crate) fn start_piece(&mut self) {
+        self.row_bytes = 0;
     }
 
     /// How many files that could wait have been looked at, and how many have not.
@@ -169,6 +204,10 @@ impl StoreScanner {
             if matches!(code, MatchCode::Include | MatchCode::IncludeAndSeekNextColumn | MatchCode::IncludeAndSeekNextRow) {
                 self.row_cells += 1;
                 if self.row_cells > self.limits.offset {
+                    self.row_bytes += cell.encoded_len() as u64;
+                    if self.limits.row_bytes_max.is_some_and(|most| self.row_bytes > most) {
+                        return Err(row_too_big(cell, self.limits));
+                    }
                     match filter {
                         Some(filter) if filter.transforms() => out.push(cell.with_value(filter.transform_value(&cell, &mut self.value))),
                         _ => out.push(cell),

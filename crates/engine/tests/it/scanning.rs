@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
-use halite_engine::scan::{MEMORY_CELLS_MAX, ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
+use halite_engine::scan::{MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
 use halite_engine::{Engine, Options};
-use halite_types::{CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Put, RowOp, Scan, TableDescriptor, Tier};
+use halite_types::{
+    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, RowOp, Scan, TableDescriptor, Tier,
+};
 
 use crate::support::{apply, engine, name, put, region, show};
 
@@ -391,4 +393,49 @@ fn the_blocks_of_a_file_go_from_the_cache_with_its_last_reader() {
     assert!(engine.status().block_cache_bytes >= cached, "the old files are still being read");
     drop(reading);
     assert_eq!(engine.status().block_cache_bytes, 0, "of the new file nothing has been read");
+}
+
+/// HBase counts the encoded cells of one family that a read puts together (`StoreScanner`), and fails with the first too many.
+#[test]
+fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
+    let mut options = Options::default();
+    options.row_bytes_max = 3 * CELL as u64;
+    let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+    let table = || TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
+    engine.create_table(table(), Vec::new()).unwrap();
+    wide(&engine);
+    let trace = Arc::new(ReadTrace::default());
+    let get = |get: Get| region(&engine).get(&get, Tier::Disk, &trace).map(|row| row.len()).map_err(|error| error.kind());
+    // Each family may have as many.
+    assert_eq!(get(Get::new("a")), Ok(6));
+    apply(&engine, RowOp::Put((4..100).fold(Put::new("b"), |put, column| put.add("f", column.to_string(), "v"))));
+    assert_eq!(get(Get::new("b")), Err(ErrorKind::RowTooBig));
+    assert_eq!((get(Get::new("b").family("g")), get(Get::new("b").column("f", "99"))), (Ok(3), Ok(1)));
+    // What a filter takes of a cell counts whole; what is passed over does not count.
+    assert_eq!(get(Get::new("b").filter(Filter::KeyOnly(false))), Err(ErrorKind::RowTooBig));
+    assert_eq!(
+        get(Get::new("b").filter(Filter::ColumnRange { min: Some("97".into()), min_inclusive: true, max: None, max_inclusive: false })),
+        Ok(3)
+    );
+
+    let scan = |scan: &Scan, budget: ScanBudget| open(&engine, scan).next_rows(budget).map(|batch| batch.rows.len()).map_err(|error| error.kind());
+    assert_eq!(scan(&Scan::all(), ScanBudget::default()), Err(ErrorKind::RowTooBig));
+    let raw = Scan::all().raw(true);
+    assert_eq!(scan(&raw, ScanBudget { cut_rows: true, ..ScanBudget::default() }), Err(ErrorKind::RowTooBig));
+    let cut = ScanBudget { cut_rows: true, bytes: 2 * counted_bytes(1, CELL), ..ScanBudget::default() };
+    assert!(answers(open(&engine, &Scan::all()), cut).iter().any(|answer| answer.contains("b=")));
+    assert_eq!(answers(open(&engine, &Scan::all().batch(3)), ScanBudget::default()).len(), 1);
+
+    // The rest of the row is not even read: of its twenty blocks one, and what leads there.
+    apply(&engine, RowOp::Put((0..200).fold(Put::new("z"), |put, column| put.add("f", format!("{column:03}"), vec![7; 6000]))));
+    engine.flush(&name()).unwrap();
+    let before = trace.blocks_read();
+    assert_eq!(get(Get::new("z").family("f")), Err(ErrorKind::RowTooBig));
+    assert!(trace.blocks_read() - before < 5, "{}", trace.blocks_read() - before);
+
+    // The table says otherwise, and one family of it otherwise again.
+    let mut small = FamilyDescriptor::new("g");
+    small.configuration.insert("hbase.table.max.rowsize".to_owned(), CELL.to_string());
+    engine.alter_table(TableDescriptor::new(name()).set("hbase.table.max.rowsize", 0).family(FamilyDescriptor::new("f")).family(small)).unwrap();
+    assert_eq!((get(Get::new("b").family("f")), get(Get::new("b"))), (Ok(99), Err(ErrorKind::RowTooBig)));
 }

@@ -3,7 +3,7 @@
 use halite::{CheckAndMutate, Delete, Error, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowMutations, Scan, TableDescriptor, TimeRange};
 use halite_engine::env::sim::SimEnv;
 
-use crate::store;
+use crate::{small, store};
 
 #[track_caller]
 fn says(error: Error, kind: ErrorKind, words: &[&str]) {
@@ -112,4 +112,20 @@ fn an_inverted_scan_is_empty_and_can_be_explained() {
     let why = halite_engine::explain_empty(&scan.range).unwrap();
     assert!(why.contains("'z'") && why.contains("'a'"), "{why}");
     assert_eq!(store.table("t").unwrap().scan(scan).count(), 0);
+}
+
+#[test]
+fn a_row_that_is_too_big_is_refused_with_what_to_ask_instead() {
+    let mut options = small();
+    options.row_bytes_max = 10_000;
+    let store = halite::Builder::new().options(options).open_in(SimEnv::new(1).env()).unwrap();
+    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    let table = store.table("t").unwrap();
+    table.put((0..20).fold(Put::new("r"), |put, column| put.add("f", column.to_string(), vec![7; 1000]))).unwrap();
+    let words = ["row size allowed: 10000", "row r", "family f", "fewer of its columns", "row_bytes_max"];
+    says(table.get(Get::new("r")).unwrap_err(), ErrorKind::RowTooBig, &words);
+    says(table.scan(Scan::all()).next().unwrap().unwrap_err(), ErrorKind::RowTooBig, &words);
+    assert_eq!(table.get(Get::new("r").column("f", "7")).unwrap().len(), 1);
+    assert_eq!(table.scan(Scan::all().batch(5)).map(|piece| piece.unwrap().len()).sum::<usize>(), 20);
+    assert!(!ErrorKind::RowTooBig.is_retryable());
 }

@@ -24,6 +24,8 @@ pub(super) struct Query {
     existence_only: bool,
     /// The client wants to know how many bytes of blocks were looked through.
     wants_metrics: bool,
+    /// It takes work before the first cell is read.
+    is_slow_to_begin: bool,
 }
 
 /// What a get found.
@@ -56,10 +58,12 @@ impl Query {
             let text = "Is this a pre-hbase-1.0.0 or asynchbase client? Client is invoking getClosestRowBefore removed in hbase-2.0.0 replaced by reverse Scan.";
             return Err(Fault::new(ExceptionKind::UnknownProtocol, text));
         }
-        Ok(Self { get: convert::get::from_proto(get)?, existence_only: get.existence_only(), wants_metrics: get.query_metrics_enabled() })
+        let (existence_only, wants_metrics) = (get.existence_only(), get.query_metrics_enabled());
+        let get = convert::get::from_proto(get)?;
+        Ok(Self { existence_only, wants_metrics, is_slow_to_begin: region::is_slow_to_begin(get.selection.filter.as_ref()), get })
     }
 
-    /// Reads; `None` if memory does not have it, or has so much that it takes its time.
+    /// Reads; `None` if memory does not have it, or has so much that it takes its time, or it is slow to begin.
     pub(super) fn run(
         &self,
         context: &Context,
@@ -69,6 +73,9 @@ impl Query {
         charge: Option<&Charge>,
         trace: &Arc<ReadTrace>,
     ) -> Result<Option<Found>, Fault> {
+        if tier == Tier::Memory && self.is_slow_to_begin {
+            return Ok(None);
+        }
         let result = match target {
             Target::Region(region) => self.run_on(region, tier, charge, trace),
             Target::Meta => context

@@ -7,7 +7,8 @@
 //! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
 //!
 //! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk, looks at many
-//! cells, or reads before it writes, goes on as [`Step::Later`](crate::dispatch::Step) on a reader thread.
+//! cells, reads before it writes, or has regular expressions to compile, goes on as
+//! [`Step::Later`](crate::dispatch::Step) on a reader thread.
 
 mod aggregate;
 mod bulk_load;
@@ -45,4 +46,54 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         _ => Err(call.unknown_method()),
     };
     result.unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)))
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::{CheckAndMutate, Comparator, CompareOp, Condition, FamilyDescriptor, Filter, Put, RegexString, RegionInfo, TableDescriptor};
+    use halite_wire::convert;
+    use halite_wire::proto as pb;
+    use halite_wire::service;
+
+    use super::*;
+    use crate::master_service::tests::rig::Rig;
+    use crate::testing;
+
+    fn is_answered_inline<C: service::Call>(rig: &Rig, request: &C::Request) -> bool {
+        let call = Arc::new(testing::call::<C>(&rig.peer, request));
+        matches!(super::call(&rig.context, &call, Lane::Inline), Step::Done(_))
+    }
+
+    /// Regular expressions are compiled for a tenth of a second, and a connection's task serves other connections too.
+    #[test]
+    fn what_has_regular_expressions_to_compile_is_not_answered_where_it_was_read() {
+        let rig = Rig::new();
+        let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
+        rig.context.engine.create_table(table, Vec::new()).unwrap();
+        let region = |info: &RegionInfo| convert::region::specifier(info);
+        let region = region(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
+        let prefix = Filter::Prefix("r".into());
+        let regex = Filter::Skip(Box::new(Filter::Row(CompareOp::Equal, Comparator::Regex(RegexString::new("^r")))));
+        for (filter, inline) in [(&prefix, true), (&regex, false)] {
+            let filter_message = convert::filter::to_proto(filter).unwrap();
+            let get = pb::Get { row: "r".into(), filter: Some(filter_message.clone()), ..pb::Get::default() };
+            assert_eq!(is_answered_inline::<service::ClientGet>(&rig, &pb::GetRequest { region: region.clone(), get: get.clone() }), inline);
+            let action = pb::Action { index: Some(0), get: Some(get), ..pb::Action::default() };
+            let actions = pb::RegionAction { region: region.clone(), action: vec![action], ..pb::RegionAction::default() };
+            let multi = pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
+            assert_eq!(is_answered_inline::<service::ClientMulti>(&rig, &multi), inline);
+            let scan = pb::Scan { filter: Some(filter_message), ..pb::Scan::default() };
+            let open = pb::ScanRequest { region: Some(region.clone()), scan: Some(scan), number_of_rows: Some(0), ..pb::ScanRequest::default() };
+            assert_eq!(is_answered_inline::<service::ClientScan>(&rig, &open), inline);
+            let put = Put::new("r").add("f", "q", "v");
+            let check = CheckAndMutate::new("r", Condition::Filter(filter.clone()), put.clone());
+            let request = pb::MutateRequest {
+                region: region.clone(),
+                mutation: convert::mutate::to_proto(&put.into()).unwrap(),
+                condition: Some(convert::condition::to_proto(&check).unwrap()),
+                ..pb::MutateRequest::default()
+            };
+            assert_eq!(is_answered_inline::<service::ClientMutate>(&rig, &request), inline);
+        }
+    }
 }

@@ -105,9 +105,11 @@ pub(super) fn reads_first(op: &RowOp) -> bool {
 }
 
 impl Work {
-    /// Applies an operation that reads first, if what it reads is in memory and nobody else is at it; goes on elsewhere if not.
+    /// Applies an operation that reads first, if what it reads is in memory, nobody else is at it and it can begin at once;
+    /// goes on elsewhere if not.
     fn apply_from_memory(self, context: &Arc<Context>, call: &Arc<Call>) -> Step {
-        if let Some(Attempt::First(first)) = context.nonces.try_begin(self.nonce)
+        if !region::is_op_slow_to_begin(&self.op)
+            && let Some(Attempt::First(first)) = context.nonces.try_begin(self.nonce)
             && let Some(applied) = self.region.apply_from_memory(&self.op, self.nonce)
         {
             note_written(self.charge.as_ref(), &self.op);

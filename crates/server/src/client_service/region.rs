@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use halite_engine::{MetaView, Region};
 use halite_types::schema::META_ENCODED_NAME;
-use halite_types::{Error, ErrorKind, RowOp};
+use halite_types::{Condition, Error, ErrorKind, Filter, RowOp};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
@@ -47,6 +47,20 @@ static META_PREFIX: LazyLock<Vec<u8>> = LazyLock::new(|| MetaView::region().name
 pub(crate) fn is_meta_replica(name: &[u8]) -> bool {
     let replica = name.strip_prefix(&META_PREFIX[..]).and_then(|rest| rest.strip_prefix(b"_")).and_then(|rest| rest.split_first_chunk::<4>());
     replica.is_some_and(|(number, rest)| number.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
+}
+
+/// Whether a filter takes work before the first cell is read: regular expressions are compiled, which may take a tenth of
+/// a second. A call with such a filter is a reader thread's, so that the other connections of its own need not wait.
+pub(super) fn is_slow_to_begin(filter: Option<&Filter>) -> bool {
+    filter.is_some_and(|filter| filter.regex_count() > 0)
+}
+
+/// The same of an operation.
+pub(super) fn is_op_slow_to_begin(op: &RowOp) -> bool {
+    match op {
+        RowOp::CheckAndMutate(check) => matches!(&check.condition, Condition::Filter(filter) if is_slow_to_begin(Some(filter))),
+        _ => false,
+    }
 }
 
 /// Charges a call for what it is about to do, if it is under limits.

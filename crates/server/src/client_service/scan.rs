@@ -138,17 +138,18 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, lane
     }
     let query = convert::scan::from_proto(scan)?;
     let target = region::find(context, &call.peer, specifier)?;
+    let begins_at_once = !matches!(target, Target::Meta) && !region::is_slow_to_begin(query.scan.selection.filter.as_ref());
+    if lane == Lane::Inline && !begins_at_once {
+        let (context, call) = (Arc::clone(context), Arc::clone(call));
+        let again = move || open(&context, &call, request, Lane::Readers).unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)));
+        return Ok(Step::Later(Box::new(again)));
+    }
     let charge = region::charge(context, &call.peer, &target, Demand::Scan { bytes: 0 })?;
     let (region, scanner) = match target {
         Target::Region(region) => {
             let scanner =
                 region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
             (Some(region), scanner)
-        }
-        Target::Meta if lane == Lane::Inline => {
-            let (context, call) = (Arc::clone(context), Arc::clone(call));
-            let again = move || open(&context, &call, request, Lane::Readers).unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)));
-            return Ok(Step::Later(Box::new(again)));
         }
         Target::Meta => (None, context.meta(&call.peer, Tier::Disk)?.scan(&query.scan)?),
     };

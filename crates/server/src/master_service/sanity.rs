@@ -207,7 +207,73 @@ fn note_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Debug;
+    use std::sync::Arc;
+
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes as SpanAttributes, Id, Record};
+    use tracing::subscriber::with_default;
+    use tracing::{Event, Metadata, Subscriber};
+
     use super::*;
+
+    /// Keeps what is logged, line by line.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<String>>>);
+
+    impl Subscriber for Log {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &SpanAttributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            event.record(&mut Message(&self.0));
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    /// Takes the text of an event.
+    struct Message<'a>(&'a Mutex<Vec<String>>);
+
+    impl Visit for Message<'_> {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            if field.name() == "message" {
+                self.0.lock().unwrap().push(format!("{value:?}"));
+            }
+        }
+    }
+
+    /// Once in a process, so no other test may name these codecs.
+    #[test]
+    fn what_is_stored_plain_against_the_wish_of_a_family_is_logged_once_for_each_codec_and_encoding() {
+        let log = Log::default();
+        let logged = |family: FamilyDescriptor| {
+            with_default(log.clone(), || check(&table(family))).unwrap();
+            std::mem::take(&mut *log.0.lock().unwrap())
+        };
+        assert!(logged(family()).is_empty() && logged(family().set("COMPRESSION", "GZ")).is_empty());
+        assert_eq!(
+            logged(family().set("COMPRESSION", "BZIP2").set("DATA_BLOCK_ENCODING", "PREFIX")),
+            [
+                "table t: family f asks for compression BZIP2, which is kept and not applied: its files are written plain",
+                "table t: family f asks for data block encoding PREFIX, which is kept and not applied: its files are written plain"
+            ]
+        );
+        assert!(logged(family().set("COMPRESSION", "BZIP2")).is_empty());
+        assert!(logged(FamilyDescriptor::new("g").set("DATA_BLOCK_ENCODING", "PREFIX")).is_empty());
+        assert_eq!(logged(family().set("DATA_BLOCK_ENCODING", "DIFF")).len(), 1);
+    }
 
     fn table(family: FamilyDescriptor) -> TableDescriptor {
         TableDescriptor::new("t".parse().unwrap()).family(family)

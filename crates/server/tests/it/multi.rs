@@ -258,3 +258,28 @@ fn a_multi_of_nothing_is_answered() {
     let told = ask(&mut server.client(), vec![], &[]);
     assert_eq!(told.message, pb::MultiResponse { region_statistics: Some(pb::MultiRegionLoadStats::default()), ..Default::default() });
 }
+
+/// HBase takes as many cells as the actions count and looks at no more (`ProtobufUtil.toPut`, `RSRpcServices.multi`).
+#[test]
+fn cells_behind_those_that_are_counted_belong_to_nobody() {
+    let server = Server::start();
+    let mut client = server.client();
+    let (mut block, mut others) = (Vec::new(), Vec::new());
+    let actions = numbered(0, vec![counted(put("a", "1"), &mut block), counted(put("b", "2"), &mut block)]);
+    drop(counted(put("c", "3"), &mut others));
+    block.append(&mut others);
+    let told = ask(&mut client, vec![on(&server, "a", actions)], &block);
+    assert_eq!(show(&told), [["0=", "1="]]);
+    assert_eq!((server.value("a").as_deref(), server.value("b").as_deref(), server.value("c")), (Some("1"), Some("2"), None));
+
+    let (mutation, cells) = to_counted(&put("d", "4")).unwrap();
+    let (_, more) = to_counted(&put("e", "5")).unwrap();
+    let request = pb::MutateRequest { region: server.region("d"), mutation, ..Default::default() };
+    let told = client.call_with::<service::ClientMutate>(&request, &[cells, more.clone()], RequestOptions::default()).unwrap();
+    assert_eq!(told.message.processed, Some(true));
+    assert_eq!((server.value("d").as_deref(), server.value("e")), (Some("4"), None));
+
+    // So it is where nothing is counted at all, and the connection goes on.
+    let told = ask(&mut client, vec![on(&server, "a", numbered(0, vec![get("a")]))], &[more]);
+    assert_eq!(show(&told), [["0=a/f:q=1"]]);
+}

@@ -119,3 +119,38 @@ fn calls_in_one_burst_are_all_answered() {
     answered.sort_unstable();
     assert_eq!(answered, ids);
 }
+
+/// A region server of HBase says so, and its clients do not ask again.
+#[test]
+fn a_row_that_is_too_big_for_one_answer_is_refused_for_good_and_comes_in_pieces() {
+    let mut options = halite_engine::Options::default();
+    options.row_bytes_max = 10_000;
+    let server = Server::over(options, |_| ());
+    let put = (0..20).fold(halite_types::Put::new("a"), |put, column| put.add("f", format!("q{column}"), "x".repeat(1000)));
+    server.engine.table(&crate::server::name()).unwrap().apply(vec![put.into()]).unwrap();
+    let mut client = server.client();
+    let refusals =
+        [client.call::<service::ClientGet>(&get(&server, "a")).map(drop), client.call::<service::ClientScan>(&whole_rows(&server)).map(drop)];
+    for exception in refusals.map(Result::unwrap_err) {
+        assert_eq!(exception.kind(), Some(ExceptionKind::RowTooBig));
+        assert!(exception.is_do_not_retry());
+        assert!(exception.message().starts_with("Max row size allowed: 10000, but the row is bigger than that"), "{exception}");
+    }
+    let action = pb::Action { index: Some(0), get: Some(get(&server, "a").get), ..Default::default() };
+    let actions = pb::RegionAction { region: server.region("a"), action: vec![action], ..Default::default() };
+    let told = client.call::<service::ClientMulti>(&pb::MultiRequest { region_action: vec![actions], ..Default::default() }).unwrap();
+    let refused = told.message.region_action_result[0].result_or_exception[0].exception.as_ref().unwrap();
+    assert_eq!(refused.name, ExceptionKind::RowTooBig.class());
+
+    let mut request = whole_rows(&server);
+    request.client_handles_partials = Some(true);
+    request.scan.as_mut().unwrap().max_result_size = Some(3000);
+    let told = client.call::<service::ClientScan>(&request).unwrap();
+    assert_eq!(told.message.partial_flag_per_result, [true]);
+}
+
+/// A scan of everything by a client that does not put pieces of rows together.
+fn whole_rows(server: &Server) -> pb::ScanRequest {
+    let region = Some(server.region("a"));
+    pb::ScanRequest { region, scan: Some(pb::Scan::default()), number_of_rows: Some(9), ..Default::default() }
+}

@@ -112,9 +112,12 @@ fn a_call_that_is_made_again_gets_the_same_rows_again() {
     assert_eq!(kind_of(client.call::<service::ClientScan>(&next(id, 2, 2))), Some(ExceptionKind::UnknownScanner));
 }
 
+/// Three megabytes each, of which eight are kept at least, whatever there is for memstores and blocks: two of these.
 #[test]
 fn of_the_replies_that_are_kept_the_oldest_go() {
-    let server = Server::start();
+    let mut options = halite_engine::Options::default();
+    (options.memstore_total_bytes, options.block_cache_bytes) = (64 << 20, 16 << 20);
+    let server = Server::over(options, |_| ());
     let large = "v".repeat(3 << 20);
     server.put(&[("a", &large), ("b", &large)]);
     let mut client = server.client();
@@ -124,12 +127,35 @@ fn of_the_replies_that_are_kept_the_oldest_go() {
     for id in &ids {
         assert_eq!(rows(&ask(&mut client, &next(*id, 1, 0))).len(), 1);
     }
-    // Sixteen megabytes are kept: five of these.
-    let again = client.call::<service::ClientScan>(&next(ids[7], 1, 0)).unwrap();
-    assert_eq!(rows(&again).len(), 1);
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(ids[2], 1, 0))), Some(ExceptionKind::OutOfOrderScannerNext));
+    for id in &ids[6..] {
+        assert_eq!(rows(&ask(&mut client, &next(*id, 1, 0))).len(), 1);
+    }
+    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(ids[5], 1, 0))), Some(ExceptionKind::OutOfOrderScannerNext));
     // The scanner itself goes on.
-    assert_eq!(rows(&ask(&mut client, &next(ids[2], 1, 1))).len(), 1);
+    assert_eq!(rows(&ask(&mut client, &next(ids[5], 1, 1))).len(), 1);
+}
+
+/// A scanner of Java's client gets two megabytes at a time, and clients that have many open may all ask again.
+#[test]
+fn with_ordinary_memory_the_replies_to_many_scanners_are_kept_and_few_of_those_that_have_ended() {
+    let server = Server::start();
+    let large = "v".repeat(3 << 20);
+    server.put(&[("a", &large), ("b", &large)]);
+    let mut client = server.client();
+    let mut opened =
+        || ask(&mut client, &pb::ScanRequest { number_of_rows: Some(0), ..open(&server, "a", pb::Scan::default()) }).message.scanner_id();
+    let ids: Vec<u64> = (0..8).map(|_| opened()).collect();
+    for call in [0, 0] {
+        for id in &ids {
+            assert_eq!(rows(&ask(&mut client, &next(*id, 1, call))).len(), 1);
+        }
+    }
+    for id in &ids {
+        let last = ask(&mut client, &next(*id, 9, 1));
+        assert_eq!((rows(&last).len(), more(&last).1), (1, Some(false)));
+    }
+    assert_eq!(rows(&ask(&mut client, &next(ids[7], 9, 1))).len(), 1);
+    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(ids[5], 9, 1))), Some(ExceptionKind::UnknownScanner));
 }
 
 #[test]

@@ -284,7 +284,11 @@ impl Arguments<'_, '_> {
             b"binaryprefix" => Comparator::BinaryPrefix(value),
             b"substring" => Comparator::Substring(text()),
             b"regexstring" => Comparator::Regex(RegexString::new(text())),
-            _ => return Err(self.wrong(argument.at, "a comparator begins with binary: binaryprefix: substring: or regexstring:")),
+            b"regexstringnocase" => Comparator::Regex(RegexString::ignoring_case(text())),
+            _ => {
+                let kinds = "a comparator begins with binary: binaryprefix: substring: regexstring: or regexstringnocase:";
+                return Err(self.wrong(argument.at, kinds));
+            }
         };
         Ok((argument.at, comparator))
     }
@@ -295,7 +299,7 @@ impl Arguments<'_, '_> {
         let (at, comparator) = self.comparator()?;
         let is_equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
         if !is_equality && matches!(comparator, Comparator::Substring(_) | Comparator::Regex(_)) {
-            return Err(self.wrong(at, "substring: and regexstring: go with = and != only"));
+            return Err(self.wrong(at, "substring: regexstring: and regexstringnocase: go with = and != only"));
         }
         Ok((op, comparator))
     }

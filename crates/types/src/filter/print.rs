@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Bound;
 
-use super::{Comparator, CompareOp, Filter};
+use super::{Comparator, CompareOp, Filter, RegexString};
 use crate::key::RowRange;
 
 impl fmt::Display for CompareOp {
@@ -147,7 +147,15 @@ impl fmt::Display for Compare<'_> {
             Comparator::Binary(value) => write!(f, "'binary:{}'", Inside(value)),
             Comparator::BinaryPrefix(value) => write!(f, "'binaryprefix:{}'", Inside(value)),
             Comparator::Substring(text) => write!(f, "'substring:{}'", Inside(text.as_bytes())),
-            Comparator::Regex(regex) => write!(f, "'regexstring:{}'", Inside(regex.pattern.as_bytes())),
+            Comparator::Regex(regex) => {
+                let pattern = regex.pattern.as_bytes();
+                // The flags and the character set that the two words mean.
+                match (regex.flags, regex.charset.eq_ignore_ascii_case("UTF-8")) {
+                    (RegexString::DOTALL, true) => write!(f, "'regexstring:{}'", Inside(pattern)),
+                    (RegexString::DOTALL_IGNORING_CASE, true) => write!(f, "'regexstringnocase:{}'", Inside(pattern)),
+                    (flags, _) => write!(f, "RegexStringComparator({}, {flags}, {})", Quoted(pattern), Quoted(regex.charset.as_bytes())),
+                }
+            }
             Comparator::BinaryComponent { value, offset } => write!(f, "BinaryComponentComparator({}, {offset})", Quoted(value)),
             Comparator::Bit(op, value) => write!(f, "BitComparator({op:?}, {})", Quoted(value)),
             Comparator::Long(number) => write!(f, "LongComparator({number})"),

@@ -24,7 +24,8 @@ fn show_comparator(comparator: &Comparator) -> String {
         Comparator::Binary(value) => format!("(binary {})", word(value)),
         Comparator::BinaryPrefix(value) => format!("(bprefix {})", word(value)),
         Comparator::Substring(text) => format!("(substring {})", word(text.to_lowercase().as_bytes())),
-        Comparator::Regex(regex) => format!("(regex {})", word(regex.pattern.as_bytes())),
+        Comparator::Regex(regex) if regex.flags == RegexString::DOTALL => format!("(regex {})", word(regex.pattern.as_bytes())),
+        Comparator::Regex(regex) => format!("(regex {} {})", word(regex.pattern.as_bytes()), regex.flags),
         other => panic!("{other:?} is not of the language"),
     }
 }
@@ -109,6 +110,18 @@ fn what_hbase_reads_by_accident_is_refused() {
 }
 
 #[test]
+fn a_regular_expression_is_printed_with_its_flags_and_character_set() {
+    let print = |regex: RegexString| Filter::Row(CompareOp::Equal, Comparator::Regex(regex)).to_string();
+    assert_eq!(print(RegexString::new("a'b")), "RowFilter(=, 'regexstring:a''b')");
+    assert_eq!(print(RegexString::ignoring_case("a")), "RowFilter(=, 'regexstringnocase:a')");
+    assert_eq!(print(RegexString { flags: 0, ..RegexString::new("a") }), "RowFilter(=, RegexStringComparator('a', 0, 'UTF-8'))");
+    assert_eq!(
+        print(RegexString { charset: "ISO-8859-1".into(), ..RegexString::new("a") }),
+        "RowFilter(=, RegexStringComparator('a', 32, 'ISO-8859-1'))"
+    );
+}
+
+#[test]
 fn errors_point_at_the_column_and_give_the_form() {
     for (text, column, what) in [
         ("PrefxFilter('a')", 1, "did you mean PrefixFilter?"),
@@ -127,8 +140,9 @@ fn errors_point_at_the_column_and_give_the_form() {
         ("PageFilter(-1)", 12, "from 0 to 9223372036854775807"),
         ("ColumnCountGetFilter(2147483648)", 22, "from 0 to 2147483647"),
         ("ValueFilter(~, 'binary:x')", 13, "one of < <= = != >= >"),
-        ("ValueFilter(=, 'x')", 16, "binary: binaryprefix: substring: or regexstring:"),
+        ("ValueFilter(=, 'x')", 16, "binary: binaryprefix: substring: regexstring: or regexstringnocase:"),
         ("ValueFilter(<, 'substring:x')", 16, "go with = and != only"),
+        ("ValueFilter(<, 'regexstringnocase:x')", 16, "go with = and != only"),
         ("KeyOnlyFilter(yes)", 15, "true or false"),
         ("MultipleColumnPrefixFilter('a', 'b', 'a')", 38, "twice"),
         ("PrefixFilter('\u{e9}\u{e9}') x", 20, "AND or OR"),

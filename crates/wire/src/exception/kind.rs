@@ -58,7 +58,12 @@ macro_rules! exceptions {
 
             /// The kind of a full class name; `None` for a class that nobody treats in its own way.
             pub fn from_class(class: &str) -> Option<Self> {
-                match class { $($class => Some(Self::$kind),)* _ => None }
+                match class {
+                    $($class => Some(Self::$kind),)*
+                    // What region servers throw; it extends the one in the table, which clients can load.
+                    "org.apache.hadoop.hbase.regionserver.RowTooBigException" => Some(Self::RowTooBig),
+                    _ => None,
+                }
             }
         }
     };

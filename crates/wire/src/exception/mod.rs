@@ -189,6 +189,7 @@ fn error_kind_of(kind: ExceptionKind, action: Action) -> ErrorKind {
             ErrorKind::NoSuchRegion
         }
         ExceptionKind::IncompatibleFilter => ErrorKind::IncompatibleFilter,
+        ExceptionKind::RowTooBig => ErrorKind::RowTooBig,
         ExceptionKind::UnknownProtocol => ErrorKind::Unsupported,
         ExceptionKind::CorruptHFile | ExceptionKind::CorruptedSnapshot => ErrorKind::Corrupt,
         ExceptionKind::Io | ExceptionKind::ZooKeeperConnection => ErrorKind::Io,
@@ -221,6 +222,7 @@ fn kind_of(kind: ErrorKind) -> ExceptionKind {
         ErrorKind::Busy => ExceptionKind::RegionTooBusy,
         ErrorKind::Stopped => ExceptionKind::RegionServerStopped,
         ErrorKind::IncompatibleFilter => ExceptionKind::IncompatibleFilter,
+        ErrorKind::RowTooBig => ExceptionKind::RowTooBig,
         ErrorKind::Corrupt => ExceptionKind::CorruptHFile,
         ErrorKind::Io | ErrorKind::NeedsIo => ExceptionKind::Io,
         // A kind of a later day is final until somebody says otherwise.

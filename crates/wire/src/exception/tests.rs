@@ -114,10 +114,21 @@ fn a_failure_that_has_a_class_of_its_own_comes_back_as_what_it_was() {
         ErrorKind::Stopped,
         ErrorKind::Corrupt,
         ErrorKind::IncompatibleFilter,
+        ErrorKind::RowTooBig,
         ErrorKind::Io,
     ] {
         assert_eq!(Error::from(&Exception::from(&Error::new(kind, "why"))).kind(), kind);
     }
+}
+
+/// HBase's region servers have a class of their own for it, which most clients cannot load.
+#[test]
+fn a_row_that_is_too_big_is_known_by_the_class_of_servers_too() {
+    let name = Some("org.apache.hadoop.hbase.regionserver.RowTooBigException".to_string());
+    let exception = Exception::from_response(&pb::ExceptionResponse { exception_class_name: name, do_not_retry: Some(true), ..Default::default() });
+    assert_eq!((exception.kind(), exception.action()), (Some(ExceptionKind::RowTooBig), Action::GiveUp));
+    assert_eq!(Error::from(&exception).kind(), ErrorKind::RowTooBig);
+    assert_eq!(ExceptionKind::RowTooBig.class(), "org.apache.hadoop.hbase.client.RowTooBigException");
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::cmp::Ordering;
 use bytes::Bytes;
 use halite_types::{BitOp, Comparator, CompareOp, Error, RegexString, Result};
 
+use super::compiled_regex::{Refusal, Room, shortened};
 use super::decimal::Decimal;
-use super::expression::{Expression, Refusal};
+use super::expression::Expression;
 
 /// A comparator ready for use.
 pub(super) enum Compiled {
@@ -23,14 +24,15 @@ pub(super) enum Compiled {
 }
 
 impl Compiled {
-    pub(super) fn new(comparator: &Comparator) -> Result<Self> {
+    /// The comparator; if it is a regular expression it takes some of the room.
+    pub(super) fn new(comparator: &Comparator, room: &mut Room) -> Result<Self> {
         Ok(match comparator {
             Comparator::Binary(value) => Self::Binary(value.clone()),
             Comparator::BinaryPrefix(value) => Self::BinaryPrefix(value.clone()),
             Comparator::BinaryComponent { value, offset } => Self::BinaryComponent(value.clone(), usize::try_from(*offset).unwrap_or(usize::MAX)),
             Comparator::Bit(op, value) => Self::Bit(*op, value.clone()),
             Comparator::Substring(text) => Self::Substring(Substring::new(text)),
-            Comparator::Regex(expression) => Self::Regex(compile(expression)?, Charset::named(&expression.charset)?),
+            Comparator::Regex(expression) => Self::Regex(compile(expression, room)?, Charset::named(&expression.charset)?),
             Comparator::Long(value) => Self::Long(*value),
             Comparator::BigDecimal(bytes) => Self::BigDecimal(Decimal::parse(bytes).ok_or_else(|| {
                 Error::invalid("filter: a BigDecimalComparator holds no decimal; give a scale of 4 bytes and at least one byte of digits")
@@ -66,8 +68,8 @@ pub(super) struct Test {
 }
 
 impl Test {
-    pub(super) fn new(op: CompareOp, comparator: &Comparator) -> Result<Self> {
-        Ok(Self { op, comparator: Compiled::new(comparator)? })
+    pub(super) fn new(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
+        Ok(Self { op, comparator: Compiled::new(comparator, room)? })
     }
 
     pub(super) fn is_no_op(&self) -> bool {
@@ -116,15 +118,17 @@ impl Substring {
     }
 }
 
-fn compile(expression: &RegexString) -> Result<Expression> {
-    let text = &expression.pattern;
-    Expression::new(text, expression.flags).map_err(|refusal| match refusal {
+fn compile(expression: &RegexString, room: &mut Room) -> Result<Expression> {
+    let text = shortened(&expression.pattern, 200);
+    Expression::new(&expression.pattern, expression.flags, room).map_err(|refusal| match refusal {
         Refusal::Unknown(reason) => Error::invalid(format!("filter: regular expression {text:?}: {reason}")),
-        Refusal::Unusable(error) => Error::invalid(format!(
-            "filter: regular expression {text:?} cannot be used: {error}; back-references and looking around are not offered, \
+        Refusal::TooLarge(reason) => Error::invalid(format!(
+            "filter: regular expression {text:?} cannot be used: {reason}; leave repetitions and classes of many characters away, or ask in several requests"
+        )),
+        Refusal::Wrong(reason) => Error::invalid(format!(
+            "filter: regular expression {text:?} cannot be used: {reason}; back-references and looking around are not offered, \
              because they take unbounded time"
-        ))
-        .with_source(error),
+        )),
     })
 }
 

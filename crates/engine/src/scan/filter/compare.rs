@@ -7,6 +7,7 @@ use halite_types::cell::CellRef;
 use halite_types::{Comparator, CompareOp, Error, Result};
 
 pub(super) use super::comparator::Test;
+use super::compiled_regex::Room;
 use super::{Evaluate, ReturnCode};
 
 /// `RowFilter`.
@@ -16,8 +17,8 @@ pub(super) struct RowCompare {
 }
 
 impl RowCompare {
-    pub(super) fn new(op: CompareOp, comparator: &Comparator) -> Result<Self> {
-        Ok(Self { test: Test::new(op, comparator)?, filter_row: false })
+    pub(super) fn new(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
+        Ok(Self { test: Test::new(op, comparator, room)?, filter_row: false })
     }
 }
 
@@ -48,16 +49,16 @@ pub(super) struct PartCompare {
 }
 
 impl PartCompare {
-    pub(super) fn family(op: CompareOp, comparator: &Comparator) -> Result<Self> {
-        Ok(Self { test: Test::new(op, comparator)?, part: |cell| cell.family(), otherwise: ReturnCode::NextRow })
+    pub(super) fn family(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
+        Ok(Self { test: Test::new(op, comparator, room)?, part: |cell| cell.family(), otherwise: ReturnCode::NextRow })
     }
 
-    pub(super) fn qualifier(op: CompareOp, comparator: &Comparator) -> Result<Self> {
-        Ok(Self { test: Test::new(op, comparator)?, part: |cell| cell.qualifier(), otherwise: ReturnCode::Skip })
+    pub(super) fn qualifier(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
+        Ok(Self { test: Test::new(op, comparator, room)?, part: |cell| cell.qualifier(), otherwise: ReturnCode::Skip })
     }
 
-    pub(super) fn value(op: CompareOp, comparator: &Comparator) -> Result<Self> {
-        Ok(Self { test: Test::new(op, comparator)?, part: |cell| cell.value(), otherwise: ReturnCode::Skip })
+    pub(super) fn value(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
+        Ok(Self { test: Test::new(op, comparator, room)?, part: |cell| cell.value(), otherwise: ReturnCode::Skip })
     }
 }
 

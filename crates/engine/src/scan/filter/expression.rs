@@ -4,8 +4,9 @@
 //! the quotas of a user on tables and not on namespaces, whose names end with a colon (HBase: `QuotaTableUtil`). Whether
 //! something matches up to the end of what does not end with a text can be told without looking behind.
 
-use regex::Regex;
+use regex_automata::meta::Regex;
 
+use super::compiled_regex::{Refusal, Room};
 use super::java_regex::{self, NotBehind, Translation};
 
 /// An expression ready for use.
@@ -16,22 +17,13 @@ pub(super) struct Expression {
     last: Option<(Regex, NotBehind)>,
 }
 
-/// Why there is no such expression.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    /// Java may know it and this does not.
-    Unknown(String),
-    /// It is too large, or wrong in a way that only the engine behind has found.
-    Unusable(regex::Error),
-}
-
 impl Expression {
-    /// An expression in Java's syntax, with the flags of `java.util.regex.Pattern`.
-    pub(super) fn new(pattern: &str, flags: u32) -> Result<Self, Refusal> {
+    /// An expression in Java's syntax, with the flags of `java.util.regex.Pattern`; `room` gets less.
+    pub(super) fn new(pattern: &str, flags: u32, room: &mut Room) -> Result<Self, Refusal> {
         let Translation { plain, last } = java_regex::translate(pattern, flags).map_err(Refusal::Unknown)?;
-        let compile = |text: &str| Regex::new(text).map_err(Refusal::Unusable);
-        let last = last.map(|last| Ok((compile(&format!(r"(?:{})\z", last.expression))?, last)));
-        Ok(Self { plain: plain.as_deref().map(compile).transpose()?, last: last.transpose()? })
+        let plain = plain.map(|plain| room.compile(&plain)).transpose()?;
+        let last = last.map(|last| Ok((room.compile(&format!(r"(?:{})\z", last.expression))?, last))).transpose()?;
+        Ok(Self { plain, last })
     }
 
     /// Whether it matches anywhere in the text.
@@ -55,7 +47,7 @@ mod tests {
     use super::*;
 
     fn occurs(pattern: &str, text: &str) -> bool {
-        Expression::new(pattern, 0).unwrap().occurs_in(text)
+        Expression::new(pattern, 0, &mut Room::for_expressions(1)).unwrap().occurs_in(text)
     }
 
     /// What `QuotaTableUtil` makes of the name of a table in a `QuotaFilter`.
@@ -78,7 +70,10 @@ mod tests {
     #[test]
     fn looking_behind_in_any_other_way_is_refused() {
         for pattern in ["a(?<!b)", "a(?<!b)$c", "a(?<!b|c)$", "(a(?<!b)$)", "(?i)a(?<!b)$", "a(?<!.)$", "(?m)a(?<!b)$", "a(?<=b)$", r"a(?<!\Qb)$"] {
-            assert!(matches!(Expression::new(pattern, 0), Err(Refusal::Unknown(why)) if why.contains("looking")), "{pattern}");
+            assert!(
+                matches!(Expression::new(pattern, 0, &mut Room::for_expressions(1)), Err(Refusal::Unknown(why)) if why.contains("looking")),
+                "{pattern}"
+            );
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A Java regular expression that a whole name must match, for lists of tables and the like.
 
 use halite_types::{Error, Result};
-use regex::Regex;
+use regex_automata::meta::Regex;
 
+use super::compiled_regex::{Refusal, Room, shortened};
 use super::java_regex;
 
 /// A Java regular expression that matches a text as a whole or not at all (Java: `Matcher.matches`).
@@ -17,11 +18,13 @@ impl FullMatch {
     /// # Errors
     /// `InvalidRequest` with what stands in the way.
     pub fn new(pattern: &str) -> Result<Self> {
-        let refused = |reason: String| Error::invalid(format!("regular expression {pattern:?}: {reason}"));
+        let refused = |reason: String| Error::invalid(format!("regular expression {:?}: {reason}", shortened(pattern, 200)));
         let java_regex::Translation { plain: Some(plain), last: None } = java_regex::translate(pattern, 0).map_err(refused)? else {
             return Err(refused("looking behind is not offered here".to_owned()));
         };
-        Regex::new(&format!(r"\A(?:{plain})\z")).map(Self).map_err(|error| refused(error.to_string()))
+        Room::for_expressions(1).compile(&format!(r"\A(?:{plain})\z")).map(Self).map_err(|refusal| match refusal {
+            Refusal::Unknown(reason) | Refusal::TooLarge(reason) | Refusal::Wrong(reason) => refused(reason),
+        })
     }
 
     /// Whether the whole text matches.

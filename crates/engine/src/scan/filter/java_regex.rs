@@ -19,11 +19,26 @@ const KNOWN: u32 = UNIX_LINES | CASE_INSENSITIVE | COMMENTS | MULTILINE | LITERA
 const LINE_END: &str = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])";
 /// Classes in classes; each costs stack here and in the parser behind.
 const MAX_CLASS_DEPTH: usize = 50;
+/// Bytes of an expression as it is given and as it is rewritten, where a `$` has fifty. The parser behind takes a hundred
+/// times as much before anything can be said of the size of what comes out.
+const PATTERN_BYTES_MAX: usize = 64 << 10;
+const REWRITTEN_BYTES_MAX: usize = 256 << 10;
+/// Classes such as `\pL`, of a few letters here and of thousands of bytes for the parser behind. More of the large ones are
+/// refused for what they compile to anyway.
+const UNICODE_CLASSES_MAX: usize = 1000;
 
 type Translated<T = ()> = Result<T, String>;
 
+/// The text with nothing in it that means more than itself.
 fn escape(text: &str) -> String {
-    regex::escape(text)
+    let mut out = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if r"\.+*?()|[]{}^$#&-~".contains(sign) {
+            out.push('\\');
+        }
+        out.push(sign);
+    }
+    out
 }
 
 /// An expression in the other syntax: what matches is either of the two.
@@ -49,12 +64,15 @@ pub(super) fn translate(pattern: &str, flags: u32) -> Translated<Translation> {
     if flags & !KNOWN != 0 {
         return Err(format!("the flags {flags:#x} are not offered; use those of {KNOWN:#x}"));
     }
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return Err(format!("{} bytes are over the limit of {PATTERN_BYTES_MAX} for one expression; ask in several requests", pattern.len()));
+    }
     if flags & LITERAL != 0 {
         let ignore_case = if flags & CASE_INSENSITIVE != 0 { "(?i)" } else { "" };
         return Ok(Translation { plain: Some(format!("{ignore_case}{}", escape(pattern))), last: None });
     }
     let rest = pattern.chars().collect::<Vec<_>>();
-    let mut translator = Translator { rest, at: 0, out: String::new(), flags, groups: Vec::new(), bar: None, not_behind: None };
+    let mut translator = Translator { rest, at: 0, out: String::new(), flags, groups: Vec::new(), bar: None, not_behind: None, unicode_classes: 0 };
     translator.out.push_str(&flag_group(flags & (CASE_INSENSITIVE | COMMENTS), 0, ')'));
     translator.run()?;
     Ok(translator.finish())
@@ -84,6 +102,8 @@ struct Translator {
     bar: Option<(usize, u32)>,
     /// The text in a `(?<!TEXT)$` at the end.
     not_behind: Option<String>,
+    /// Classes so far that are tables of Unicode.
+    unicode_classes: usize,
 }
 
 impl Translator {
@@ -113,6 +133,9 @@ impl Translator {
 
     fn run(&mut self) -> Translated {
         while let Some(next) = self.next() {
+            if self.out.len() > REWRITTEN_BYTES_MAX {
+                return Err(format!("it is too large: it takes more than {REWRITTEN_BYTES_MAX} bytes without what is Java's alone"));
+            }
             match next {
                 '\\' => self.escape()?,
                 '[' => self.class(0)?,
@@ -162,11 +185,11 @@ impl Translator {
 
     /// Takes `<!TEXT)$` behind a `(?`, if that is the rest and the text a plain or quoted one.
     fn takes_not_behind(&mut self) -> bool {
-        let rest: String = self.rest[self.at..].iter().collect();
-        let Some(text) = rest.strip_prefix("<!").and_then(|rest| rest.strip_suffix(")$")) else { return false };
+        let Some(text) = self.rest[self.at..].strip_prefix(&['<', '!']).and_then(|rest| rest.strip_suffix(&[')', '$'])) else { return false };
+        let text = text.iter().collect::<String>();
         let quoted = text.strip_prefix(r"\Q").and_then(|text| text.strip_suffix(r"\E")).filter(|text| !text.contains(r"\E"));
         let is_plain = !text.is_empty() && !text.contains(|sign| r"\^$.|?*+()[]{}".contains(sign));
-        let Some(text) = quoted.or(is_plain.then_some(text)) else { return false };
+        let Some(text) = quoted.or(is_plain.then_some(&text)) else { return false };
         let has_cases = self.has(CASE_INSENSITIVE) && text.contains(char::is_alphabetic);
         if has_cases || !self.groups.is_empty() || self.has(COMMENTS | MULTILINE) {
             return false;
@@ -320,7 +343,10 @@ impl Translator {
         let unicode = self.has(UNICODE_CHARACTER_CLASS);
         let Some(letter) = self.next() else { return Err(r"a \ stands at the end".into()) };
         match letter {
-            'd' | 'D' | 'w' | 'W' | 's' | 'S' if unicode => self.out.extend(['\\', letter]),
+            'd' | 'D' | 'w' | 'W' | 's' | 'S' if unicode => {
+                self.count_unicode_class()?;
+                self.out.extend(['\\', letter]);
+            }
             'd' => self.out.push_str("[0-9]"),
             'D' => self.out.push_str("[^0-9]"),
             'w' => self.out.push_str("[0-9A-Za-z_]"),
@@ -346,6 +372,14 @@ impl Translator {
             punctuation if punctuation.is_ascii() && !punctuation.is_ascii_alphanumeric() => self.out.extend(['\\', punctuation]),
             other if !other.is_ascii() => self.out.push(other),
             other => return Err(format!(r"\{other} is not known")),
+        }
+        Ok(())
+    }
+
+    fn count_unicode_class(&mut self) -> Translated {
+        self.unicode_classes += 1;
+        if self.unicode_classes > UNICODE_CLASSES_MAX {
+            return Err(format!(r"more than {UNICODE_CLASSES_MAX} classes such as \pL; each is a table of all the characters it means"));
         }
         Ok(())
     }
@@ -431,6 +465,7 @@ impl Translator {
         if name.starts_with("In") || name.starts_with("blk=") || name.starts_with("block=") {
             return Err(format!(r"\p{{{name}}}: blocks are not offered; use a script such as \p{{IsGreek}}"));
         }
+        self.count_unicode_class()?;
         let name = match name.as_str() {
             "javaLowerCase" => "Lowercase",
             "javaUpperCase" => "Uppercase",

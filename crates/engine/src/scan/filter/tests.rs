@@ -22,6 +22,7 @@ use std::fmt::Write as _;
 use halite_types::cell::{self, CellRef, CellType};
 
 use super::comparator::Compiled;
+use super::compiled_regex::Room;
 use super::{FilterState, ReturnCode};
 use notation::{Parser, bytes, print};
 
@@ -63,7 +64,7 @@ fn answers(golden: &str) -> String {
                 let hangs = until_next.filter(|line| *line == "  reverse hangs").count() > 0;
                 answer_filter(rest, &cells, hangs, &mut out);
             }
-            "comparator" => match Compiled::new(&Parser::new(rest).comparator()) {
+            "comparator" => match Compiled::new(&Parser::new(rest).comparator(), &mut Room::for_expressions(1)) {
                 Ok(comparator) => {
                     let sign =
                         |order: Option<std::cmp::Ordering>| order.map_or('!', |order| ['<', '=', '>'][usize::try_from(order as i8 + 1).unwrap()]);
@@ -307,7 +308,7 @@ fn filters_that_cannot_be_evaluated_are_refused_with_the_mend() {
         ("(value = (regex [a))", "has no ]"),
         ("(value = (regex a 128))", "flags"),
         ("(value = (regex a 32 UTF-16))", "UTF-8"),
-        ("(value = (regex (a{1000}){1000}))", "cannot be used"),
+        ("(value = (regex (a{1000}){1000}))", "cannot be used: the regular expressions of one filter may take"),
         ("(scv f q noop (binary v) true true true)", "comparison"),
         ("(fuzzy ab 0)", "mask"),
         ("(fuzzy)", "at least one"),
@@ -323,4 +324,37 @@ fn filters_that_cannot_be_evaluated_are_refused_with_the_mend() {
     }
     let deep = (0..200).fold(halite_types::Filter::FirstKeyOnly, |inner, _| halite_types::Filter::All(vec![inner]));
     assert!(FilterState::new(&deep).err().unwrap().to_string().contains("make the lists flat"));
+}
+
+fn value_matches(pattern: impl Into<String>) -> halite_types::Filter {
+    let regex = halite_types::RegexString::new(pattern);
+    halite_types::Filter::Value(halite_types::CompareOp::Equal, halite_types::Comparator::Regex(regex))
+}
+
+#[test]
+fn the_regular_expressions_of_a_filter_share_a_limit_of_memory() {
+    let list = |count: usize| halite_types::Filter::One((0..count).map(|_| value_matches(r"\pL{50}")).collect());
+    assert!(FilterState::new(&list(4)).is_ok());
+    let error = FilterState::new(&halite_types::Filter::Skip(Box::new(list(500)))).err().unwrap();
+    assert_eq!(error.kind(), halite_types::ErrorKind::InvalidRequest);
+    assert!(error.message().contains("16777216 bytes together") && error.message().contains("several requests"), "{error}");
+}
+
+/// Neither takes time or memory by what is in it; each took hours or gigabytes.
+#[test]
+fn a_hostile_regular_expression_is_refused_for_its_length_before_it_is_looked_at() {
+    for (pattern, why) in [
+        ("(?:".repeat(4 << 20), "over the limit of 65536"),
+        ("$".repeat(60_000), "too large"),
+        (r"\pL".repeat(20_000), "more than 1000 classes"),
+        (r"(?U)\w".repeat(10_000), "more than 1000 classes"),
+        (format!("(?{}", "x".repeat(65_000)), "not known"),
+        (format!("[{}", "a".repeat(65_000)), "has no ]"),
+    ] {
+        let error = FilterState::new(&value_matches(pattern.clone())).err().unwrap();
+        assert!(error.message().contains(why) && error.message().len() < 1500, "{error}");
+        let error = super::FullMatch::new(&pattern).unwrap_err();
+        assert!(error.message().contains(why) && error.message().len() < 1500, "{error}");
+    }
+    assert!(FilterState::new(&value_matches((0..3000).map(|row| format!("row-{row:06}|")).collect::<String>())).is_ok());
 }
