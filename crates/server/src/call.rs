@@ -1,6 +1,7 @@
 //! A call, who makes it, and what can be answered.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -38,7 +39,7 @@ pub(crate) struct Peer {
 }
 
 /// One call.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Call {
     /// The id to answer under.
     pub(crate) id: u32,
@@ -52,8 +53,10 @@ pub(crate) struct Call {
     /// How long the client waits for the answer, in milliseconds; `None` for ever.
     pub(crate) timeout_ms: Option<u32>,
     pub(crate) peer: Arc<Peer>,
-    /// What a cell block may unfold to.
+    /// What its message and its cell block may unfold to.
     pub(crate) limits: Limits,
+    /// Bytes that it holds beside those, once it has been unfolded and has to wait.
+    pub(crate) unfolded: AtomicUsize,
     /// The operations in it, once somebody has looked.
     pub(crate) operations: OnceLock<Operations>,
 }
@@ -61,12 +64,24 @@ pub(crate) struct Call {
 impl Call {
     /// The message, decoded; its byte fields share the frame.
     pub(crate) fn message<M: Message + Default>(&self) -> Result<M, Fault> {
+        self.request.check_unfolded(self.method, &self.limits)?;
         self.request.message().map_err(Fault::from)
     }
 
     /// The cells behind the message; none if there is no cell block.
     pub(crate) fn cells(&self) -> Result<Cells, Fault> {
         self.request.cells(self.peer.format, &self.limits).map_err(Fault::from)
+    }
+
+    /// The same of a block that unfolds to no more than this.
+    pub(crate) fn cells_within(&self, bytes_max: usize) -> Result<Cells, Fault> {
+        let limits = Limits { cell_block_bytes_max: bytes_max.min(self.limits.cell_block_bytes_max), ..self.limits };
+        self.request.cells(self.peer.format, &limits).map_err(Fault::from)
+    }
+
+    /// Bytes that the call keeps in memory while it waits.
+    pub(crate) fn bytes_held(&self) -> usize {
+        self.bytes + self.unfolded.load(Relaxed)
     }
 
     /// When the client stops waiting.
