@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ impl Peer {
 }
 
 /// One call.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Call {
     /// The id to answer under.
     pub(crate) id: u32,
@@ -76,8 +76,10 @@ pub(crate) struct Call {
     /// How long the client waits for the answer, in milliseconds; `None` for ever.
     pub(crate) timeout_ms: Option<u32>,
     pub(crate) peer: Arc<Peer>,
-    /// What a cell block may unfold to.
+    /// What its message and its cell block may unfold to.
     pub(crate) limits: Limits,
+    /// Bytes that it holds beside those, once it has been unfolded and has to wait.
+    pub(crate) unfolded: AtomicUsize,
     /// The operations in it, once somebody has looked.
     pub(crate) operations: OnceLock<Operations>,
 }
@@ -85,7 +87,8 @@ pub(crate) struct Call {
 impl Call {
     /// The message, decoded; its byte fields share the frame.
     pub(crate) fn message<M: Message + Default>(&self) -> Result<M, Fault> {
-        self.request.message().map_err(|fault| self.mistake(fault))
+        let checked = self.request.check_unfolded(self.method, &self.limits);
+        checked.and_then(|()| self.request.message()).map_err(|fault| self.mistake(fault))
     }
 
     /// The cells behind the message; none if there is no cell block.
@@ -103,6 +106,17 @@ impl Call {
     fn mistake(&self, fault: PeerFault) -> Fault {
         self.peer.note_mistake(&format_args!("{}: {fault}", self.method.name()));
         Fault::from(fault)
+    }
+
+    /// The same of a block that unfolds to no more than this.
+    pub(crate) fn cells_within(&self, bytes_max: usize) -> Result<Cells, Fault> {
+        let limits = Limits { cell_block_bytes_max: bytes_max.min(self.limits.cell_block_bytes_max), ..self.limits };
+        self.request.cells(self.peer.format, &limits).map_err(Fault::from)
+    }
+
+    /// Bytes that the call keeps in memory while it waits.
+    pub(crate) fn bytes_held(&self) -> usize {
+        self.bytes + self.unfolded.load(Relaxed)
     }
 
     /// When the client stops waiting.

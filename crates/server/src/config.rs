@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use halite_types::{Error, Result};
+use halite_wire::rpc;
 
 /// The host that clients are told to connect to, in the registry, in `hbase:meta` and in znodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -169,7 +170,17 @@ impl Config {
     }
 }
 
+/// What a message may unfold to, however small the frames are that are allowed: tens of thousands of actions.
+const UNFOLDED_BYTES_MIN: usize = 64 << 20;
+
 impl Limits {
+    /// What calls may bring: a cell block as much as a frame when it is decompressed, a message twice that when it is decoded.
+    pub(crate) fn of_calls(&self) -> rpc::Limits {
+        let frame_bytes_max = self.frame_bytes_max;
+        let unfolded_bytes_max = frame_bytes_max.saturating_mul(2).max(UNFOLDED_BYTES_MIN);
+        rpc::Limits { frame_bytes_max, cell_block_bytes_max: frame_bytes_max, unfolded_bytes_max, ..rpc::Limits::default() }
+    }
+
     fn check(&self) -> Result<()> {
         let counts = [
             ("connections_max", self.connections_max),

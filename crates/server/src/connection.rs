@@ -8,6 +8,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -98,6 +99,7 @@ struct Task<'a> {
     answered: UnboundedReceiver<Answer>,
     /// Answers that wait for the log, in the order of their place in it.
     undurable: VecDeque<Answer>,
+    scanners: Scanners<'a>,
     /// Calls that are not answered, and their bytes.
     calls: usize,
     call_bytes: usize,
@@ -108,6 +110,18 @@ struct Task<'a> {
     /// Something was read or sent since the last look at the time, and when it was so last.
     has_moved: bool,
     active: Instant,
+}
+
+/// The scanners of a connection, which are told that it has ended, however it ends.
+struct Scanners<'a> {
+    context: &'a Context,
+    connection: u64,
+}
+
+impl Drop for Scanners<'_> {
+    fn drop(&mut self) {
+        self.context.scanners.connection_ended(self.connection);
+    }
 }
 
 /// Why a connection's task woke up.
@@ -124,17 +138,18 @@ enum Event {
 impl<'a> Task<'a> {
     fn new(stream: TcpStream, context: &'a Arc<Context>, peer: Arc<Peer>, input: BytesMut) -> Self {
         let (answers, answered) = Answers::new();
-        let frame_bytes_max = context.config.limits.frame_bytes_max;
+        let scanners = Scanners { context, connection: peer.connection };
         Self {
             stream,
             context,
             peer,
-            limits: rpc::Limits { frame_bytes_max, cell_block_bytes_max: frame_bytes_max, ..rpc::Limits::default() },
+            limits: context.config.limits.of_calls(),
             input,
             output: Output::default(),
             answers,
             answered,
             undurable: VecDeque::new(),
+            scanners,
             calls: 0,
             call_bytes: 0,
             ending: false,
@@ -194,7 +209,7 @@ impl<'a> Task<'a> {
 
     async fn end(self, result: io::Result<()>) {
         let address = self.peer.address;
-        self.context.scanners.connection_ended(self.peer.connection);
+        drop(self.scanners);
         match result {
             Ok(()) if self.is_refused => linger(self.stream).await,
             Ok(()) => {}
@@ -258,7 +273,9 @@ impl<'a> Task<'a> {
     }
 
     fn call(&mut self, frame: &bytes::Bytes) -> Result<(), PeerFault> {
-        let request = rpc::decode_request(frame)?;
+        let mut request = rpc::decode_request(frame)?;
+        // Nobody asks for them, and they may take far more memory than the frame.
+        request.header.attribute = Vec::new();
         let call = Arc::new(Call {
             id: request.call_id,
             method: request.method(self.peer.header.service)?,
@@ -267,6 +284,7 @@ impl<'a> Task<'a> {
             received: std::time::Instant::now(),
             peer: Arc::clone(&self.peer),
             limits: self.limits,
+            unfolded: AtomicUsize::default(),
             operations: std::sync::OnceLock::new(),
             request,
         });

@@ -37,6 +37,9 @@ pub(crate) enum Lane {
 
 /// A multi of more bytes than this is not worth keeping its connection's task busy for.
 const INLINE_BYTES_MAX: usize = 64 << 10;
+/// Bytes that a call may unfold to where it was read: with all of them it may have to wait for a reader thread. One that unfolds
+/// to more waits as it came, and takes the memory when its turn has come, so that no more do so at once than there are threads.
+pub(crate) const INLINE_UNFOLDED_BYTES_MAX: usize = 1 << 20;
 
 /// Where a call is answered, as far as its header tells.
 pub(crate) fn lane(method: Method, bytes: usize) -> Lane {
@@ -131,17 +134,17 @@ pub(crate) fn dispatch(context: &Arc<Context>, call: &Arc<Call>, answers: &Answe
     let is_client = call.method.service() == Service::Client;
     match (lane(call.method, call.bytes), context.config.lanes) {
         (Lane::Inline | Lane::Readers, Lanes::Inline) if is_client => {
-            let mut step = attempt(context, call, Lane::Readers);
+            let mut progress = advance(call, || attempt(context, call, Lane::Readers));
             loop {
-                match step {
-                    Step::Done(outcome) => return Some(encode(call, outcome)),
-                    Step::Later(work) => step = work(),
+                match progress {
+                    Progress::Answered(answer) => return Some(answer),
+                    Progress::Later(work) => progress = advance(call, work),
                 }
             }
         }
-        (Lane::Inline, lanes) if !(is_client && lanes == Lanes::Hop) => match attempt(context, call, Lane::Inline) {
-            Step::Done(outcome) => Some(encode(call, outcome)),
-            Step::Later(work) => queue(context, Lane::Readers, call, answers, work),
+        (Lane::Inline, lanes) if !(is_client && lanes == Lanes::Hop) => match advance(call, || attempt(context, call, Lane::Inline)) {
+            Progress::Answered(answer) => Some(answer),
+            Progress::Later(work) => queue(context, Lane::Readers, call, answers, work),
         },
         (lane, _) => {
             // A call that could have stayed waits with those that may not.
@@ -161,17 +164,43 @@ fn attempt(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step {
     }
 }
 
+/// How far a call has come after a piece of its work.
+enum Progress {
+    Answered(Answer),
+    Later(Box<dyn FnOnce() -> Step + Send>),
+}
+
+/// Does a piece of work for a call. A defect in it must not take the connection's other calls with it, nor leave this one without
+/// an answer.
+fn advance(call: &Call, work: impl FnOnce() -> Step) -> Progress {
+    let done = catch_unwind(AssertUnwindSafe(|| match work() {
+        Step::Done(outcome) => Progress::Answered(encode(call, outcome)),
+        Step::Later(rest) => Progress::Later(rest),
+    }));
+    done.unwrap_or_else(|_| {
+        tracing::error!(method = call.method.name(), "a call panicked");
+        let fault = Fault::do_not_retry(format!("{} failed for a defect of the server, which its log describes", call.method.name()));
+        Progress::Answered(encode(call, Outcome::Now(Err(fault))))
+    })
+}
+
 /// Gives work to a lane; the answer if the lane is full.
 fn queue(context: &Arc<Context>, lane: Lane, call: &Arc<Call>, answers: &Answers, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Answer> {
     let pool = match lane {
         Lane::Admin => &context.admin_pool,
         Lane::Inline | Lane::Readers => &context.reader_pool,
     };
-    let bytes = call.bytes as u64;
+    let bytes = call.bytes_held() as u64;
     let is_over = context.metrics.queue_bytes.get() + bytes > context.config.limits.queue_bytes_max as u64;
     context.metrics.queue_bytes.add(bytes);
-    let queued =
-        Queued { context: Arc::clone(context), call: Arc::clone(call), answers: answers.clone(), since: Instant::now(), waited: Duration::ZERO };
+    let queued = Queued {
+        context: Arc::clone(context),
+        call: Arc::clone(call),
+        answers: answers.clone(),
+        bytes,
+        since: Instant::now(),
+        waited: Duration::ZERO,
+    };
     if !is_over && pool.submit(Box::new(move || queued.run(work))).is_ok() {
         return None;
     }
@@ -186,6 +215,8 @@ struct Queued {
     context: Arc<Context>,
     call: Arc<Call>,
     answers: Answers,
+    /// What it holds of the memory for all calls that wait.
+    bytes: u64,
     since: Instant,
     /// How long it has waited.
     waited: Duration,
@@ -194,7 +225,7 @@ struct Queued {
 impl Queued {
     /// Runs the call unless nobody waits for it any more.
     fn run(mut self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
-        self.context.metrics.queue_bytes.subtract(self.call.bytes as u64);
+        self.context.metrics.queue_bytes.subtract(self.bytes);
         self.waited = self.since.elapsed();
         self.context.metrics.method(self.call.method).queued_us.record(self.waited);
         if self.answers.unsent.load(Relaxed) > self.context.config.limits.connection_bytes_max {
@@ -215,22 +246,16 @@ impl Queued {
         if self.answers.is_closed() {
             return None;
         }
-        // A defect in one call must not take the connection's other calls with it, nor leave this one without an answer.
-        match catch_unwind(AssertUnwindSafe(work)) {
-            Ok(Step::Done(outcome)) => {
-                let mut answer = Answer { queued: self.waited, ..encode(&self.call, outcome) };
+        match advance(&self.call, work) {
+            Progress::Answered(answer) => {
+                let mut answer = Answer { queued: self.waited, ..answer };
                 // Better written here than by the task that serves the connection.
                 if matches!(answer.ticket.as_ref().and_then(CommitTicket::try_finish), Some(Ok(()))) {
                     answer.ticket = None;
                 }
                 self.answers.send(answer);
             }
-            Ok(Step::Later(rest)) => return Some(Next(Box::new(move || self.go_on(rest)))),
-            Err(_) => {
-                tracing::error!(method = self.call.method.name(), "a call panicked");
-                let fault = Fault::do_not_retry(format!("{} failed for a defect of the server, which its log describes", self.call.method.name()));
-                self.answers.send(encode(&self.call, Outcome::Now(Err(fault))));
-            }
+            Progress::Later(rest) => return Some(Next(Box::new(move || self.go_on(rest)))),
         }
         None
     }
@@ -273,7 +298,31 @@ pub(crate) fn start_pools(limits: &crate::Limits) -> halite_types::Result<(Pool,
 
 #[cfg(test)]
 mod tests {
+    use halite_wire::exception::Exception;
+    use halite_wire::proto as pb;
+    use halite_wire::rpc::{Limits, Next, decode_response, next_frame};
+    use halite_wire::service;
+
     use super::*;
+    use crate::master_service::tests::rig::Rig;
+    use crate::testing;
+
+    fn refusal(mut answer: Answer) -> (u32, Exception) {
+        let Next::Frame(frame) = next_frame(&mut answer.frame, &Limits::default()).unwrap() else { panic!("no frame") };
+        let response = decode_response(&frame).unwrap();
+        (response.call_id, response.answer.unwrap_err())
+    }
+
+    #[test]
+    fn a_call_that_panics_is_answered_where_it_was_read_too() {
+        let rig = Rig::new();
+        let call = testing::call::<service::ClientGet>(&rig.peer, &pb::GetRequest::default());
+        let progress = advance(&call, || std::panic::resume_unwind(Box::new("expected by this test")));
+        let Progress::Answered(answer) = progress else { panic!("it is not answered") };
+        let (call_id, refused) = refusal(answer);
+        assert_eq!((call_id, refused.is_do_not_retry()), (1, true));
+        assert_eq!(refused.message(), "Get failed for a defect of the server, which its log describes");
+    }
 
     #[test]
     fn what_memory_can_answer_stays_and_what_may_wait_goes_to_a_thread() {

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::connection;
 use crate::context::Context;
+use crate::metrics::Gauge;
 use crate::shutdown::Shutdown;
 
 /// Which services a connection may ask for.
@@ -48,14 +49,29 @@ pub(crate) async fn serve(listener: TcpListener, port: Port, context: Arc<Contex
         prepare(&stream);
         let (context, shutdown) = (Arc::clone(&context), shutdown.clone());
         connections.spawn(async move {
-            context.metrics.connections.add(1);
+            let _counted = Counted::new(&context.metrics.connections);
             connection::serve(stream, port, &context, shutdown).await;
-            context.metrics.connections.subtract(1);
             drop(permit);
         });
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
+}
+
+/// A connection that is counted as long as it is open, however it ends.
+struct Counted<'a>(&'a Gauge);
+
+impl<'a> Counted<'a> {
+    fn new(gauge: &'a Gauge) -> Self {
+        gauge.add(1);
+        Self(gauge)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.subtract(1);
+    }
 }
 
 /// Small answers go out at once, and a peer that has vanished is noticed.
@@ -64,5 +80,21 @@ fn prepare(stream: &TcpStream) {
     if let (Err(error), _) | (_, Err(error)) = (stream.set_nodelay(true), kept_alive.map_err(std::io::Error::from)) {
         // The connection works all the same.
         tracing::debug!(%error, "a socket option could not be set");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_ends_in_a_panic_is_counted_no_more() {
+        let gauge = Gauge::default();
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _counted = Counted::new(&gauge);
+            assert_eq!(gauge.get(), 1);
+            std::panic::resume_unwind(Box::new("expected by this test"));
+        }));
+        assert_eq!((ended.is_err(), gauge.get()), (true, 0));
     }
 }

@@ -42,6 +42,7 @@ pub(crate) fn call<C: service::Call>(peer: &Arc<Peer>, request: &C::Request) -> 
         timeout_ms: None,
         peer: Arc::clone(peer),
         limits: Limits::default(),
+        unfolded: std::sync::atomic::AtomicUsize::default(),
         operations: std::sync::OnceLock::new(),
     }
 }

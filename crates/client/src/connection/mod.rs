@@ -68,7 +68,12 @@ impl Connection {
         let state = State { out, calls: Calls::default(), writing: false, ended: None, heard: None };
         Self {
             format: config.format(),
-            limits: Limits { frame_bytes_max: config.frame_bytes_max, cell_block_bytes_max: config.frame_bytes_max, trusted_bytes: TRUSTED_BYTES },
+            limits: Limits {
+                frame_bytes_max: config.frame_bytes_max,
+                cell_block_bytes_max: config.frame_bytes_max,
+                trusted_bytes: TRUSTED_BYTES,
+                ..Limits::default()
+            },
             socket,
             state: Mutex::new(state),
             write: Notify::new(),

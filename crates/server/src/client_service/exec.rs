@@ -6,6 +6,7 @@ use halite_types::RowMutations;
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
+use halite_wire::rpc;
 use halite_wire::service::{Method, Service};
 use prost::Message;
 
@@ -92,7 +93,9 @@ fn run(mut aggregate: Aggregate, region: pb::RegionSpecifier) -> Step {
 }
 
 fn mutate_rows(context: &Context, peer: &Peer, target: &Target, request: &bytes::Bytes) -> Result<mutate::AppliedOne, Fault> {
+    rpc::check_unfolded(Method::MultiRowMutationMutateRows, request, &context.config.limits.of_calls())?;
     let request = pb::MutateRowsRequest::decode(request.clone()).map_err(|error| damaged(&error))?;
+    convert::mutate::check_inside(request.mutation_request.iter().map(convert::mutate::inside_bytes).fold(0, usize::saturating_add))?;
     let region = region::to_write(context, peer, target)?;
     let cells = &mut halite_types::Cells::default();
     let ops = request.mutation_request.iter().map(|mutation| convert::mutate::from_proto(mutation, cells)).collect::<Result<Vec<_>, _>>()?;

@@ -23,11 +23,12 @@ mod scan_metrics;
 
 use std::sync::Arc;
 
+use halite_types::Cells;
 use halite_wire::service::Method;
 
-use crate::call::{Call, Reply};
+use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
-use crate::dispatch::{Lane, Step};
+use crate::dispatch::{INLINE_UNFOLDED_BYTES_MAX, Lane, Step};
 
 pub(crate) use region::is_meta_replica;
 
@@ -46,6 +47,24 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         _ => Err(call.unknown_method()),
     };
     result.unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)))
+}
+
+/// The cells behind a call; `None` where it was read if they unfold to more than may be held there, or are damaged, which a
+/// reader thread tells.
+fn cells(call: &Call, lane: Lane) -> Result<Option<Cells>, Fault> {
+    match lane {
+        Lane::Inline => Ok(call.cells_within(INLINE_UNFOLDED_BYTES_MAX).ok()),
+        Lane::Readers | Lane::Admin => call.cells().map(Some),
+    }
+}
+
+/// What answers the calls of a method.
+type Answering = fn(&Arc<Context>, &Arc<Call>, Lane) -> Result<Step, Fault>;
+
+/// Leaves a call to a reader thread as it came.
+fn on_a_reader(context: &Arc<Context>, call: &Arc<Call>, method: Answering) -> Step {
+    let (context, call) = (Arc::clone(context), Arc::clone(call));
+    Step::Later(Box::new(move || method(&context, &call, Lane::Readers).unwrap_or_else(|fault| Err::<Reply, _>(fault).into())))
 }
 
 #[cfg(test)]

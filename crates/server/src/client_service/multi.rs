@@ -6,6 +6,7 @@
 //! may, and goes on from there on a reader thread.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use halite_engine::scan::MEMORY_CELLS_MAX;
 use halite_engine::{CommitTicket, Region};
@@ -17,11 +18,12 @@ use halite_wire::service::Method;
 
 use super::get::{Query, query_metrics, result_of, row_result};
 use super::mutate::{apply_once, note_written, reads_first};
+use super::on_a_reader;
 use super::region::{self, Target};
 use super::row_mutations;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
-use crate::dispatch::{Lane, Outcome, Step};
+use crate::dispatch::{INLINE_UNFOLDED_BYTES_MAX, Lane, Outcome, Step};
 use crate::metrics::Thrown;
 use crate::nonces::nonce_of;
 use crate::operations::Operations;
@@ -42,12 +44,18 @@ struct Run {
     /// Cells its gets have looked at.
     cells_examined: u64,
     ticket: CommitTicket,
+    /// Bytes that the message and the cell block have taken in memory beside the frame.
+    unfolded: usize,
+    /// Bytes of the cells that the mutations looked at so far had inside their messages.
+    inside: usize,
 }
 
 /// What goes behind the message.
 struct Out {
     cells: Option<Vec<Cells>>,
+    /// Bytes of the cells as HBase counts them, and bytes that they take in memory.
     bytes: usize,
+    memory: usize,
 }
 
 /// A region being worked on.
@@ -72,21 +80,35 @@ struct MustWait;
 
 /// Answers a `Multi`.
 pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
+    let mut unfolded = if lane == Lane::Inline { call.request.unfolded_bytes(call.method) } else { 0 };
+    if unfolded > INLINE_UNFOLDED_BYTES_MAX {
+        return Ok(on_a_reader(context, call, multi));
+    }
+    let Some(cells) = super::cells(call, lane)? else {
+        return Ok(on_a_reader(context, call, multi));
+    };
+    if call.peer.format.is_some_and(|format| format.compressor.is_some()) {
+        unfolded += cells.bytes().len();
+    }
     let request: pb::MultiRequest = call.message()?;
     let _ = call.operations.set(Operations::of_multi(&request));
     let mut run = Run {
-        cells: call.cells()?,
+        cells,
         response: pb::MultiResponse { region_statistics: Some(pb::MultiRegionLoadStats::default()), ..pb::MultiResponse::default() },
         context: Arc::clone(context),
         call: Arc::clone(call),
         request,
         at: 0,
         current: None,
-        out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0 },
+        out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0, memory: 0 },
         cells_examined: 0,
         ticket: CommitTicket::ready(),
+        unfolded,
+        inside: 0,
     };
     if lane == Lane::Inline && run.run(Tier::Memory).is_err() {
+        // It waits with what it has, the answers so far among it.
+        call.unfolded.store(run.unfolded + run.inside + run.out.memory, Relaxed);
         return Ok(Step::Later(Box::new(move || run.end())));
     }
     Ok(run.end())
@@ -169,10 +191,9 @@ impl Run {
 
     fn work(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
         while let Some(action) = current.again.take().or_else(|| current.actions.next()) {
-            if self.is_full() {
+            if let Some(fault) = self.full() {
                 self.skip(&action);
-                let text = format!("Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by itself", self.out.bytes);
-                current.refuse(action.index(), &Fault::new(ExceptionKind::MultiActionResultTooLarge, text));
+                current.refuse(action.index(), &fault);
             } else if self.action(current, &action, tier).is_err() {
                 current.again = Some(action);
                 return Err(MustWait);
@@ -181,9 +202,26 @@ impl Run {
         self.write(current, tier)
     }
 
-    /// Whether the cells of the answers are as many as fit; only clients that know what to do about it are told.
-    fn is_full(&self) -> bool {
-        self.out.bytes > self.context.config.limits.result_bytes_max && self.call.peer.version.is_some()
+    /// Why the next action is not done: the cells of the answers are as many as fit. Clients that know what to do about it are
+    /// told by HBase's name and early; the others get what a frame may hold, and then a refusal that they do not take for one
+    /// to be tried again.
+    fn full(&self) -> Option<Fault> {
+        let knows_it = self.call.peer.version.is_some();
+        if knows_it && self.out.bytes > self.context.config.limits.result_bytes_max {
+            let text = format!("Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by itself", self.out.bytes);
+            return Some(Fault::new(ExceptionKind::MultiActionResultTooLarge, text));
+        }
+        self.over_frame()
+    }
+
+    /// Why no more is done, whoever asks: the answers take what one frame may hold.
+    fn over_frame(&self) -> Option<Fault> {
+        let limits = &self.context.config.limits;
+        let (bytes, most) = (self.out.memory, limits.frame_bytes_max.max(limits.result_bytes_max));
+        (bytes > most).then(|| {
+            let kind = if self.call.peer.version.is_some() { ExceptionKind::MultiActionResultTooLarge } else { ExceptionKind::DoNotRetry };
+            Fault::new(kind, format!("the answers so far take {bytes} bytes, more than {most}; ask for the rest in a call of its own"))
+        })
     }
 
     fn action(&mut self, current: &mut Current, action: &pb::Action, tier: Tier) -> Result<(), MustWait> {
@@ -212,16 +250,12 @@ impl Run {
     }
 
     fn mutation(&mut self, current: &mut Current, index: u32, mutation: &pb::MutationProto, tier: Tier) -> Result<(), MustWait> {
-        // The cells are taken once, whatever becomes of the operation and however often it is looked at.
-        let op = match current.pending.take() {
-            Some(op) => op,
-            None => match convert::mutate::from_proto(mutation, &mut self.cells) {
-                Ok(op) => op,
-                Err(exception) => {
-                    current.refuse(index, &Fault::from(exception));
-                    return Ok(());
-                }
-            },
+        let op = match self.operation(current, mutation, tier)? {
+            Ok(op) => op,
+            Err(fault) => {
+                current.refuse(index, &fault);
+                return Ok(());
+            }
         };
         if let Target::Region(region) = &current.target
             && let Err(fault) = self.context.quota.check_space(region, &op)
@@ -253,6 +287,22 @@ impl Run {
             Err(fault) => current.refuse(index, &fault),
         }
         Ok(())
+    }
+
+    /// The operation of a mutation. Its cells are taken once, whatever becomes of it and however often it is looked at.
+    fn operation(&mut self, current: &mut Current, mutation: &pb::MutationProto, tier: Tier) -> Result<Result<RowOp, Fault>, MustWait> {
+        if let Some(op) = current.pending.take() {
+            return Ok(Ok(op));
+        }
+        let inside = self.inside.saturating_add(convert::mutate::inside_bytes(mutation));
+        if tier == Tier::Memory && inside > INLINE_UNFOLDED_BYTES_MAX {
+            return Err(MustWait);
+        }
+        let op = convert::mutate::check_inside(inside).and_then(|()| convert::mutate::from_proto(mutation, &mut self.cells));
+        if op.is_ok() {
+            self.inside = inside;
+        }
+        Ok(op.map_err(Fault::from))
     }
 
     /// Writes what was gathered.
@@ -294,13 +344,18 @@ impl Run {
     // Actions all or none.
 
     fn atomic(&mut self, tier: Tier) -> Result<pb::RegionActionResult, MustWait> {
+        if let Some(fault) = self.over_frame() {
+            return Ok(self.refuse_region(&fault));
+        }
         // Read again from the request on a reader thread; nothing has been taken from the cells yet.
-        if tier == Tier::Memory && self.atomic_reads_first() {
+        let inside = self.atomic_inside();
+        if tier == Tier::Memory && (inside > INLINE_UNFOLDED_BYTES_MAX || self.atomic_reads_first()) {
             return Err(MustWait);
         }
-        let outcome = self.apply_atomic();
+        let outcome = convert::mutate::check_inside(inside).map_err(Fault::from).and_then(|()| self.apply_atomic());
         Ok(match outcome {
             Ok((result, block_bytes)) => {
+                self.inside = inside;
                 // Where clients of old look for it.
                 if self.condition().is_none() || self.request.region_action.len() == 1 {
                     self.response.processed = Some(result.processed);
@@ -309,6 +364,12 @@ impl Run {
             }
             Err(fault) => self.refuse_region(&fault),
         })
+    }
+
+    /// Bytes of the cells inside the messages of all mutations so far, the region's own among them.
+    fn atomic_inside(&self) -> usize {
+        let mutations = self.region_action().action.iter().filter_map(|action| action.mutation.as_ref());
+        mutations.map(convert::mutate::inside_bytes).fold(self.inside, usize::saturating_add)
     }
 
     /// Whether there is anything but puts and deletes that need not look for the newest version, or `hbase:meta` to write to.
@@ -405,8 +466,10 @@ impl Out {
     fn add(&mut self, result: impl FnOnce(Option<&mut Vec<Cells>>) -> pb::Result) -> pb::Result {
         let before = self.cells.as_ref().map_or(0, Vec::len);
         let result = result(self.cells.as_mut());
-        let added = self.cells.iter().flat_map(|cells| &cells[before..]).map(|cells| cells.bytes().len());
-        self.bytes += added.sum::<usize>() + result.cell.iter().map(|cell| cell.value().len()).sum::<usize>();
+        let behind = self.cells.iter().flat_map(|cells| &cells[before..]).map(|cells| cells.bytes().len()).sum::<usize>();
+        self.bytes += behind + result.cell.iter().map(|cell| cell.value().len()).sum::<usize>();
+        let inside = |cell: &pb::Cell| size_of_val(cell) + cell.row().len() + cell.family().len() + cell.qualifier().len() + cell.value().len();
+        self.memory += behind + result.cell.iter().map(inside).sum::<usize>();
         result
     }
 }

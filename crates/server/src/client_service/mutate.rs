@@ -1,6 +1,7 @@
 //! `Mutate`: one put, delete, increment or append, perhaps under a condition.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use halite_engine::{Applied, CommitTicket, Nonce, Region};
 use halite_types::cell::LATEST_TIMESTAMP;
@@ -10,10 +11,11 @@ use halite_wire::proto as pb;
 use pb::mutation_proto::MutationType;
 
 use super::get::{query_metrics, row_result};
+use super::on_a_reader;
 use super::region::{self, Target};
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
-use crate::dispatch::{Lane, Outcome, Step};
+use crate::dispatch::{INLINE_UNFOLDED_BYTES_MAX, Lane, Outcome, Step};
 use crate::nonces::{Attempt, FirstTime, nonce_of};
 use crate::operations::Operations;
 use crate::quota::{Charge, Demand};
@@ -41,13 +43,16 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
     let request: pb::MutateRequest = call.message()?;
     let _ = call.operations.set(Operations::of_mutation(request.mutation.mutate_type(), request.condition.is_some()));
     let target = region::find(context, &call.peer, &request.region)?;
-    if lane == Lane::Inline && matches!(target, Target::Meta) {
-        let (context, call) = (Arc::clone(context), Arc::clone(call));
-        return Ok(Step::Later(Box::new(move || mutate(&context, &call, Lane::Readers).unwrap_or_else(|fault| Err::<Reply, _>(fault).into()))));
+    let unfolds_to_much = convert::mutate::inside_bytes(&request.mutation) > INLINE_UNFOLDED_BYTES_MAX;
+    if lane == Lane::Inline && (unfolds_to_much || matches!(target, Target::Meta)) {
+        return Ok(on_a_reader(context, call, mutate));
     }
+    let Some(mut cells) = super::cells(call, lane)? else {
+        return Ok(on_a_reader(context, call, mutate));
+    };
     let charge = region::charge(context, &call.peer, &target, demand(request.mutation.mutate_type(), request.condition.is_some()))?;
     let region = region::to_write(context, &call.peer, &target)?;
-    let op = convert::mutate::from_proto(&request.mutation, &mut call.cells()?)?;
+    let op = convert::mutate::from_proto(&request.mutation, &mut cells)?;
     let work = Work {
         wanted: Wanted {
             kind: request.mutation.mutate_type(),
@@ -64,6 +69,8 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
     };
     context.quota.check_space(&work.region, &work.op)?;
     if lane == Lane::Inline && reads_first(&work.op) {
+        // If it cannot be done from memory, it waits with its operation.
+        call.unfolded.store(op_bytes(&work.op), Relaxed);
         return Ok(work.apply_from_memory(context, call));
     }
     Ok(work.apply(context, &call.peer))

@@ -1,8 +1,9 @@
 //! What a client may have, and what becomes of one that takes more.
 
+use bytes::BytesMut;
 use halite_engine::Options;
-use halite_types::Put;
-use halite_wire::convert::mutate::to_proto;
+use halite_types::{Increment, Put, RowOp};
+use halite_wire::convert::mutate::{to_counted, to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use halite_wire::rpc::RequestOptions;
@@ -218,6 +219,76 @@ fn a_full_queue_is_told_by_the_name_clients_wait_for() {
     let refused = (0..200).filter_map(|_| client.response().unwrap().answer.err()).collect::<Vec<_>>();
     assert!(!refused.is_empty() && refused.iter().all(|exception| exception.kind() == Some(ExceptionKind::CallQueueTooBig)));
     assert_eq!(kind_of(client.call::<service::ClientGet>(&get(&server, "a"))), None);
+}
+
+/// A put of so many bytes that compress to next to nothing, in the cell block; alone and in a multi.
+fn compressed(client: &mut Client, server: &Server, bytes: usize) -> [Option<ExceptionKind>; 2] {
+    let put: RowOp = Put::new("a").add("f", "q", "x".repeat(bytes)).into();
+    let (mutation, cells) = to_counted(&put).unwrap();
+    let cells = [cells];
+    let action = pb::Action { mutation: Some(mutation.clone()), ..Default::default() };
+    let region_action = vec![pb::RegionAction { region: server.region("a"), action: vec![action], ..Default::default() }];
+    let mutate = pb::MutateRequest { region: server.region("a"), mutation, ..Default::default() };
+    let multi = pb::MultiRequest { region_action, ..Default::default() };
+    [
+        kind_of(client.call_with::<service::ClientMutate>(&mutate, &cells, RequestOptions::default())),
+        kind_of(client.call_with::<service::ClientMulti>(&multi, &cells, RequestOptions::default())),
+    ]
+}
+
+#[test]
+fn a_block_that_unfolds_to_much_waits_as_it_came() {
+    // Nobody may wait here, so whoever has to is told.
+    let server = Server::with(|config| config.limits.queue_bytes_max = 1);
+    let mut client = Client::connect(server.region_port(), Kind::Compressed);
+    assert_eq!(compressed(&mut client, &server, 500_000), [None; 2]);
+    assert_eq!(compressed(&mut client, &server, 2 << 20), [Some(ExceptionKind::CallQueueTooBig); 2]);
+    let server = Server::start();
+    let mut client = Client::connect(server.region_port(), Kind::Compressed);
+    assert_eq!(compressed(&mut client, &server, 2 << 20), [None; 2]);
+    assert_eq!(server.value("a").map(|value| value.len()), Some(2 << 20));
+}
+
+#[test]
+fn a_call_that_waits_is_charged_with_what_it_has_unfolded() {
+    let row = "a".repeat(30_000);
+    let increments = (0..20).fold(Increment::new(row.clone()), |all, number| all.add("f", format!("q{number:02}"), 1));
+    let request = |server: &Server| {
+        let mutation = to_proto(&increments.clone().into()).unwrap();
+        pb::MutateRequest { region: server.region("a"), mutation, ..Default::default() }
+    };
+    for (queue_bytes_max, told) in [(300_000, Some(ExceptionKind::CallQueueTooBig)), (1 << 30, None)] {
+        let server = Server::with(|config| config.limits.queue_bytes_max = queue_bytes_max);
+        // It has to look into a file.
+        server.put(&[(&row, "1")]);
+        server.engine.flush(&crate::server::name()).unwrap();
+        assert_eq!(kind_of(server.client().call::<service::ClientMutate>(&request(&server))), told);
+    }
+}
+
+#[test]
+fn a_message_that_unfolds_to_much_is_refused() {
+    let server = Server::with(|config| config.limits.frame_bytes_max = 1 << 20);
+    let mut client = server.client();
+    let header = pb::RequestHeader { call_id: Some(7), method_name: Some("Multi".to_owned()), request_param: Some(true), ..Default::default() };
+    // 200,000 actions of nothing, two bytes each.
+    let region = prost::Message::encode_to_vec(&pb::RegionAction { region: server.region("a"), ..Default::default() });
+    let actions = [region, [0x1a, 0].repeat(200_000)].concat();
+    let mut message = BytesMut::from(&[0x0a][..]);
+    prost::encode_length_delimiter(actions.len(), &mut message).unwrap();
+    message.extend_from_slice(&actions);
+    let mut frame = BytesMut::new();
+    prost::Message::encode_length_delimited(&header, &mut frame).unwrap();
+    prost::encode_length_delimiter(message.len(), &mut frame).unwrap();
+    frame.extend_from_slice(&message);
+    client.send(&u32::try_from(frame.len()).unwrap().to_be_bytes());
+    client.send(&frame);
+    let response = client.response().unwrap();
+    let refused = response.answer.unwrap_err();
+    assert_eq!((response.call_id, refused.is_do_not_retry()), (7, true));
+    assert!(refused.message().contains("in memory and 67108864 are allowed"), "{refused}");
+    // The connection goes on.
+    client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
 }
 
 #[test]

@@ -253,6 +253,56 @@ fn what_does_not_fit_the_answer_is_to_be_asked_for_again() {
 }
 
 #[test]
+fn nobody_gets_more_answers_than_a_frame_holds() {
+    let server = Server::with(|config| (config.limits.result_bytes_max, config.limits.frame_bytes_max) = (100, 1024));
+    server.put(&[("a", &"x".repeat(600)), ("b", &"y".repeat(600)), ("c", "z")]);
+    for kind in [Kind::Go, Kind::Plain] {
+        let mut client = Client::connect(server.region_port(), kind);
+        let actions = numbered(0, vec![get("a"), get("b"), get("c"), inline(put("d", "late"))]);
+        let atomic = pb::RegionAction { atomic: Some(true), ..on(&server, "e", vec![inline(put("e", "late"))]) };
+        let told = ask(&mut client, vec![on(&server, "a", actions), atomic], &[]);
+        let shown = show(&told);
+        assert_eq!((&shown[0][2..], &shown[1][..]), (&["2!DoNotRetry".to_owned(), "3!DoNotRetry".to_owned()][..], &["!DoNotRetry".to_owned()][..]));
+        assert!(shown[0][1].starts_with("1=b/f:q=yyy"), "{}", shown[0][1]);
+        assert_eq!((server.value("d"), server.value("e")), (None, None));
+    }
+}
+
+#[test]
+fn the_cells_inside_all_mutations_of_a_call_have_one_limit() {
+    let server = Server::start();
+    let mut client = server.client();
+    // Of each cell five bytes come; in the store it would have the row in it.
+    let unfolding = |row: &str, cells: usize| {
+        let value = pb::mutation_proto::column_value::QualifierValue { value: Some(bytes("")), ..Default::default() };
+        let column_value = vec![pb::mutation_proto::ColumnValue { family: bytes("f"), qualifier_value: vec![value; cells] }];
+        let row = Some(bytes(&row.repeat(32_000)));
+        pb::Action { mutation: Some(pb::MutationProto { row, mutate_type: Some(2), column_value, ..Default::default() }), ..Default::default() }
+    };
+    let told = ask(&mut client, vec![on(&server, "a", numbered(0, vec![unfolding("a", 10), unfolding("b", 8_385), inline(put("c", "1"))]))], &[]);
+    assert_eq!(show(&told), [["1!DoNotRetry", "0=", "2="]]);
+    let refused = Exception::from_pair(told.message.region_action_result[0].result_or_exception[0].exception.as_ref().unwrap());
+    assert!(refused.message().starts_with("the cells of the call's mutations take 268"), "{refused}");
+    // Nothing of those that are all done or none is gathered.
+    let atomic = pb::RegionAction { atomic: Some(true), ..on(&server, "d", vec![unfolding("d", 5_000), unfolding("d", 5_000)]) };
+    let told = ask(&mut client, vec![atomic, on(&server, "e", vec![inline(put("e", "1"))])], &[]);
+    assert_eq!(show(&told), [["!DoNotRetry"], ["0="]]);
+    let refused = Exception::from_pair(told.message.region_action_result[0].exception.as_ref().unwrap());
+    assert!(refused.message().starts_with("the cells of the call's mutations take 320"), "{refused}");
+    // Nor of those of an endpoint.
+    let mutation_request: Vec<_> = [unfolding("g", 5_000), unfolding("h", 5_000)].into_iter().filter_map(|action| action.mutation).collect();
+    let rows = prost::Message::encode_to_vec(&pb::MutateRowsRequest { mutation_request, ..Default::default() });
+    let call = pb::CoprocessorServiceCall {
+        row: bytes("g"),
+        service_name: "MultiRowMutationService".to_owned(),
+        method_name: "MutateRows".to_owned(),
+        request: rows.into(),
+    };
+    let refused = client.call::<service::ClientExecService>(&pb::CoprocessorServiceRequest { region: server.region("g"), call }).unwrap_err();
+    assert!(refused.message().starts_with("the cells of the call's mutations take 320"), "{refused}");
+}
+
+#[test]
 fn a_multi_of_nothing_is_answered() {
     let server = Server::start();
     let told = ask(&mut server.client(), vec![], &[]);

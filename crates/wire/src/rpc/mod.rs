@@ -21,12 +21,13 @@ mod frame;
 mod preamble;
 mod request;
 mod response;
+mod unfold;
 
 pub use connection::{Connection, encode_connection};
 pub use fault::Fault;
 pub use frame::{Next, next_frame};
 pub use preamble::{Auth, PREAMBLE_BYTES, Preamble};
-pub use request::{Request, RequestOptions, decode_request, encode_request, refuse_too_big};
+pub use request::{Request, RequestOptions, check_unfolded, decode_request, encode_request, refuse_too_big};
 pub use response::{Answer, Response, decode_response, encode_exception, encode_response};
 
 /// The call id of an answer that concerns the connection and not a call: -1 in the 32 bits of the field.
@@ -39,15 +40,17 @@ pub struct Limits {
     pub frame_bytes_max: usize,
     /// Bytes of a cell block when decompressed.
     pub cell_block_bytes_max: usize,
+    /// Bytes that a message may take in memory when decoded, beside its frame: a part of two bytes can take hundreds.
+    pub unfolded_bytes_max: usize,
     /// Bytes of a frame that get their memory when they are announced; for more of it as much must have come already. Who
     /// has many peers, or does not trust them, says few.
     pub trusted_bytes: usize,
 }
 
 impl Default for Limits {
-    /// HBase's own: 256 MiB; 8 KiB on trust.
+    /// HBase's own: 256 MiB; 8 KiB on trust. Unfolded, room for a million actions in one call.
     fn default() -> Self {
-        Self { frame_bytes_max: 256 << 20, cell_block_bytes_max: 256 << 20, trusted_bytes: 8 << 10 }
+        Self { frame_bytes_max: 256 << 20, cell_block_bytes_max: 256 << 20, unfolded_bytes_max: 512 << 20, trusted_bytes: 8 << 10 }
     }
 }
 

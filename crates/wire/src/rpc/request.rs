@@ -6,6 +6,7 @@ use halite_types::{Cells, Error, Result};
 use prost::Message;
 
 use super::frame::{delimited_len, put_delimited, take_delimited};
+use super::unfold::unfolded_bytes;
 use super::{Connection, Fault, Limits};
 use crate::cellblock::{self, Block, Format};
 use crate::exception::{Exception, ExceptionKind};
@@ -14,6 +15,10 @@ use crate::service::{Call, Method, Service};
 
 /// Most bytes of a header that is looked at in a frame that is refused for its size.
 const REFUSED_HEADER_BYTES_MAX: usize = 64 << 10;
+/// Most bytes of a header; its attributes take many times as much in memory.
+const HEADER_BYTES_MAX: usize = 1 << 20;
+/// What a message of so few bytes unfolds to is little, whatever is in it.
+const SMALL_BYTES: usize = 4 << 10;
 /// Since this version clients know `RequestTooBigException`.
 const KNOWS_TOO_BIG: (u32, u32) = (1, 3);
 
@@ -35,6 +40,9 @@ pub struct Request {
 pub fn decode_request(frame: &Bytes) -> Result<Request, Fault> {
     let mut rest = frame.clone();
     let header = take_delimited(&mut rest).ok_or_else(|| Fault::close("the header of a request does not fit its frame"))?;
+    if header.len() > HEADER_BYTES_MAX {
+        return Err(Fault::close(format!("the header of a request has {} bytes, more than {HEADER_BYTES_MAX}", header.len())));
+    }
     let header = pb::RequestHeader::decode(&header[..]).map_err(|error| Fault::close(format!("the header of a request is damaged: {error}")))?;
     let call_id = header.call_id();
     if !header.request_param() {
@@ -70,7 +78,24 @@ impl Request {
         service.method(name).ok_or_else(|| refuse(self.call_id, format!("java.lang.UnsupportedOperationException: {name}")))
     }
 
-    /// The message, decoded; its byte fields share the frame.
+    /// Bytes that the message takes in memory when it is decoded as that of `method`, beside the frame it shares.
+    pub fn unfolded_bytes(&self, method: Method) -> usize {
+        unfolded_bytes(method, &self.message)
+    }
+
+    /// Refuses a message that would take too much memory when decoded as that of `method`. It is not decoded for that, and a
+    /// short one is not even looked at.
+    ///
+    /// # Errors
+    /// [`Fault::Call`] if so.
+    pub fn check_unfolded(&self, method: Method, limits: &Limits) -> Result<(), Fault> {
+        if self.message.len() <= SMALL_BYTES {
+            return Ok(());
+        }
+        check_unfolded(method, &self.message, limits).map_err(|exception| Fault::Call(self.call_id, exception))
+    }
+
+    /// The message, decoded; its byte fields share the frame. A server calls [`Request::check_unfolded`] first.
     ///
     /// # Errors
     /// [`Fault::Call`] if it is not a message of this type.
@@ -91,6 +116,19 @@ impl Request {
         let format = format.ok_or_else(|| refuse(self.call_id, "cells came behind the message, but the connection header names no codec"))?;
         cellblock::decode(block, format, limits.cell_block_bytes_max).map_err(|error| refuse(self.call_id, error.message()))
     }
+}
+
+/// As [`Request::check_unfolded`], for the message of an endpoint, which stands in that of the call as bytes.
+///
+/// # Errors
+/// What to answer if it would take too much memory.
+pub fn check_unfolded(method: Method, message: &[u8], limits: &Limits) -> Result<(), Exception> {
+    let (bytes, most) = (unfolded_bytes(method, message), limits.unfolded_bytes_max);
+    if bytes <= most {
+        return Ok(());
+    }
+    let text = format!("the message of {} bytes takes {bytes} in memory and {most} are allowed; send less in one call", message.len());
+    Err(Exception::new(ExceptionKind::DoNotRetry, text))
 }
 
 /// The answer to a frame of `length` bytes, more than is allowed, once its header has come. `received` is what was read of

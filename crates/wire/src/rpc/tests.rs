@@ -292,6 +292,71 @@ fn answers_pile_up_in_one_buffer_which_is_allocated_once() {
     assert_eq!(answers[1].answer.as_ref().unwrap_err().kind(), Some(ExceptionKind::UnknownScanner));
 }
 
+/// A request whose message is these bytes.
+fn request_of(method: &str, message: &[u8]) -> Request {
+    let header = pb::RequestHeader { method_name: Some(method.to_string()), request_param: Some(true), ..Default::default() };
+    let mut frame = BytesMut::new();
+    prost::Message::encode_length_delimited(&header, &mut frame).unwrap();
+    prost::encode_length_delimiter(message.len(), &mut frame).unwrap();
+    frame.put_slice(message);
+    decode_request(&frame.freeze()).unwrap()
+}
+
+/// A part of a message, with its tag and length.
+fn part(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = vec![tag << 3 | 2];
+    prost::encode_length_delimiter(content.len(), &mut out).unwrap();
+    out.extend_from_slice(content);
+    out
+}
+
+#[test]
+fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
+    let limits = Limits::default();
+    // Actions of nothing, two bytes each; hidden in a part with a region and behind a group of a field nobody knows.
+    let actions = part(1, &[part(1, b"region"), vec![0x7b, 0x7c], [0x1a, 0].repeat(2 << 20)].concat());
+    let multi = request_of("Multi", &actions);
+    let told = multi.unfolded_bytes(Method::ClientMulti);
+    assert_eq!(told, size_of::<pb::RegionAction>() + (2 << 20) * size_of::<pb::Action>());
+    let Err(Fault::Call(0, refused)) = multi.check_unfolded(Method::ClientMulti, &limits) else { panic!("it is not refused") };
+    assert!(refused.is_do_not_retry() && refused.message().contains(&format!("takes {told} in memory")), "{refused}");
+
+    // What the decoder makes of it is what was told: values without anything, columns, attributes.
+    let values = part(3, &[0x12, 0].repeat(1000));
+    let mutation = [values, part(5, &[]).repeat(10)].concat();
+    let get = [part(2, &[0x12, 0].repeat(100)), part(3, &[]), part(13, &[])].concat();
+    let actions = [part(3, &part(2, &mutation)), part(3, &part(3, &get))].concat();
+    let multi = request_of("Multi", &part(1, &actions));
+    let decoded: pb::MultiRequest = multi.message().unwrap();
+    let [action] = &decoded.region_action[..] else { panic!("{decoded:?}") };
+    let mutation = action.action[0].mutation.as_ref().unwrap();
+    let get = action.action[1].get.as_ref().unwrap();
+    let values = &mutation.column_value[0].qualifier_value[..];
+    let parts = [
+        size_of_val(action) + size_of_val(&action.action[..]),
+        size_of_val(&mutation.column_value[..]) + size_of_val(values) + size_of_val(&mutation.attribute[..]),
+        size_of_val(&get.column[..]) + size_of_val(&get.column[0].qualifier[..]),
+        size_of_val(&get.attribute[..]) + size_of_val(&get.cf_time_range[..]),
+    ];
+    assert_eq!((values.len(), multi.unfolded_bytes(Method::ClientMulti)), (1000, parts.iter().sum()));
+    multi.check_unfolded(Method::ClientMulti, &limits).unwrap();
+
+    // A message that is not known to hold much must not be long; a value of any length is none of that.
+    request_of("ExecService", &part(2, &part(4, &vec![0; 20 << 20]))).check_unfolded(Method::ClientExecService, &limits).unwrap();
+    request_of("Mutate", &part(2, &part(1, &vec![0; 20 << 20]))).check_unfolded(Method::ClientMutate, &limits).unwrap();
+    let table = request_of("CreateTable", &part(2, &[]).repeat(9 << 20));
+    assert!(table.check_unfolded(Method::MasterCreateTable, &limits).is_err());
+}
+
+#[test]
+fn the_header_of_a_request_has_a_length_of_its_own() {
+    let attribute = pb::NameBytesPair { name: "a".repeat(1 << 20), value: None };
+    let header = pb::RequestHeader { call_id: Some(3), attribute: vec![attribute], ..Default::default() };
+    let mut frame = BytesMut::new();
+    prost::Message::encode_length_delimited(&header, &mut frame).unwrap();
+    assert!(matches!(decode_request(&frame.freeze()), Err(Fault::Close(why)) if why.contains("more than 1048576")));
+}
+
 proptest! {
     #[test]
     fn options_of_a_call_survive(call_id in any::<u32>(), priority in any::<Option<u32>>(), timeout_ms in any::<Option<u32>>(), names in prop::collection::vec(".*", 0..3)) {
@@ -310,6 +375,7 @@ proptest! {
         let frame = Bytes::from(bytes.clone());
         if let Ok(request) = decode_request(&frame) {
             let _ = (request.method(Service::Master), request.message::<pb::MultiRequest>(), request.cells(Some(Format::default()), &limits));
+            let _ = request.unfolded_bytes(Method::ClientMulti);
         }
         if let Ok(Response { answer: Ok(answer), .. }) = decode_response(&frame) {
             let _ = (answer.message::<pb::ScanResponse>(), answer.cells(Format::default(), &limits));

@@ -12,7 +12,7 @@ use pb::mutation_proto::column_value::QualifierValue;
 use pb::mutation_proto::{ColumnValue, DeleteType, MutationType};
 
 /// Bytes of cells that a message may hold inside: what the largest frame could bring in its cell block.
-const INSIDE_BYTES_MAX: usize = 256 << 20;
+pub(super) const INSIDE_BYTES_MAX: usize = 256 << 20;
 
 /// Gathers the cells of one mutation.
 pub(super) struct Gathered<'a> {
@@ -78,7 +78,7 @@ impl<'a> Gathered<'a> {
     pub(super) fn push_columns(&mut self, proto: &pb::MutationProto, kind: MutationType) -> Result<()> {
         // What a put's cells have in common stands before them; the others say it in each cell or not at all.
         let default = if kind == MutationType::Put { timestamp_of(proto.timestamp)? } else { LATEST_TIMESTAMP };
-        let bytes = self.bytes_of(&proto.column_value);
+        let bytes = bytes_of(self.row, &proto.column_value);
         if bytes > INSIDE_BYTES_MAX {
             let row = shown(self.row);
             return Err(refused(format!(
@@ -101,17 +101,6 @@ impl<'a> Gathered<'a> {
             }
         }
         Ok(())
-    }
-
-    /// What the cells take, but for a time to live. Each has the row in it, so it can be far more than the message takes.
-    fn bytes_of(&self, columns: &[ColumnValue]) -> usize {
-        let fixed = |family: &Bytes| self.row.len().saturating_add(family.len()).saturating_add(KEY_OVERHEAD + CELL_HEADER);
-        let value = |value: &QualifierValue| value.qualifier().len().saturating_add(value.value().len()).saturating_add(value.tags().len());
-        let column = |column: &ColumnValue| {
-            let fixed = fixed(&column.family);
-            column.qualifier_value.iter().fold(0usize, |sum, each| sum.saturating_add(fixed).saturating_add(value(each)))
-        };
-        columns.iter().map(column).fold(0, usize::saturating_add)
     }
 
     fn push_value(&mut self, family: &[u8], value: &QualifierValue, kind: MutationType, default: i64) -> Result<()> {
@@ -139,6 +128,17 @@ impl<'a> Gathered<'a> {
         cells.into_iter().for_each(|cell| sorted.push(cell));
         sorted
     }
+}
+
+/// What the cells of columns take, but for a time to live. Each has the row in it, so it can be far more than the message takes.
+pub(super) fn bytes_of(row: &[u8], columns: &[ColumnValue]) -> usize {
+    let fixed = |family: &Bytes| row.len().saturating_add(family.len()).saturating_add(KEY_OVERHEAD + CELL_HEADER);
+    let value = |value: &QualifierValue| value.qualifier().len().saturating_add(value.value().len()).saturating_add(value.tags().len());
+    let column = |column: &ColumnValue| {
+        let fixed = fixed(&column.family);
+        column.qualifier_value.iter().fold(0usize, |sum, each| sum.saturating_add(fixed).saturating_add(value(each)))
+    };
+    columns.iter().map(column).fold(0, usize::saturating_add)
 }
 
 fn check_family(family: &[u8]) -> Result<()> {

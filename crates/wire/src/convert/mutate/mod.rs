@@ -14,7 +14,7 @@ use halite_types::{Append, CellRef, Cells, CellsBuilder, Delete, Durability, Inc
 
 use super::{Result, attribute, flag, refused, selection, shown};
 use crate::proto as pb;
-use cells::Gathered;
+use cells::{Gathered, INSIDE_BYTES_MAX, bytes_of};
 use pb::mutation_proto::MutationType;
 
 pub use write::{into_counted, to_counted, to_proto};
@@ -46,6 +46,25 @@ pub fn from_proto(proto: &pb::MutationProto, cells: &mut Cells) -> Result<RowOp>
         return Ok(RowMutations::new(row).into());
     }
     operation(proto, kind, row, cells)
+}
+
+/// What the cells inside a message take once they are gathered, about; 0 if they stand in the cell block. That is known before
+/// anything is gathered, and can be thousands of times the message.
+pub fn inside_bytes(proto: &pb::MutationProto) -> usize {
+    let is_counted = proto.associated_cell_count.is_some_and(|count| count != 0);
+    if is_counted { 0 } else { bytes_of(proto.row(), &proto.column_value) }
+}
+
+/// Whether the cells inside the messages of one call take no more than one message may hold. A server that gathers the cells of
+/// many messages asks before it gathers: [`from_proto`] looks at one.
+///
+/// # Errors
+/// `DoNotRetryIOException`, with what they take.
+pub fn check_inside(bytes: usize) -> Result<()> {
+    if bytes <= INSIDE_BYTES_MAX {
+        return Ok(());
+    }
+    Err(refused(format!("the cells of the call's mutations take {bytes} bytes, more than {INSIDE_BYTES_MAX}; write fewer in one call")))
 }
 
 /// Takes the cells of a message that is not going to be applied off the front of `cells`, as many as there are, so that the

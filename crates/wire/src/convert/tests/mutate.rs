@@ -219,6 +219,17 @@ fn a_long_row_with_many_empty_cells_does_not_take_memory_by_the_gigabyte() {
 }
 
 #[test]
+fn what_cells_take_is_known_before_they_are_gathered() {
+    let column = ColumnValue { family: bytes("f"), qualifier_value: vec![value("", ""); 100] };
+    let proto = pb::MutationProto { row: Some(Bytes::from(vec![1; 1000])), column_value: vec![column], ..message(MutationType::Put, &[]) };
+    let gathered = from_proto(&proto, &mut Cells::default()).unwrap();
+    assert_eq!(mutate::inside_bytes(&proto), gathered.mutation().unwrap().cells().bytes().len());
+    assert_eq!(mutate::inside_bytes(&pb::MutationProto { associated_cell_count: Some(1), ..proto }), 0);
+    mutate::check_inside(256 << 20).unwrap();
+    assert!(mutate::check_inside((256 << 20) + 1).unwrap_err().message().contains("take 268435457 bytes, more than 268435456"));
+}
+
+#[test]
 fn several_mutations_are_not_one_message() {
     assert!(mutate::to_proto(&RowMutations::new("r").into()).is_err());
 }
