@@ -65,12 +65,11 @@ impl Ending {
     }
 
     fn end_at_once(&self, name: &str) -> ! {
-        match self.temporary.get() {
-            Some(folder) => {
-                tracing::warn!("{name}: ended at once");
-                remove(folder);
-            }
-            None => tracing::warn!("{name}: ended at once; the next start reads the log"),
+        if let Some(folder) = self.temporary.get() {
+            tracing::warn!("{name}: ended at once");
+            remove(folder);
+        } else {
+            tracing::warn!("{name}: ended at once; the next start reads the log");
         }
         std::process::exit(1);
     }

@@ -28,6 +28,13 @@ pub(super) struct Query {
     is_slow_to_begin: bool,
 }
 
+/// How far a get may go, and what is told of the way.
+pub(super) struct Reading<'a> {
+    pub(super) tier: Tier,
+    pub(super) charge: Option<&'a Charge>,
+    pub(super) trace: Arc<ReadTrace>,
+}
+
 /// What a get found.
 pub(super) enum Found {
     /// A row, and the bytes of the blocks that were looked through if the client wants to know.
@@ -42,13 +49,16 @@ pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Resul
     let target = region::find(context, &call.peer, &request.region)?;
     let charge = region::charge(context, &call.peer, &target, Demand::Batch { writes: 0, reads: 1, is_atomic: false })?;
     let tier = if lane == Lane::Inline { Tier::Memory } else { Tier::Disk };
-    if let Some(found) = query.run(context, &call.peer, &target, tier, charge.as_ref(), &Arc::default())? {
+    if let Some(found) = query.run(context, &call.peer, &target, &Reading { tier, charge: charge.as_ref(), trace: Arc::default() })? {
         return Ok(reply(&call.peer, found));
     }
     let (context, call) = (Arc::clone(context), Arc::clone(call));
-    Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk, charge.as_ref(), &Arc::default()) {
-        Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))),
-        Err(fault) => Err::<Reply, _>(fault).into(),
+    Ok(Step::Later(Box::new(move || {
+        let reading = Reading { tier: Tier::Disk, charge: charge.as_ref(), trace: Arc::default() };
+        match query.run(&context, &call.peer, &target, &reading) {
+            Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))),
+            Err(fault) => Err::<Reply, _>(fault).into(),
+        }
     })))
 }
 
@@ -64,22 +74,14 @@ impl Query {
     }
 
     /// Reads; `None` if memory does not have it, or has so much that it takes its time, or it is slow to begin.
-    pub(super) fn run(
-        &self,
-        context: &Context,
-        peer: &Peer,
-        target: &Target,
-        tier: Tier,
-        charge: Option<&Charge>,
-        trace: &Arc<ReadTrace>,
-    ) -> Result<Option<Found>, Fault> {
-        if tier == Tier::Memory && self.is_slow_to_begin {
+    pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, reading: &Reading<'_>) -> Result<Option<Found>, Fault> {
+        if reading.tier == Tier::Memory && self.is_slow_to_begin {
             return Ok(None);
         }
         let result = match target {
-            Target::Region(region) => self.run_on(region, tier, charge, trace),
+            Target::Region(region) => self.run_on(region, reading),
             Target::Meta => context
-                .meta(peer, tier)
+                .meta(peer, reading.tier)
                 .and_then(|meta| meta.get(&self.get))
                 .map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row, self.wants_metrics.then_some(0)) }),
         };
@@ -91,14 +93,15 @@ impl Query {
         }
     }
 
-    fn run_on(&self, region: &Region, tier: Tier, charge: Option<&Charge>, trace: &Arc<ReadTrace>) -> halite_types::Result<Found> {
+    fn run_on(&self, region: &Region, reading: &Reading<'_>) -> halite_types::Result<Found> {
+        let Reading { tier, charge, trace } = reading;
         if self.existence_only {
-            let exists = region.exists(&self.get, tier, trace)?;
-            note_read(charge, trace, 0);
+            let exists = region.exists(&self.get, *tier, trace)?;
+            note_read(*charge, trace, 0);
             Ok(Found::Exists(exists))
         } else {
-            let row = region.get(&self.get, tier, trace)?;
-            note_read(charge, trace, row.cells().bytes().len());
+            let row = region.get(&self.get, *tier, trace)?;
+            note_read(*charge, trace, row.cells().bytes().len());
             Ok(Found::Row(row, self.wants_metrics.then(|| trace.data_block_bytes())))
         }
     }

@@ -16,7 +16,7 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
 
-use super::get::{Query, query_metrics, result_of, row_result};
+use super::get::{Query, Reading, query_metrics, result_of, row_result};
 use super::mutate::{apply_once, note_written, reads_first};
 use super::on_a_reader;
 use super::region::{self, Target};
@@ -230,9 +230,9 @@ impl Run {
             if tier == Tier::Memory && self.cells_examined > MEMORY_CELLS_MAX {
                 return Err(MustWait);
             }
-            let (trace, charge) = (Arc::default(), current.charge.as_ref());
-            let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, tier, charge, &trace));
-            self.cells_examined += trace.cells_examined();
+            let reading = Reading { tier, charge: current.charge.as_ref(), trace: Arc::default() };
+            let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, &reading));
+            self.cells_examined += reading.trace.cells_examined();
             match found {
                 Ok(None) => return Err(MustWait),
                 Ok(Some(found)) => {
