@@ -38,11 +38,16 @@ pub(crate) struct Loaded {
     pub(crate) time: Duration,
 }
 
-/// Makes the tables and writes what is missing of the observations.
+/// Makes the tables and writes what is missing of the observations, or as much of it as comes before `is_stopped`.
 ///
 /// # Errors
 /// The store's; a table that is not the demo's.
-pub(crate) fn load(place: &Place, observations: &[Observation], acknowledged: Option<&Path>) -> anyhow::Result<Loaded> {
+pub(crate) fn load(
+    place: &Place,
+    observations: &[Observation],
+    acknowledged: Option<&Path>,
+    is_stopped: &dyn Fn() -> bool,
+) -> anyhow::Result<Loaded> {
     let kept_tables = create_tables(place)?;
     let notes = place.table(NOTES)?;
     let found = if kept_tables { rows_noted(&notes)? } else { 0 };
@@ -53,7 +58,7 @@ pub(crate) fn load(place: &Place, observations: &[Observation], acknowledged: Op
         );
     }
     let rest = &observations[found..];
-    let mut loaded = Loaded { found, rows: rest.len(), cells: 0, time: Duration::ZERO };
+    let mut loaded = Loaded { found, rows: 0, cells: 0, time: Duration::ZERO };
     if rest.is_empty() {
         return Ok(loaded);
     }
@@ -62,9 +67,10 @@ pub(crate) fn load(place: &Place, observations: &[Observation], acknowledged: Op
     let (sensors, daily) = (place.table(SENSORS)?, place.table(DAILY)?);
     let progress = progress_bar(observations.len(), found);
     let began = Instant::now();
-    for batch in rest.chunks(BATCH_ROWS) {
+    for batch in rest.chunks(BATCH_ROWS).take_while(|_| !is_stopped()) {
         write(&sensors, batch.iter().map(|observation| put_of(observation).into()))?;
         write(&daily, batch.iter().map(|observation| count_of(observation).into()))?;
+        loaded.rows += batch.len();
         loaded.cells += batch.iter().map(|observation| observation.values.len()).sum::<usize>();
         progress.inc(batch.len() as u64);
         let done = usize::try_from(progress.position()).unwrap_or(usize::MAX);

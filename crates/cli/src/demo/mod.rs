@@ -31,19 +31,20 @@ pub(crate) fn run(flags: &PlaceFlags, acknowledged: Option<&Path>) -> anyhow::Re
     let mut page = Page::stdout();
     let place = flags.open()?;
     let shown = introduce(&mut page, flags, &observations)
-        .and_then(|()| load::load(&place, &observations, acknowledged))
+        .and_then(|()| load::load(&place, &observations, acknowledged, &|| false))
         .and_then(|loaded| show(&place, &observations, &loaded, &mut page));
     let closed = place.close().with_context(|| format!("closing the store {}", flags.name()));
     shown.and(closed)?;
     conclude(flags, &mut page)
 }
 
-/// Loads the demo's tables into a store, unless they are there, and says what that came to.
+/// Loads the demo's tables into a store, unless they are there, and says what that came to. Once `is_stopped` says so it
+/// leaves the rest to another time.
 ///
 /// # Errors
 /// The store's, or a table of that name that is not the demo's.
-pub(crate) fn load_tables(store: &Store) -> anyhow::Result<String> {
-    Ok(what_was_loaded(&load::load(&Place::Here(store.clone()), &weather::observations()?, None)?))
+pub(crate) fn load_tables(store: &Store, is_stopped: &dyn Fn() -> bool) -> anyhow::Result<String> {
+    Ok(what_was_loaded(&load::load(&Place::Here(store.clone()), &weather::observations()?, None, is_stopped)?))
 }
 
 fn introduce<W: Write>(page: &mut Page<W>, flags: &PlaceFlags, observations: &[Observation]) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use super::settings::Settings;
 
 pub(crate) enum Place {
     Kept(PathBuf),
-    /// Removed when dropped, whatever ends the server short of its death.
+    /// Removed when dropped, and by the signal that ends the server at once; only `kill -9` and the like leave it.
     Temporary(TempDir),
 }
 

@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use halite::{FamilyDescriptor, Get, Put, TableDescriptor};
 use halite_wire::proto as pb;
 use halite_wire::rpc::{self, Auth, Limits, RequestOptions};
-use halite_wire::service::{AdminStopServer, Call, ClientGet, ClientMutate, MasterShutdown, MasterStopMaster, Service};
+use halite_wire::service::{AdminStopServer, Call, ClientGet, ClientMutate, ClientScan, MasterShutdown, MasterStopMaster, Service};
 use halite_wire::zk::{self, ConnectRequest, Incoming, Request, znode};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -59,8 +59,12 @@ impl Served {
 
     /// Sends a signal and waits for the end: the exit code, and what was logged.
     pub(crate) fn end(self, signal: Signal) -> (Option<i32>, String) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self.signal(signal);
         self.wait()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Waits for the end.
@@ -273,6 +277,71 @@ fn an_ephemeral_store_leaves_nothing() {
     let command = command.args(["serve", "--ephemeral", "--zk-port", &port, "--master-port", "0", "--region-port", "0", "--web-port", "0"]);
     assert_eq!(command.env("TMPDIR", folder.path()).output().unwrap().status.code(), Some(1));
     assert_eq!(entries(), 0);
+}
+
+fn entries(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn an_ephemeral_store_goes_with_every_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    for signal in [Signal::INT, Signal::HUP] {
+        let served = Served::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
+        assert_eq!(entries(folder.path()), 1);
+        let (code, logged) = served.end(signal);
+        assert_eq!((code, entries(folder.path())), (Some(0), 0), "{logged}");
+    }
+}
+
+#[test]
+fn a_signal_that_comes_while_it_starts_ends_it_as_cleanly() {
+    let folder = tempfile::tempdir().unwrap();
+    // With its directory there it has a year of weather to load.
+    let child = serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path()).spawn().unwrap();
+    while entries(folder.path()) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let logged = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), entries(folder.path())), (Some(0), 0), "{logged}");
+    assert!(output.stdout.is_empty() && logged.contains("SIGTERM") && !logged.contains("demo: "), "it was not ready: {logged}");
+}
+
+#[test]
+fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut served = Served::spawn(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path()));
+    // A client that reads none of its answers keeps the server from ending for some seconds.
+    let mut client = Wire::client(served.address("region"));
+    let mut call = BytesMut::new();
+    let meta = pb::RegionSpecifier { r#type: pb::region_specifier::RegionSpecifierType::RegionName as i32, value: "hbase:meta,,1".into() };
+    let scan = pb::ScanRequest { region: Some(meta), scan: Some(pb::Scan::default()), number_of_rows: Some(1000), ..Default::default() };
+    rpc::encode_request::<ClientScan>(1, &scan, RequestOptions::default(), None, &mut call).unwrap();
+    client.stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+    while client.stream.write(&call).is_ok() {}
+    served.signal(Signal::TERM);
+    let mut errors = BufReader::new(served.child.stderr.take().unwrap());
+    let mut logged = String::new();
+    while !logged.contains("SIGTERM: ending") {
+        assert_ne!(errors.read_line(&mut logged).unwrap(), 0, "{logged}");
+    }
+    assert_eq!((served.end(Signal::HUP).0, entries(folder.path())), (Some(1), 0));
+    errors.read_to_string(&mut logged).unwrap();
+    assert!(logged.contains("SIGHUP: ended at once"), "{logged}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn under_nohup_it_outlives_the_terminal() {
+    let mut command = Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_halite")).args(["serve", "--ephemeral"]).args(ANY_PORTS).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let served = Served::spawn(&mut command);
+    served.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(200));
+    let (code, logged) = served.end(Signal::TERM);
+    assert!(code == Some(0) && logged.contains("SIGTERM: ending") && !logged.contains("SIGHUP"), "{code:?} {logged}");
 }
 
 #[test]
