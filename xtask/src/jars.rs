@@ -1,4 +1,4 @@
-//! What others have published and parts of the tests run: which tools that needs, and fetching it.
+//! What others have published and parts of the tests run: which tools that needs, the fuzzer's among them, and fetching it.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +14,13 @@ const JAVA_MIN: u32 = 17;
 
 /// Does `work` if the tools it needs are there; says what is missing if not, which is a failure where nothing may be skipped.
 pub(crate) fn with_tools(tools: &[&str], work: impl FnOnce() -> Result<()>) -> Result<Outcome> {
-    match tools.iter().find_map(|tool| missing(tool)) {
-        Some(missing) if is_ci() => Err(missing),
+    without(tools.iter().find_map(|tool| missing(tool)), is_ci(), work)
+}
+
+/// What becomes of `work` if this is missing, and whether nothing may be skipped.
+fn without(missing: Option<String>, is_ci: bool, work: impl FnOnce() -> Result<()>) -> Result<Outcome> {
+    match missing {
+        Some(missing) if is_ci => Err(missing),
         Some(missing) => Ok(Outcome::Skipped(missing)),
         None => work().map(|()| Outcome::Done),
     }
@@ -33,6 +38,9 @@ fn missing(tool: &str) -> Option<String> {
         },
         "mvn" => answer("mvn", &["-v"]).is_none().then(|| "there is no Maven (mvn) in PATH; on Debian: apt install maven".to_string()),
         "go" => answer("go", &["version"]).is_none().then(|| "there is no Go (go) in PATH; on Debian: apt install golang-go".to_string()),
+        "c++" => answer("c++", &["--version"])
+            .is_none()
+            .then(|| "there is no C++ compiler (c++) in PATH, and the fuzzer is written in that language; on Debian: apt install g++".to_string()),
         other => answer(other, &["--version"]).is_none().then(|| format!("there is no {other} in PATH")),
     }
 }
@@ -68,6 +76,14 @@ pub(crate) fn fetched(pom: &Path, folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_lacks_a_tool_is_skipped_and_where_nothing_may_be_it_fails() {
+        let lacking = |is_ci| without(Some("no c++".to_string()), is_ci, || Err("it was tried".to_string()));
+        assert!(matches!(lacking(false), Ok(Outcome::Skipped(why)) if why == "no c++"));
+        assert!(matches!(lacking(true), Err(why) if why == "no c++"));
+        assert!(matches!(without(None, true, || Ok(())), Ok(Outcome::Done)));
+    }
 
     #[test]
     fn versions_of_java_are_read_in_both_spellings() {

@@ -34,7 +34,7 @@ Tasks of the Halite repository.
     cargo xtask codegen [--check]   write crates/wire's code from its .proto files, or say whether it is what they give
     cargo xtask bench NAME [ARGS]   measure; without NAME it lists what there is
 
-With CI=true in the environment, `test` goes on after a failed step, and a missing JDK, Maven or Go is a failure.
+With CI=true in the environment, `test` goes on after a failed step, and a missing JDK, Maven, Go or C++ compiler is a failure.
 ";
 
 fn main() -> ExitCode {
