@@ -63,7 +63,7 @@ pub struct Config {
 pub struct Limits {
     /// Bytes of one request (`hbase.ipc.max.request.size`); 256 MiB.
     pub frame_bytes_max: usize,
-    /// Connections open at once, on each port; 10,000.
+    /// Connections open at once, on each port but the web page's, which has 64 and lets more wait; 10,000.
     pub connections_max: usize,
     /// Calls of one connection that are not answered yet; no more is read from it meanwhile. 1,000.
     pub connection_calls_max: usize,
