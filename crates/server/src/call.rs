@@ -1,6 +1,8 @@
 //! A call, who makes it, and what can be answered.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,9 @@ use prost::Message;
 
 use crate::identity::Identity;
 use crate::operations::Operations;
+
+/// Characters of what a client did wrong that are logged: some of them are its own.
+const MISTAKE_CHARS_MAX: usize = 300;
 
 /// Who is at the other end of a connection, as its header said.
 #[derive(Clone, Debug)]
@@ -35,6 +40,25 @@ pub(crate) struct Peer {
     pub(crate) identity: Identity,
     /// The same as `hbase:meta` tells it.
     pub(crate) server: Arc<ServerIdentity>,
+    /// Whether a mistake of this client has been logged.
+    pub(crate) is_noted: Arc<AtomicBool>,
+}
+
+impl Peer {
+    /// Logs that a call of this client cannot be understood. It is told so and the connection goes on, so only the first
+    /// of a connection is logged: nobody is to fill the log with them.
+    pub(crate) fn note_mistake(&self, what: &impl Display) {
+        if !self.is_noted.swap(true, Relaxed) {
+            let fault: String = what.to_string().chars().take(MISTAKE_CHARS_MAX).collect();
+            tracing::warn!(
+                address = %self.address,
+                user = self.user,
+                service = self.header.service.name(),
+                fault,
+                "a call is refused that cannot be understood; others of this connection are not logged"
+            );
+        }
+    }
 }
 
 /// One call.
@@ -61,12 +85,24 @@ pub(crate) struct Call {
 impl Call {
     /// The message, decoded; its byte fields share the frame.
     pub(crate) fn message<M: Message + Default>(&self) -> Result<M, Fault> {
-        self.request.message().map_err(Fault::from)
+        self.request.message().map_err(|fault| self.mistake(fault))
     }
 
     /// The cells behind the message; none if there is no cell block.
     pub(crate) fn cells(&self) -> Result<Cells, Fault> {
-        self.request.cells(self.peer.format, &self.limits).map_err(Fault::from)
+        self.request.cells(self.peer.format, &self.limits).map_err(|fault| self.mistake(fault))
+    }
+
+    /// The service has no such method here (HBase's text).
+    pub(crate) fn unknown_method(&self) -> Fault {
+        let fault = Fault::do_not_retry(format!("java.lang.UnsupportedOperationException: {}", self.method.name()));
+        self.peer.note_mistake(fault.exception());
+        fault
+    }
+
+    fn mistake(&self, fault: PeerFault) -> Fault {
+        self.peer.note_mistake(&format_args!("{}: {fault}", self.method.name()));
+        Fault::from(fault)
     }
 
     /// When the client stops waiting.
@@ -154,11 +190,6 @@ impl Fault {
     /// A request that will never be served as it is.
     pub(crate) fn do_not_retry(message: impl Into<String>) -> Self {
         Self::new(ExceptionKind::DoNotRetry, message)
-    }
-
-    /// The service has no such method, or not here (HBase's text).
-    pub(crate) fn unknown_method(method: Method) -> Self {
-        Self::do_not_retry(format!("java.lang.UnsupportedOperationException: {}", method.name()))
     }
 
     /// The exception with its class, message and flags.

@@ -285,6 +285,8 @@ impl<'a> Task<'a> {
             self.context.metrics.connections_faulty.add(1);
             tracing::warn!(address = %self.peer.address, user = self.peer.user, %fault, "a connection is closed for what it sent");
             (self.ending, self.is_refused) = (true, true);
+        } else {
+            self.peer.note_mistake(fault);
         }
         if let Some((call_id, exception)) = fault.answer() {
             self.context.metrics.refused(self.peer.header.service).add(Thrown::of(exception.kind()));

@@ -142,6 +142,7 @@ fn peer(stream: &TcpStream, port: Port, context: &Context, header: Connection) -
         server: Arc::new(identity.region_server_identity()),
         identity,
         header,
+        is_noted: Arc::default(),
     })
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn call(context: &Context, call: &Call) -> Result<Reply, Fault> {
         Method::ClientMetaGetMetaRegionLocations => Reply::new(meta_locations(context, call)),
         Method::ClientMetaGetBootstrapNodes => Reply::new(pb::GetBootstrapNodesResponse { server_name: vec![identity.region_server()] }),
         Method::BootstrapNodeGetAllBootstrapNodes => Reply::new(pb::GetAllBootstrapNodesResponse { node: vec![identity.region_server()] }),
-        method => return Err(Fault::unknown_method(method)),
+        _ => return Err(call.unknown_method()),
     })
 }
 

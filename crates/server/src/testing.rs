@@ -20,6 +20,7 @@ pub(crate) fn peer(context: &Context, service: Service, version: Option<(u32, u3
         user: "tester".to_owned(),
         format: None,
         version,
+        is_noted: Arc::default(),
         server: Arc::new(identity.region_server_identity()),
         identity,
         header: Connection { service, user: Some("tester".to_owned()), real_user: None, format: None, version },

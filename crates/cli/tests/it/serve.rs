@@ -146,10 +146,15 @@ impl Wire {
     fn call<C: Call>(&mut self, request: &C::Request) -> C::Response {
         let mut out = BytesMut::new();
         rpc::encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
-        self.stream.write_all(&out).unwrap();
+        self.ask(&out).answer.unwrap().message().unwrap()
+    }
+
+    /// Sends bytes and waits for an answer to them.
+    fn ask(&mut self, bytes: &[u8]) -> rpc::Response {
+        self.stream.write_all(bytes).unwrap();
         loop {
             match rpc::next_frame(&mut self.input, &Limits::default()).unwrap() {
-                rpc::Next::Frame(frame) => return rpc::decode_response(&frame).unwrap().answer.unwrap().message().unwrap(),
+                rpc::Next::Frame(frame) => return rpc::decode_response(&frame).unwrap(),
                 _ => self.read(),
             }
         }
@@ -277,6 +282,24 @@ fn an_ephemeral_store_leaves_nothing() {
     let command = command.args(["serve", "--ephemeral", "--zk-port", &port, "--master-port", "0", "--region-port", "0", "--web-port", "0"]);
     assert_eq!(command.env("TMPDIR", folder.path()).output().unwrap().status.code(), Some(1));
     assert_eq!(entries(), 0);
+}
+
+#[test]
+fn what_cannot_be_understood_is_logged_once_for_each_connection() {
+    let served = Served::start(&["--ephemeral"]);
+    // A method there is not, with a line feed in its name, and a message that is none.
+    let (method, message) = (&b"\0\0\0\x0b\x09\x08\x07\x1a\x03g\ng\x20\x01\0"[..], &b"\0\0\0\x0d\x09\x08\x09\x1a\x03Get\x20\x01\x02\xff\xff"[..]);
+    for first in [method, message] {
+        let mut client = Wire::client(served.address("region"));
+        for bytes in [first, method, message] {
+            assert!(client.ask(bytes).answer.is_err());
+        }
+    }
+    let (code, logged) = served.end(Signal::TERM);
+    let lines: Vec<&str> = logged.lines().filter(|line| line.contains("cannot be understood")).collect();
+    assert!(code == Some(0) && lines.len() == 2, "{logged}");
+    assert!(lines.iter().all(|line| line.contains(" WARN ") && line.contains("ClientService")), "{logged}");
+    assert!(lines[0].contains("UnsupportedOperationException: g\\ng") && lines[1].contains("Get: ") && lines[1].contains("damaged"), "{logged}");
 }
 
 fn entries(folder: &Path) -> usize {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use halite_wire::service::Method;
 
-use crate::call::{Call, Fault, Reply};
+use crate::call::{Call, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Step};
 
@@ -42,7 +42,7 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         Method::ClientPrepareBulkLoad => bulk_load::prepare(context, call),
         Method::ClientBulkLoadHFile => bulk_load::load(context, call),
         Method::ClientCleanupBulkLoad => bulk_load::clean_up(context, call),
-        method => Err(Fault::unknown_method(method)),
+        _ => Err(call.unknown_method()),
     };
     result.unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)))
 }
