@@ -41,7 +41,8 @@ pub enum ErrorKind {
     ReadOnly,
     /// Memory is full of writes that are being flushed: wait and try again.
     Busy,
-    /// Only with [`Tier::Memory`](crate::query::Tier::Memory): the answer needs a disk read. Ask again without the limit.
+    /// Only with [`Tier::Memory`](crate::query::Tier::Memory): the answer needs a disk read, or much time. Ask again without
+    /// the limit.
     NeedsIo,
     /// Another process holds the directory.
     Locked,

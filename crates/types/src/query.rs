@@ -355,7 +355,8 @@ impl Scan {
 /// How far a read may go for its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tier {
-    /// Memory only: a block that is not cached gives [`ErrorKind::NeedsIo`](crate::error::ErrorKind::NeedsIo).
+    /// Memory only, for a thread that must not wait: a block that is not cached gives
+    /// [`ErrorKind::NeedsIo`](crate::error::ErrorKind::NeedsIo), and so does a row of so many cells that it takes its time.
     Memory,
     /// The disk too.
     #[default]

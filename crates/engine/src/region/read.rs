@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_types::cell::{first_on_column, first_on_row, key_row};
 use halite_types::key::print_bytes;
-use halite_types::{BloomType, CellsBuilder, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
+use halite_types::{BloomType, CellsBuilder, Error, ErrorKind, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
 
 use super::Region;
 use super::selection::{UserRead, check_scan, check_selection, filter_state, wanted_stores};
@@ -15,7 +15,8 @@ use crate::cache::{ReadBlocks, ReadTier};
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
 use crate::scan::{
-    CellCount, CellSink, ReadAt, ReadTrace, RegionScanner, RowStop, ScanPlan, Source, StoreScanner, StoredRows, WantedFrom, filter_finished_row,
+    CellCount, CellSink, MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, RowProgress, RowStop, ScanPlan, Source, StoreScanner, StoredRows,
+    WantedFrom, filter_finished_row,
 };
 use crate::store::{StoreFile, StoreSnapshot};
 
@@ -57,7 +58,15 @@ impl<'a> RowRead<'a> {
         Self { region, snapshot, get, range, start: first_on_row(row), read_point, now, trace, tier }
     }
 
-    /// Reads the row's cells of one store into `out`.
+    /// How many cells may be looked at.
+    fn cells_max(&self) -> u64 {
+        match self.tier {
+            Tier::Memory => MEMORY_CELLS_MAX,
+            Tier::Disk => u64::MAX,
+        }
+    }
+
+    /// Reads the row's cells of one store into `out`, and gives how many more may be looked at.
     fn store(
         &self,
         index: usize,
@@ -65,7 +74,7 @@ impl<'a> RowRead<'a> {
         out: &mut impl CellSink,
         filter: &mut Option<FilterState>,
         stop: RowStop,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let read = StoreRead {
             selection: &self.get.selection,
             family: &self.snapshot.families[index],
@@ -83,12 +92,15 @@ impl<'a> RowRead<'a> {
         let mut scanner = Region::store_scanner(&self.snapshot.stores[index], read, blocks.as_ref())?;
         scanner.seek(&self.start)?;
         scanner.start_row();
-        scanner.read_row(self.get.row(), out, filter, stop)?;
+        let progress = scanner.read_row(self.get.row(), out, filter, stop)?;
+        if progress == RowProgress::Stopped && scanner.cells_examined >= stop.examined {
+            return Err(Error::new(ErrorKind::NeedsIo, "the row has many cells; read with the disk allowed"));
+        }
         self.trace.add_cells_examined(scanner.cells_examined);
         let (woken, waiting) = scanner.files_woken_and_waiting();
         self.trace.add_files_read(woken as u64);
         self.trace.add_files_not_reached(waiting as u64);
-        Ok(())
+        Ok(stop.examined.saturating_sub(scanner.cells_examined))
     }
 }
 
@@ -126,8 +138,9 @@ impl Region {
         }
         let read = RowRead::new(self, snapshot, get, read_point, tier, trace);
         let mut out = CellsBuilder::default();
+        let mut left = read.cells_max();
         for (index, columns) in wanted_stores(snapshot, selection)? {
-            read.store(index, columns, &mut out, &mut filter, RowStop::NEVER)?;
+            left = read.store(index, columns, &mut out, &mut filter, RowStop { examined: left, ..RowStop::NEVER })?;
         }
         if let Some(filter) = &mut filter {
             filter_finished_row(filter, &mut out, (0, 0));
@@ -156,9 +169,9 @@ impl Region {
         let (snapshot, read_point) = self.snapshot_at(|| self.mvcc.read_point());
         let read = RowRead::new(self, &snapshot, get, read_point, tier, trace);
         let mut found = CellCount::default();
-        let stop = RowStop { cells: 1, ..RowStop::NEVER };
+        let mut left = read.cells_max();
         for (index, columns) in wanted_stores(&snapshot, &get.selection)? {
-            read.store(index, columns, &mut found, &mut None, stop)?;
+            left = read.store(index, columns, &mut found, &mut None, RowStop { cells: 1, examined: left, ..RowStop::NEVER })?;
             if found.cells() > 0 {
                 break;
             }

@@ -32,6 +32,10 @@ impl Default for ScanBudget {
     }
 }
 
+/// Cells that a read of memory alone looks at in one row before it is left to a thread that may take its time: a fraction
+/// of a millisecond.
+pub const MEMORY_CELLS_MAX: u64 = 2000;
+
 /// Why a call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {

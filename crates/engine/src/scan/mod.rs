@@ -21,7 +21,7 @@ mod source;
 mod store_scanner;
 mod trace;
 
-pub use budget::{ScanBatch, ScanBudget, StopReason};
+pub use budget::{MEMORY_CELLS_MAX, ScanBatch, ScanBudget, StopReason};
 pub(crate) use matcher::{Matcher, Retention, UserQuery};
 pub(crate) use merge::Merge;
 pub use region_scanner::RegionScanner;
@@ -29,7 +29,7 @@ pub(crate) use region_scanner::{ScanPlan, filter_finished_row};
 pub(crate) use rows::{Rows, StoredRows};
 pub(crate) use source::{Source, WantedFrom};
 pub use store_scanner::counted_bytes;
-pub(crate) use store_scanner::{CellCount, CellSink, RowStop, StoreLimits, StoreScanner};
+pub(crate) use store_scanner::{CellCount, CellSink, RowProgress, RowStop, StoreLimits, StoreScanner};
 pub use trace::ReadTrace;
 
 /// Up to which write a scan sees the cells of its region.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use halite_types::{Cells, CellsBuilder, Error, ErrorKind, Result, Row, Tier};
 
-use super::budget::{Meter, ScanBatch, ScanBudget, StopReason};
+use super::budget::{MEMORY_CELLS_MAX, Meter, ScanBatch, ScanBudget, StopReason};
 use super::filter::FilterState;
 use super::rows::Rows;
 use super::store_scanner::{CellSink, RowProgress, RowStop, StoreScanner};
@@ -26,6 +26,8 @@ pub struct RegionScanner {
     state: State,
     /// The stores stand anywhere, and have to be put behind `row`.
     is_astray: bool,
+    /// The call that is under way is a try, which must not take long even if rows are not to be cut.
+    is_tried: bool,
     /// The row being read, or the last one; its memory is used again.
     row: Vec<u8>,
     /// Whether a piece of `row` has been returned.
@@ -98,6 +100,7 @@ impl RegionScanner {
             batch: plan.batch,
             state: State::BetweenRows,
             is_astray: false,
+            is_tried: false,
             row: Vec::new(),
             is_row_returned: false,
             last_answer: (0, 0),
@@ -136,7 +139,9 @@ impl RegionScanner {
         }
         let before = (self.state, self.row.clone(), self.is_row_returned);
         self.blocks.iter().for_each(|blocks| blocks.tier.set(Tier::Memory));
+        self.is_tried = true;
         let result = self.next_rows(budget);
+        self.is_tried = false;
         self.blocks.iter().for_each(|blocks| blocks.tier.set(Tier::Disk));
         match result {
             Ok(batch) if !(batch.in_row && batch.stopped == StopReason::Cells) => return Ok(Some(batch)),
@@ -256,11 +261,16 @@ impl RegionScanner {
 
     /// Where the reading of a store stops inside the row.
     fn row_stop(&self, full_at: usize, store: usize, budget: &ScanBudget, cut_rows: bool, meter: &Meter<'_>) -> RowStop {
-        if !cut_rows {
-            return RowStop { cells: full_at, ..RowStop::NEVER };
-        }
         let left = meter.pause_at().saturating_sub(self.cells_examined()).max(1);
-        RowStop { cells: full_at, bytes: budget.bytes.max(1), examined: self.stores[store].cells_examined.saturating_add(left) }
+        let examined = self.stores[store].cells_examined.saturating_add(left);
+        if cut_rows {
+            RowStop { cells: full_at, bytes: budget.bytes.max(1), examined }
+        } else if self.is_tried {
+            // The row is wanted whole; but not by a thread that others wait for if it is a long one.
+            RowStop { cells: full_at, examined: examined.saturating_add(MEMORY_CELLS_MAX), ..RowStop::NEVER }
+        } else {
+            RowStop { cells: full_at, ..RowStop::NEVER }
+        }
     }
 
     /// The row is read to its end: the filter looks at the whole of it.

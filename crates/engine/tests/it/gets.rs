@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::scan::{ReadTrace, ScanBudget};
+use halite_engine::scan::{MEMORY_CELLS_MAX, ReadTrace, ScanBudget};
 use halite_engine::{Engine, Options};
-use halite_types::{CompactionKind, Delete, FamilyDescriptor, Get, Put, Row, RowOp, Scan, TableDescriptor, Tier, TimeRange};
+use halite_types::{CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, Row, RowOp, Scan, TableDescriptor, Tier, TimeRange};
 use proptest::prelude::*;
 
-use crate::support::{apply, name, region, show};
+use crate::support::{apply, engine, name, region, show};
 
 /// A get with what it touched.
 fn get(engine: &Engine, get: &Get) -> (Row, Arc<ReadTrace>) {
@@ -89,7 +89,35 @@ fn a_read_of_memory_alone_is_answered_beside_files_that_are_not_in_memory() {
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 40, "a4")));
     let read = |wanted: &Get| region(&engine).get(wanted, Tier::Memory, &Arc::default());
     assert_eq!(show(&read(&Get::new("r").column("f", "a")).unwrap()), "r=a4");
-    assert_eq!(read(&Get::new("r").column("f", "b")).unwrap_err().kind(), halite_types::ErrorKind::NeedsIo);
+    assert_eq!(read(&Get::new("r").column("f", "b")).unwrap_err().kind(), ErrorKind::NeedsIo);
+}
+
+#[test]
+fn a_read_of_memory_alone_leaves_long_rows_to_others() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    let of_family = |row: &'static str, family: &'static str, cells: u64| {
+        let put = (0..cells).fold(Put::new(row), |put, at| put.add(family, format!("{at:06}"), "v"));
+        apply(&engine, RowOp::Put(put));
+    };
+    of_family("short", "f", MEMORY_CELLS_MAX / 2);
+    of_family("short", "g", MEMORY_CELLS_MAX / 2);
+    of_family("long", "f", MEMORY_CELLS_MAX);
+    of_family("long", "g", 1);
+    of_family("deleted", "f", MEMORY_CELLS_MAX + 1);
+    apply(&engine, RowOp::Delete(Delete::new("deleted").family("f")));
+    let get = |wanted: &Get, tier| region(&engine).get(wanted, tier, &Arc::default()).map(|row| row.len() as u64);
+    let exists = |wanted: &Get, tier| region(&engine).exists(wanted, tier, &Arc::default());
+    let (short, long, deleted) = (Get::new("short"), Get::new("long"), Get::new("deleted"));
+    assert_eq!(get(&short, Tier::Memory).unwrap(), MEMORY_CELLS_MAX);
+    assert_eq!(get(&long, Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
+    assert_eq!(get(&long, Tier::Disk).unwrap(), MEMORY_CELLS_MAX + 1);
+    // What is asked for counts, and not what there is.
+    assert_eq!(get(&Get::new("long").family("f"), Tier::Memory).unwrap(), MEMORY_CELLS_MAX);
+    assert_eq!(get(&Get::new("long").column("f", "001999"), Tier::Memory).unwrap(), 1);
+    assert!(exists(&long, Tier::Memory).unwrap());
+    assert_eq!(get(&deleted, Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
+    assert_eq!(exists(&deleted, Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
+    assert_eq!((get(&deleted, Tier::Disk).unwrap(), exists(&deleted, Tier::Disk).unwrap()), (0, false));
 }
 
 /// The families of the table that is compared: `f`, `g`, `h` and `i`.

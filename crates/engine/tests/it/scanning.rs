@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
-use halite_engine::scan::{ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
+use halite_engine::scan::{MEMORY_CELLS_MAX, ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
 use halite_engine::{Engine, Options};
 use halite_types::{CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Put, RowOp, Scan, TableDescriptor, Tier};
 
@@ -362,6 +362,20 @@ fn a_try_that_would_end_inside_a_row_comes_to_nothing() {
     assert_eq!(rows(&scanner.next_rows(budget).unwrap()), "a=f1,f2..");
     assert_eq!(scanner.try_rows(ScanBudget::default()).unwrap(), None, "it stands in a row");
     assert_eq!(rows(&scanner.next_rows(ScanBudget::default()).unwrap()), "a=f3 b=f1,f2,f3");
+}
+
+#[test]
+fn a_try_leaves_a_long_row_to_a_thread_with_time_even_if_it_is_not_to_be_cut() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    for (row, cells) in [("a", MEMORY_CELLS_MAX), ("b", 2 * MEMORY_CELLS_MAX)] {
+        apply(&engine, RowOp::Put((0..cells).fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v"))));
+    }
+    let budget = ScanBudget { cells_examined: 10, ..ScanBudget::default() };
+    let mut scanner = open(&engine, &Scan::all());
+    let cells = |batch: &ScanBatch| batch.rows.iter().map(|row| row.len() as u64).collect::<Vec<_>>();
+    assert_eq!(scanner.try_rows(budget).unwrap().map(|batch| cells(&batch)), Some(vec![MEMORY_CELLS_MAX]));
+    assert_eq!(scanner.try_rows(budget).unwrap(), None);
+    assert_eq!(cells(&scanner.next_rows(budget).unwrap()), [2 * MEMORY_CELLS_MAX]);
 }
 
 #[test]

@@ -40,12 +40,12 @@ pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Resul
     let target = region::find(context, &call.peer, &request.region)?;
     let charge = region::charge(context, &call.peer, &target, Demand::Batch { writes: 0, reads: 1, is_atomic: false })?;
     let tier = if lane == Lane::Inline { Tier::Memory } else { Tier::Disk };
-    if let Some(found) = query.run(context, &call.peer, &target, tier, charge.as_ref())? {
+    if let Some((found, _)) = query.run(context, &call.peer, &target, tier, charge.as_ref())? {
         return Ok(reply(&call.peer, found));
     }
     let (context, call) = (Arc::clone(context), Arc::clone(call));
     Ok(Step::Later(Box::new(move || match query.run(&context, &call.peer, &target, Tier::Disk, charge.as_ref()) {
-        Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))),
+        Ok(found) => reply(&call.peer, found.map_or(Found::Row(Row::default(), None), |(found, _)| found)),
         Err(fault) => Err::<Reply, _>(fault).into(),
     })))
 }
@@ -59,14 +59,22 @@ impl Query {
         Ok(Self { get: convert::get::from_proto(get)?, existence_only: get.existence_only(), wants_metrics: get.query_metrics_enabled() })
     }
 
-    /// Reads; `None` if memory does not have it.
-    pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, tier: Tier, charge: Option<&Charge>) -> Result<Option<Found>, Fault> {
+    /// Reads, and counts the cells it looks at; `None` if memory does not have it, or has so much that it takes its time.
+    pub(super) fn run(
+        &self,
+        context: &Context,
+        peer: &Peer,
+        target: &Target,
+        tier: Tier,
+        charge: Option<&Charge>,
+    ) -> Result<Option<(Found, u64)>, Fault> {
         let result = match target {
             Target::Region(region) => self.run_on(region, tier, charge),
             Target::Meta => context
                 .meta(peer, tier)
                 .and_then(|meta| meta.get(&self.get))
-                .map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row, self.wants_metrics.then_some(0)) }),
+                .map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row, self.wants_metrics.then_some(0)) })
+                .map(|found| (found, 0)),
         };
         match (result, target) {
             (Ok(found), _) => Ok(Some(found)),
@@ -76,17 +84,18 @@ impl Query {
         }
     }
 
-    fn run_on(&self, region: &Region, tier: Tier, charge: Option<&Charge>) -> halite_types::Result<Found> {
+    fn run_on(&self, region: &Region, tier: Tier, charge: Option<&Charge>) -> halite_types::Result<(Found, u64)> {
         let trace = Arc::new(ReadTrace::default());
-        if self.existence_only {
+        let found = if self.existence_only {
             let exists = region.exists(&self.get, tier, &trace)?;
             note_read(charge, &trace, 0);
-            Ok(Found::Exists(exists))
+            Found::Exists(exists)
         } else {
             let row = region.get(&self.get, tier, &trace)?;
             note_read(charge, &trace, row.cells().bytes().len());
-            Ok(Found::Row(row, self.wants_metrics.then(|| trace.data_block_bytes())))
-        }
+            Found::Row(row, self.wants_metrics.then(|| trace.data_block_bytes()))
+        };
+        Ok((found, trace.cells_examined()))
     }
 }
 

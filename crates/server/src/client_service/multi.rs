@@ -2,10 +2,12 @@
 //!
 //! As in HBase the reads, increments and appends of a region are done as they come, and its puts and deletes are gathered
 //! and written together behind them; results come in that order and are known by their index. A call that is tried in
-//! memory stops at the first action that may have to wait and goes on from there on a reader thread.
+//! memory stops at the first action that may have to wait, or when its gets have looked at as many cells as a single one
+//! may, and goes on from there on a reader thread.
 
 use std::sync::Arc;
 
+use halite_engine::scan::MEMORY_CELLS_MAX;
 use halite_engine::{CommitTicket, Region};
 use halite_types::{Cells, OpResult, RowOp, Tier};
 use halite_wire::convert;
@@ -36,6 +38,8 @@ struct Run {
     at: usize,
     current: Option<Current>,
     out: Out,
+    /// Cells its gets have looked at.
+    cells_examined: u64,
     ticket: CommitTicket,
 }
 
@@ -78,6 +82,7 @@ pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Res
         at: 0,
         current: None,
         out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0 },
+        cells_examined: 0,
         ticket: CommitTicket::ready(),
     };
     if lane == Lane::Inline && run.run(Tier::Memory).is_err() {
@@ -183,10 +188,14 @@ impl Run {
     fn action(&mut self, current: &mut Current, action: &pb::Action, tier: Tier) -> Result<(), MustWait> {
         let index = action.index();
         if let Some(get) = &action.get {
+            if tier == Tier::Memory && self.cells_examined > MEMORY_CELLS_MAX {
+                return Err(MustWait);
+            }
             let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, tier, current.charge.as_ref()));
             match found {
                 Ok(None) => return Err(MustWait),
-                Ok(Some(found)) => {
+                Ok(Some((found, cells))) => {
+                    self.cells_examined += cells;
                     let result = self.out.add(|cells| result_of(found, cells));
                     current.answer(index, result);
                 }

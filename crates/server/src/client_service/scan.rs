@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use halite_engine::Region;
-use halite_engine::scan::{ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
+use halite_engine::scan::{MEMORY_CELLS_MAX, ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
 use halite_types::{Cells, Error, Row, Tier};
 use halite_wire::convert;
 use halite_wire::convert::scan::ScanQuery;
@@ -26,8 +26,8 @@ use crate::scanners::{Found, KeptReply};
 
 /// How long one scan keeps a reader thread before the next call in the queue gets it, in milliseconds.
 const SLICE_MS: u64 = 10;
-/// Cells a scan looks at where its call was read: a fraction of a millisecond.
-const INLINE_CELLS_MAX: u64 = 2000;
+/// Cells a scan looks at where its call was read, as many as a get may: a fraction of a millisecond.
+const INLINE_CELLS_MAX: u64 = MEMORY_CELLS_MAX;
 /// An answer is not given up for the time before this, as in HBase (`hbase.region.server.rpc.minimum.scan.time.limit.delta`).
 const TIME_MS_MIN: u64 = 10;
 

@@ -13,7 +13,7 @@ use halite_types::{FamilyDescriptor, Get, Put, TableDescriptor, Tier};
 use halite_wire::convert::region::specifier;
 use halite_wire::proto as pb;
 use halite_wire::rpc::{self, Auth, Limits, RequestOptions};
-use halite_wire::service::{Call, ClientMulti, ClientMutate, Service};
+use halite_wire::service::{Call, ClientGet, ClientMulti, ClientMutate, Service};
 use pb::mutation_proto::MutationType;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -253,6 +253,36 @@ async fn what_is_refused_before_it_is_a_call_and_inside_a_multi_is_counted_too()
     ] {
         assert!(body.lines().any(|found| found == line), "{line}:\n{body}");
     }
+}
+
+#[tokio::test]
+async fn reads_of_many_cells_wait_for_a_thread_and_others_do_not() {
+    let web = Web::start().await;
+    let region = specifier(&web.engine.regions(&"t1".parse().unwrap()).unwrap().remove(0));
+    let table = web.engine.table(&"t1".parse().unwrap()).unwrap();
+    for (row, cells) in [("half", 1001), ("long", 2001)] {
+        table.apply(vec![(0..cells).fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v")).into()]).unwrap();
+    }
+    let mut client = Client::connect(web.handle.addresses().region).await;
+    let get = |row: &'static str| pb::Get { row: row.into(), ..Default::default() };
+    let multi = |count| {
+        let action = (0..count).map(|_| pb::Action { get: Some(get("half")), ..Default::default() }).collect();
+        pb::MultiRequest { region_action: vec![pb::RegionAction { region: region.clone(), action, ..Default::default() }], ..Default::default() }
+    };
+    let waited = async || {
+        let bean = web.body("/jmx?qry=Hadoop:service=HBase,name=RegionServer,sub=IPC").await;
+        attribute(&bean, "QueueCallTime_num_ops").to_owned()
+    };
+    for row in ["row", "half"] {
+        client.call::<ClientGet>(&pb::GetRequest { region: region.clone(), get: get(row) }).await;
+    }
+    client.call::<ClientMulti>(&multi(2)).await;
+    assert_eq!(waited().await, "0");
+    client.call::<ClientGet>(&pb::GetRequest { region: region.clone(), get: get("long") }).await;
+    assert_eq!(waited().await, "1");
+    // Each of the gets is a short one, and together they are not.
+    client.call::<ClientMulti>(&multi(3)).await;
+    assert_eq!(waited().await, "2");
 }
 
 /// A client of the region server, whose calls are answered one by one.

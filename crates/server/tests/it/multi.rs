@@ -9,7 +9,7 @@ use halite_wire::rpc::RequestOptions;
 use halite_wire::service;
 
 use crate::client::{Client, Kind, Told, bytes, show_cells};
-use crate::server::Server;
+use crate::server::{Server, name};
 
 fn put(row: &str, value: &str) -> RowOp {
     Put::new(row.to_owned()).add("f", "q", value).into()
@@ -93,6 +93,21 @@ fn regions_are_answered_in_their_order_and_actions_by_their_index() {
         assert_eq!(told.message.region_statistics, Some(pb::MultiRegionLoadStats::default()));
     }
     assert_eq!(["b", "d", "y"].map(|row| server.value(row).unwrap()), ["2", "4", "8"]);
+}
+
+#[test]
+fn gets_of_many_cells_are_answered_whole_and_in_their_order() {
+    let server = Server::start();
+    let rows = ["a", "b", "c", "d"];
+    for (row, cells) in rows.into_iter().zip([1500, 1500, 2500, 1]) {
+        let put = (0..cells).fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v"));
+        server.engine.table(&name()).unwrap().apply(vec![put.into()]).unwrap();
+    }
+    let told = ask(&mut server.client(), vec![on(&server, "a", numbered(0, rows.map(get).to_vec()))], &[]);
+    let cells: Vec<usize> = show(&told)[0].iter().map(|entry| entry.split(' ').count()).collect();
+    assert_eq!(cells, [1500, 1500, 2500, 1]);
+    let indexes: Vec<u32> = told.message.region_action_result[0].result_or_exception.iter().map(pb::ResultOrException::index).collect();
+    assert_eq!(indexes, [0, 1, 2, 3]);
 }
 
 #[test]
