@@ -115,6 +115,16 @@ impl Client {
         id
     }
 
+    /// Sends the same call many times at once without waiting for the answers.
+    pub(crate) fn ask_many<C: Call>(&mut self, request: &C::Request, count: u32) {
+        let mut out = BytesMut::new();
+        for id in self.next_id..self.next_id + count {
+            encode_request::<C>(id, request, RequestOptions::default(), None, &mut out).unwrap();
+        }
+        self.next_id += count;
+        self.send(&out);
+    }
+
     /// Sends a call without waiting for the answer, however long the server does not take it; false if the server has
     /// closed the connection.
     pub(crate) fn try_ask<C: Call>(&mut self, request: &C::Request) -> bool {

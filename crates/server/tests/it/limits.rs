@@ -119,6 +119,91 @@ fn a_region_that_is_full_says_so() {
     assert!(refused < 50, "flushes make room");
 }
 
+/// A scan that looks at everything and returns nothing, on a reader thread.
+fn scan_for_nothing(server: &Server) -> pb::ScanRequest {
+    let nothing = pb::Filter { name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(), serialized_filter: None };
+    let scan = pb::Scan { filter: Some(nothing), ..Default::default() };
+    pb::ScanRequest { region: Some(server.region("a")), scan: Some(scan), number_of_rows: Some(1), ..Default::default() }
+}
+
+#[test]
+fn more_bytes_of_calls_than_one_connection_may_have_wait_in_the_socket() {
+    // Whatever the first call is, it is one too many for another.
+    let server = Server::with(|config| config.limits.connection_bytes_max = 1);
+    server.put(&[("a", "1")]);
+    let mut client = server.client();
+    let (scan, get) = (scan_for_nothing(&server), get(&server, "a"));
+    let mut asked = Vec::new();
+    for _ in 0..30 {
+        asked.push(client.ask::<service::ClientScan>(&scan, &[], RequestOptions::default()));
+        // Memory has it, so it would be answered before the scan.
+        asked.push(client.ask::<service::ClientGet>(&get, &[], RequestOptions::default()));
+    }
+    let answered: Vec<u32> = asked
+        .iter()
+        .map(|_| {
+            let response = client.response().unwrap();
+            response.answer.unwrap();
+            response.call_id
+        })
+        .collect();
+    assert_eq!(answered, asked);
+}
+
+#[test]
+fn a_client_that_does_not_take_its_answers_is_refused_more_of_them() {
+    let server = Server::with(|config| (config.limits.connection_bytes_max, config.limits.reader_threads) = (100_000, 1));
+    server.put(&[("a", &"x".repeat(1 << 20))]);
+    // On a reader thread, since a filter takes its time.
+    let all = pb::Filter { name: "org.apache.hadoop.hbase.filter.PageFilter".to_owned(), serialized_filter: Some(bytes("\u{8}\u{64}")) };
+    let scan = pb::Scan { filter: Some(all), ..Default::default() };
+    let request = pb::ScanRequest { region: Some(server.region("a")), scan: Some(scan), number_of_rows: Some(1), ..Default::default() };
+    let mut client = server.client();
+    // Forty times a megabyte: more than the sockets on the way hold.
+    client.ask_many::<service::ClientScan>(&request, 40);
+    // What is asked behind them is answered when they are done.
+    for _ in 0..3 {
+        server.client().call::<service::ClientScan>(&scan_for_nothing(&server)).unwrap();
+    }
+    let mut refused = 0;
+    for _ in 0..40 {
+        match client.response().unwrap().answer {
+            Ok(_) => {}
+            Err(exception) => {
+                assert_eq!(exception.kind(), Some(ExceptionKind::CallQueueTooBig), "{exception}");
+                refused += 1;
+            }
+        }
+    }
+    assert!((1..40).contains(&refused), "{refused}");
+    // What it has read makes room again.
+    client.call::<service::ClientScan>(&request).unwrap();
+}
+
+#[test]
+fn calls_that_wait_are_refused_by_their_bytes_too() {
+    let server = Server::with(|config| config.limits.queue_bytes_max = 1);
+    server.put(&[("a", "1")]);
+    let mut client = server.client();
+    assert_eq!(kind_of(client.call::<service::ClientScan>(&scan_for_nothing(&server))), Some(ExceptionKind::CallQueueTooBig));
+    // What need not wait is served.
+    client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
+
+    let server = Server::with(|config| (config.limits.queue_bytes_max, config.limits.reader_threads) = (2_000, 1));
+    let value = "x".repeat(1 << 10);
+    let names: Vec<String> = (0..2000).map(|row| format!("a{row:06}")).collect();
+    server.put(&names.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
+    let mut client = server.client();
+    let request = scan_for_nothing(&server);
+    // A few of them fit, and what was refused or is done makes room.
+    for _ in 0..2 {
+        client.ask_many::<service::ClientScan>(&request, 100);
+        let refused = (0..100).filter_map(|_| client.response().unwrap().answer.err()).collect::<Vec<_>>();
+        assert!((1..100).contains(&refused.len()), "{}", refused.len());
+        assert!(refused.iter().all(|exception| exception.kind() == Some(ExceptionKind::CallQueueTooBig)));
+    }
+}
+
 #[test]
 fn a_full_queue_is_told_by_the_name_clients_wait_for() {
     let server = Server::with(|config| (config.limits.reader_queue_max, config.limits.reader_threads) = (1, 1));
@@ -126,9 +211,7 @@ fn a_full_queue_is_told_by_the_name_clients_wait_for() {
     let names: Vec<String> = (0..2000).map(|row| format!("a{row:06}")).collect();
     server.put(&names.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
     let mut client = server.client();
-    let nothing = pb::Filter { name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(), serialized_filter: None };
-    let scan = pb::Scan { filter: Some(nothing), ..Default::default() };
-    let request = pb::ScanRequest { region: Some(server.region("a")), scan: Some(scan), number_of_rows: Some(1), ..Default::default() };
+    let request = scan_for_nothing(&server);
     for _ in 0..200 {
         client.ask::<service::ClientScan>(&request, &[], RequestOptions::default());
     }

@@ -206,7 +206,7 @@ fn a_condition_holds_for_all_actions_of_its_region() {
 fn what_waits_for_the_disk_in_the_middle_goes_on_where_it_was() {
     let server = Server::start();
     server.put(&[("a", "1"), ("x", "9")]);
-    server.engine.flush(&crate::server::name()).unwrap();
+    server.engine.flush(&name()).unwrap();
     let mut block = Vec::new();
     let first = vec![counted(put("b", "2"), &mut block), get("a"), inline(Increment::new("n").add("f", "n", 1)), counted(put("c", "3"), &mut block)];
     let regions = vec![on(&server, "a", numbered(0, first)), on(&server, "x", vec![get("x")])];
