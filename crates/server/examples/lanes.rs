@@ -1,6 +1,7 @@
 //! Where should a server answer calls? The same Gets from 1, 8 and 64 connections, alone and beside a connection that scans
 //! without end, on a server that answers all calls on the connection's task, all on other threads, or each where it
-//! belongs. The server is a process of its own, so that its processor time is its own.
+//! belongs. The server is a process of its own, so that its processor time is its own, with as many I/O threads as
+//! `halite serve` has by itself.
 #![expect(clippy::print_stdout, reason = "a benchmark talks to the person at the terminal")]
 
 use std::io::{BufRead as _, BufReader};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options, WalSync};
-use halite_server::{Config, Lanes, Server};
+use halite_server::{Config, Lanes, Server, default_io_threads};
 use halite_types::{FamilyDescriptor, Get, Put, RowOp, Scan, TableDescriptor};
 use halite_wire::convert;
 use halite_wire::proto as pb;
@@ -59,7 +60,7 @@ fn serve(lanes: Lanes, folder: &str) -> Result<()> {
         table.apply(chunk.to_vec())?;
     }
     engine.flush(&name)?;
-    let runtime = tokio::runtime::Runtime::new()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(default_io_threads()).enable_all().build()?;
     let mut config = Config::default();
     (config.master_port, config.region_port, config.web_port, config.zookeeper_port, config.lanes) = (0, 0, None, None, lanes);
     let handle = runtime.block_on(Server::start(Arc::clone(&engine), config))?;

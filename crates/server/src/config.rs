@@ -98,6 +98,14 @@ pub struct Limits {
     pub nonce_ms: u64,
 }
 
+/// Threads for the runtime of a server, which read calls from connections and answer what memory has: half of the cores.
+///
+/// The other half is for readers, flushes and compactions. What one such thread answers from memory another would not
+/// answer sooner, and waking it takes as long as the answer.
+pub fn default_io_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

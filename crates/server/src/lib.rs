@@ -43,5 +43,5 @@ mod shutdown;
 mod testing;
 mod zookeeper;
 
-pub use config::{Advertise, Config, Lanes, Limits};
+pub use config::{Advertise, Config, Lanes, Limits, default_io_threads};
 pub use server::{Addresses, Handle, Server};

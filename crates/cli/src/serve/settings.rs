@@ -31,9 +31,7 @@ impl Default for Settings {
             ephemeral: false,
             demo: false,
             log_level: tracing::Level::INFO,
-            // The other half is for readers, flushes and compactions. What one such thread answers from memory another would
-            // not answer sooner, and waking it takes as long as the answer.
-            io_threads: std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2)),
+            io_threads: halite_server::default_io_threads(),
             engine: Options::default(),
             server: Config::default(),
         }
