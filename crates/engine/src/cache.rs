@@ -8,6 +8,7 @@ use halite_types::{Error, ErrorKind, Result, Tier};
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
 
+use crate::env::Clock;
 use crate::hfile::{Block, BlockKind, BlockPointer, BlockSource, Reader};
 use crate::scan::ReadTrace;
 use crate::store::StoreFile;
@@ -131,6 +132,30 @@ pub(crate) struct ReadBlocks {
     /// Whether data blocks read from the disk go into the cache.
     pub(crate) fill: bool,
     pub(crate) trace: Arc<ReadTrace>,
+    /// `None` for reads of which nobody asks how long the disk took.
+    pub(crate) timer: Option<ReadTimer>,
+}
+
+/// Measures how long blocks take to be read, while somebody wants to know.
+pub(crate) struct ReadTimer {
+    clock: Arc<dyn Clock>,
+    is_on: AtomicBool,
+}
+
+impl ReadTimer {
+    /// One that does not measure yet.
+    pub(crate) fn new(clock: &Arc<dyn Clock>) -> Self {
+        Self { clock: Arc::clone(clock), is_on: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn set(&self, is_on: bool) {
+        self.is_on.store(is_on, Ordering::Relaxed);
+    }
+
+    /// The clock, if it is to be looked at.
+    fn clock(&self) -> Option<&dyn Clock> {
+        self.is_on.load(Ordering::Relaxed).then_some(&*self.clock)
+    }
 }
 
 /// Where a read may look. A scan may be allowed more or less from call to call.
@@ -153,7 +178,7 @@ impl ReadTier {
 impl ReadBlocks {
     /// For flushes, compactions and splits, which read everything once.
     pub(crate) fn for_maintenance(cache: &Arc<BlockCache>) -> Arc<Self> {
-        Arc::new(Self { cache: Arc::clone(cache), tier: ReadTier::new(Tier::Disk), fill: false, trace: Arc::new(ReadTrace::default()) })
+        Arc::new(Self { cache: Arc::clone(cache), tier: ReadTier::new(Tier::Disk), fill: false, trace: Arc::new(ReadTrace::default()), timer: None })
     }
 
     /// The blocks of one file.
@@ -171,7 +196,7 @@ pub(crate) struct FileBlocks {
 
 impl BlockSource for FileBlocks {
     fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
-        let ReadBlocks { cache, tier, fill, trace } = &*self.read;
+        let ReadBlocks { cache, tier, fill, trace, timer } = &*self.read;
         let key = (self.file, pointer.offset);
         if let Some(block) = cache.blocks.get(&key) {
             cache.lookups(kind).hits.fetch_add(1, Ordering::Relaxed);
@@ -186,7 +211,14 @@ impl BlockSource for FileBlocks {
         cache.lookups(kind).misses.fetch_add(1, Ordering::Relaxed);
         trace.add_blocks_read(1);
         trace.add_block_bytes_read(u64::from(pointer.on_disk_bytes));
-        let block = Arc::new(reader.read_block(pointer, kind)?);
+        let clock = timer.as_ref().and_then(ReadTimer::clock);
+        let began_ns = clock.map(Clock::monotonic_ns);
+        let is_read = || {
+            if let (Some(clock), Some(began_ns)) = (clock, began_ns) {
+                trace.add_block_read_ns(clock.monotonic_ns().saturating_sub(began_ns));
+            }
+        };
+        let block = Arc::new(reader.read_block_noting(pointer, kind, is_read)?);
         trace.add_data_block(&block, kind);
         // Index and bloom blocks serve every read of their file: they are kept even when the data is not.
         if *fill || kind != BlockKind::Data {

@@ -113,11 +113,19 @@ impl Reader {
     /// # Errors
     /// `Corrupt`, naming file, offset and what is wrong; `Io`.
     pub fn read_block(&self, pointer: BlockPointer, kind: BlockKind) -> Result<Block> {
+        self.read_block_noting(pointer, kind, || ())
+    }
+
+    /// The same; `is_read` is called when its bytes have come from the file, before they are checked and decompressed.
+    pub(crate) fn read_block_noting(&self, pointer: BlockPointer, kind: BlockKind, is_read: impl FnOnce()) -> Result<Block> {
         let behind = pointer.offset.checked_add(u64::from(pointer.on_disk_bytes));
         let block = if behind.is_none_or(|behind| behind > self.bytes.saturating_sub(TRAILER_BYTES as u64)) {
             Err(damaged(format_args!("the index gives it {} bytes, which end behind the blocks", pointer.on_disk_bytes)))
         } else {
-            read_bytes(&*self.file, pointer.offset, pointer.on_disk_bytes as usize).and_then(|bytes| Block::open(bytes, kind, self.format))
+            read_bytes(&*self.file, pointer.offset, pointer.on_disk_bytes as usize).and_then(|bytes| {
+                is_read();
+                Block::open(bytes, kind, self.format)
+            })
         };
         block.map_err(|error| self.place(error.at(format_args!("{} at {}", kind.name(), pointer.offset))))
     }

@@ -11,7 +11,7 @@ use halite_types::{BloomType, CellsBuilder, Error, ErrorKind, Get, Result, Row, 
 use super::Region;
 use super::selection::{UserRead, check_scan, check_selection, filter_state, wanted_stores};
 use super::snapshot::{Family, RegionSnapshot};
-use crate::cache::{ReadBlocks, ReadTier};
+use crate::cache::{ReadBlocks, ReadTier, ReadTimer};
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
 use crate::scan::{
@@ -274,7 +274,13 @@ impl Region {
     fn read_blocks(&self, store: &StoreSnapshot, read: &StoreRead<'_>) -> Option<Arc<ReadBlocks>> {
         (!store.files.is_empty()).then(|| {
             let fill = read.selection.cache_blocks && read.family.block_cache;
-            Arc::new(ReadBlocks { cache: Arc::clone(&self.shared.cache), tier: ReadTier::new(read.tier), fill, trace: Arc::clone(read.trace) })
+            Arc::new(ReadBlocks {
+                cache: Arc::clone(&self.shared.cache),
+                tier: ReadTier::new(read.tier),
+                fill,
+                trace: Arc::clone(read.trace),
+                timer: read.row.is_none().then(|| ReadTimer::new(&self.shared.env.clock)),
+            })
         })
     }
 

@@ -116,6 +116,12 @@ impl RegionScanner {
         &self.trace
     }
 
+    /// Says whether it is to be measured how long blocks take to come from the disk ([`ReadTrace::block_read_ns`]), from
+    /// the next call on; it is not unless somebody says so.
+    pub fn time_block_reads(&self, is_wanted: bool) {
+        self.blocks.iter().filter_map(|blocks| blocks.timer.as_ref()).for_each(|timer| timer.set(is_wanted));
+    }
+
     /// The sequence id up to which it sees writes; for [`ReadAt::Point`](super::ReadAt::Point) when the scan has to be
     /// begun anew.
     pub fn read_point(&self) -> u64 {

@@ -58,6 +58,8 @@ trace! {
     blocks_read: add_blocks_read,
     /// Bytes of the blocks read from the disk, as they lie there.
     block_bytes_read: add_block_bytes_read,
+    /// How long those took to come from the disk, in nanoseconds; of scans that were told to measure it.
+    block_read_ns: add_block_read_ns,
     /// Bytes of the blocks found in the cache, as they lie on the disk.
     block_bytes_cached: add_block_bytes_cached,
     /// Bytes of the data blocks that were read in, from wherever, decompressed.

@@ -313,6 +313,31 @@ fn the_trace_tells_where_the_bytes_came_from() {
     assert!(first.3 >= 24 * (CELL as u64 - 4), "{}", first.3);
 }
 
+#[test]
+fn how_long_the_disk_takes_is_measured_for_those_who_ask_and_only_of_what_comes_from_it() {
+    let clock = Arc::new(Ticking(AtomicU64::new(0)));
+    let env = Env { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..SimEnv::new(1).env() };
+    let mut options = Options::default();
+    options.block_cache_bytes = 0;
+    let engine = Engine::open(env, options).unwrap();
+    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    put(&engine, "a", "1");
+    let scanned = |is_wanted: bool| {
+        let mut scanner = open(&engine, &Scan::all());
+        scanner.time_block_reads(is_wanted);
+        let looks = clock.0.load(Ordering::Relaxed);
+        scanner.next_rows(ScanBudget::default()).unwrap();
+        let looks = clock.0.load(Ordering::Relaxed) - looks;
+        (scanner.trace().blocks_read(), scanner.trace().block_read_ns(), looks / 1_000_000)
+    };
+    assert_eq!(scanned(true), (0, 0, 0));
+    engine.flush(&name()).unwrap();
+    let (blocks, nanoseconds, looks) = scanned(true);
+    assert!(blocks > 0);
+    assert_eq!((nanoseconds, looks), (blocks * 1_000_000, blocks * 2));
+    assert_eq!(scanned(false), (blocks, 0, 0));
+}
+
 /// Rows in two files of small blocks and a memstore, with rows that are in several of them.
 fn layered(sim: &SimEnv) -> Arc<Engine> {
     let engine = Engine::open(sim.env(), Options::default()).unwrap();

@@ -219,6 +219,7 @@ impl Run {
         let rows = request.number_of_rows.unwrap_or(u32::from(!request.close_scanner()));
         let limit = request.limit_of_rows();
         let began = Instant::now();
+        scanner.scanner.time_block_reads(request.track_scan_metrics());
         Self {
             results_left: count(rows),
             rows_left: if limit == 0 { usize::MAX } else { count(limit) },

@@ -300,6 +300,23 @@ fn a_scan_tells_its_figures_to_who_asks() {
     let value = |name: &str| metrics.iter().find(|pair| pair.name() == name).map(pb::NameInt64Pair::value);
     assert_eq!((value("ROWS_SCANNED"), value("ROWS_FILTERED")), (Some(5), Some(0)));
     assert!(value("BYTES_READ_FROM_MEMSTORE").unwrap() > 0);
+    assert_eq!((value("BYTES_READ_FROM_FS"), value("FS_READ_TIME")), (Some(0), Some(0)));
+    let mut names: Vec<&str> = metrics.iter().map(pb::NameInt64Pair::name).collect();
+    names.sort_unstable();
+    // All that Java's `ServerSideScanMetrics` has.
+    let of_hbase = [
+        "BLOCK_BYTES_SCANNED",
+        "BLOCK_READ_OPS_COUNT",
+        "BYTES_READ_FROM_BLOCK_CACHE",
+        "BYTES_READ_FROM_FS",
+        "BYTES_READ_FROM_MEMSTORE",
+        "FS_READ_TIME",
+        "ROWS_FILTERED",
+        "ROWS_SCANNED",
+        "RPC_SCAN_PROCESSING_TIME",
+        "RPC_SCAN_QUEUE_WAIT_TIME",
+    ];
+    assert_eq!(names, of_hbase);
 }
 
 #[test]

@@ -356,5 +356,6 @@ fn a_hostile_regular_expression_is_refused_for_its_length_before_it_is_looked_at
         let error = super::FullMatch::new(&pattern).unwrap_err();
         assert!(error.message().contains(why) && error.message().len() < 1500, "{error}");
     }
-    assert!(FilterState::new(&value_matches((0..3000).map(|row| format!("row-{row:06}|")).collect::<String>())).is_ok());
+    let rows: Vec<String> = (0..3000).map(|row| format!("row-{row:06}")).collect();
+    assert!(FilterState::new(&value_matches(rows.join("|"))).is_ok());
 }
