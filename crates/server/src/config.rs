@@ -70,6 +70,9 @@ pub struct Limits {
     pub connection_calls_max: usize,
     /// Bytes of those calls, and of answers the client has not read yet; 256 MiB, and one call more.
     pub connection_bytes_max: usize,
+    /// Bytes of large requests that have come in part, over all connections, and one request at least; 1 GiB. A connection
+    /// that sends more of one is closed.
+    pub begun_bytes_max: usize,
     /// Calls that wait for a reader thread (`hbase.ipc.server.max.callqueue.length`); 1,000.
     pub reader_queue_max: usize,
     /// Calls that wait for an administration thread; 200.
@@ -89,8 +92,11 @@ pub struct Limits {
     /// How long a connection without a call in hand lives (`hbase.ipc.client.connection.maxidletime` times a few), in
     /// milliseconds; an hour.
     pub idle_ms_max: u64,
-    /// How long a client may take to read any of what waits for it, in milliseconds; 60,000.
+    /// How long a client may take to read 64 KiB of what waits for it, or a 64th if that is more, in milliseconds; 60,000.
     pub write_stall_ms_max: u64,
+    /// How long a client may take to send 64 KiB of the rest of a request it has begun, or a 64th if that is more, in
+    /// milliseconds; 60,000.
+    pub read_stall_ms_max: u64,
     /// How long a client may take to say who it is, in milliseconds; 30,000.
     pub handshake_ms_max: u64,
     /// How long the outcome of an operation with a nonce is remembered
@@ -132,6 +138,7 @@ impl Default for Limits {
             connections_max: 10_000,
             connection_calls_max: 1_000,
             connection_bytes_max: 256 << 20,
+            begun_bytes_max: 1 << 30,
             reader_queue_max: 1_000,
             admin_queue_max: 200,
             queue_bytes_max: 1 << 30,
@@ -142,6 +149,7 @@ impl Default for Limits {
             result_bytes_max: 100 << 20,
             idle_ms_max: 3_600_000,
             write_stall_ms_max: 60_000,
+            read_stall_ms_max: 60_000,
             handshake_ms_max: 30_000,
             nonce_ms: 30 * 60_000,
         }
@@ -194,6 +202,7 @@ impl Limits {
             ("connections_max", self.connections_max),
             ("connection_calls_max", self.connection_calls_max),
             ("connection_bytes_max", self.connection_bytes_max),
+            ("begun_bytes_max", self.begun_bytes_max),
             ("reader_queue_max", self.reader_queue_max),
             ("admin_queue_max", self.admin_queue_max),
             ("queue_bytes_max", self.queue_bytes_max),
@@ -212,6 +221,7 @@ impl Limits {
             ("scanner_lease_ms", self.scanner_lease_ms),
             ("idle_ms_max", self.idle_ms_max),
             ("write_stall_ms_max", self.write_stall_ms_max),
+            ("read_stall_ms_max", self.read_stall_ms_max),
             ("handshake_ms_max", self.handshake_ms_max),
             ("nonce_ms", self.nonce_ms),
         ];

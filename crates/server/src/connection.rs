@@ -25,9 +25,11 @@ use crate::call::{Call, Fault, Peer};
 use crate::context::Context;
 use crate::dispatch::{self, Answer, Answers};
 use crate::handshake::{self, Begun, Refused};
+use crate::input::Input;
 use crate::listener::Port;
 use crate::metrics::Thrown;
 use crate::output::Output;
+use crate::pace::Pace;
 use crate::shutdown::Shutdown;
 
 /// Bytes of answers the client has not read from which on nothing more is read from it.
@@ -93,7 +95,7 @@ struct Task<'a> {
     context: &'a Arc<Context>,
     peer: Arc<Peer>,
     limits: rpc::Limits,
-    input: BytesMut,
+    input: Input<'a>,
     output: Output,
     answers: Answers,
     answered: UnboundedReceiver<Answer>,
@@ -110,6 +112,9 @@ struct Task<'a> {
     /// Something was read or sent since the last look at the time, and when it was so last.
     has_moved: bool,
     active: Instant,
+    /// How fast requests come and answers go.
+    received: Pace,
+    sent: Pace,
 }
 
 /// The scanners of a connection, which are told that it has ended, however it ends.
@@ -144,7 +149,7 @@ impl<'a> Task<'a> {
             context,
             peer,
             limits: context.config.limits.of_calls(),
-            input,
+            input: Input::new(input, &context.metrics.begun_bytes),
             output: Output::default(),
             answers,
             answered,
@@ -156,6 +161,8 @@ impl<'a> Task<'a> {
             is_refused: false,
             has_moved: true,
             active: Instant::now(),
+            received: Pace::default(),
+            sent: Pace::default(),
         }
     }
 
@@ -167,7 +174,7 @@ impl<'a> Task<'a> {
         let result = loop {
             self.take_calls();
             self.settle();
-            if let Err(error) = self.send() {
+            if let Err(error) = self.count_input().and_then(|()| self.send()) {
                 break Err(error);
             }
             if self.ending && self.calls == 0 && self.output.is_empty() {
@@ -184,7 +191,7 @@ impl<'a> Task<'a> {
                 biased;
                 Some(answer) = self.answered.recv() => Event::Answered(answer),
                 result = durable(&mut self.undurable) => Event::Durable(result),
-                read = reader.read_buf(&mut self.input), if may_read => Event::Read(read),
+                read = reader.read_buf(self.input.buffer()), if may_read => Event::Read(read),
                 ready = writer.writable(), if has_output => Event::Writable(ready),
                 () = &mut stop, if !stopping => Event::Shutdown,
                 () = &mut tick => Event::Tick,
@@ -213,7 +220,9 @@ impl<'a> Task<'a> {
         match result {
             Ok(()) if self.is_refused => linger(self.stream).await,
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => tracing::info!(%address, %error, "a connection is closed"),
+            Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::QuotaExceeded) => {
+                tracing::info!(%address, %error, "a connection is closed");
+            }
             Err(error) => tracing::debug!(%address, %error, "a connection is broken"),
         }
     }
@@ -228,16 +237,13 @@ impl<'a> Task<'a> {
 
     /// Whether the next frame is there and may be taken.
     fn has_frames(&self) -> bool {
-        let is_whole = self.input.first_chunk::<4>().is_some_and(|length| match i32::from_be_bytes(*length) {
-            -1 => true,
-            length => usize::try_from(length).is_ok_and(|length| self.input.len() - 4 >= length),
-        });
-        is_whole && !self.ending && self.has_room()
+        self.input.has_frame() && !self.ending && self.has_room()
     }
 
     fn read(&mut self, bytes: usize) {
         self.ending |= bytes == 0;
         self.has_moved = true;
+        self.received.moved(bytes);
         self.context.metrics.bytes_received.add(bytes as u64);
     }
 
@@ -248,7 +254,7 @@ impl<'a> Task<'a> {
             if self.ending || bytes > BURST_BYTES || !self.has_room() {
                 return;
             }
-            match rpc::next_frame(&mut self.input, &self.limits) {
+            match self.input.next(&self.limits) {
                 Ok(Next::Frame(frame)) => {
                     bytes += frame.len();
                     if let Err(fault) = self.call(&frame) {
@@ -261,7 +267,7 @@ impl<'a> Task<'a> {
                     return;
                 }
                 Ok(Next::TooBig(length)) => {
-                    let Some(fault) = rpc::refuse_too_big(&self.input, length, &self.limits, &self.peer.header) else {
+                    let Some(fault) = rpc::refuse_too_big(self.input.bytes(), length, &self.limits, &self.peer.header) else {
                         self.input.reserve(TOO_BIG_READ_BYTES);
                         return;
                     };
@@ -270,6 +276,17 @@ impl<'a> Task<'a> {
                 Err(fault) => self.refuse(&fault),
             }
         }
+    }
+
+    /// Counts what has come of the next request, with those of all other connections. There is nobody to answer yet.
+    fn count_input(&mut self) -> io::Result<()> {
+        let limits = &self.context.config.limits;
+        let most = limits.begun_bytes_max.max(limits.frame_bytes_max);
+        if self.input.count() && self.context.metrics.begun_bytes.get() > most as u64 {
+            let text = format!("the requests that have come in part have more than {most} bytes over all connections");
+            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, text));
+        }
+        Ok(())
     }
 
     fn call(&mut self, frame: &bytes::Bytes) -> Result<(), PeerFault> {
@@ -366,6 +383,7 @@ impl<'a> Task<'a> {
         let sent = self.output.write_to(&self.stream)?;
         if sent > 0 {
             self.answers.sent(sent);
+            self.sent.moved(sent);
             self.context.metrics.bytes_sent.add(sent as u64);
             self.has_moved = true;
         }
@@ -374,19 +392,25 @@ impl<'a> Task<'a> {
 
     fn tick_period(&self) -> Duration {
         let limits = &self.context.config.limits;
-        Duration::from_millis(limits.idle_ms_max.min(limits.write_stall_ms_max).div_ceil(4))
+        Duration::from_millis(limits.idle_ms_max.min(limits.write_stall_ms_max).min(limits.read_stall_ms_max).div_ceil(4))
     }
 
-    /// Ends a connection whose client does not read, or has not been heard of for long.
+    /// Ends a connection whose client does not read, does not go on with what it has begun to send, or has not been heard of
+    /// for long.
     fn check_time(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.has_moved) {
             self.active = Instant::now();
         }
         let limits = &self.context.config.limits;
-        let idle = self.active.elapsed();
+        let (idle, now) = (self.active.elapsed(), std::time::Instant::now());
         let timed_out = |text: &str| Err(io::Error::new(io::ErrorKind::TimedOut, text));
-        if !self.output.is_empty() && idle > Duration::from_millis(limits.write_stall_ms_max) {
+        if self.sent.is_stalled(self.output.len(), now, Duration::from_millis(limits.write_stall_ms_max)) {
             return timed_out("the client does not read its answers");
+        }
+        // What the server does not read is not the client's fault.
+        let missing = if self.ending || !self.has_room() { 0 } else { self.input.missing() };
+        if self.received.is_stalled(missing, now, Duration::from_millis(limits.read_stall_ms_max)) {
+            return timed_out("the client does not send the rest of its request");
         }
         if self.calls == 0 && idle > Duration::from_millis(limits.idle_ms_max) {
             return timed_out("the client has been silent for too long");

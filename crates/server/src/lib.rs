@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! listener.rs    sockets, the limit on connections             connection.rs    frames in, answers out
+//! input.rs       what is no frame yet                          output.rs        what is not sent yet, pace.rs: how fast
 //! handshake.rs   preamble and connection header                lanes.rs         the threads calls may wait on
 //! dispatch.rs    which lane a call takes, and its answer       call.rs          a call, its peer, a reply, a fault
 //! client_service/ master_service/ admin_service/ registry.rs   what is called
@@ -27,6 +28,7 @@ mod dispatch;
 mod handshake;
 mod http;
 mod identity;
+mod input;
 mod lanes;
 mod listener;
 mod master_service;
@@ -34,6 +36,7 @@ mod metrics;
 mod nonces;
 mod operations;
 mod output;
+mod pace;
 mod quota;
 mod registry;
 mod scanners;

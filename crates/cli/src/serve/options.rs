@@ -142,6 +142,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Size(|s| &mut s.server.limits.connection_bytes_max),
         "Size of those calls and of answers the client has not read",
     ),
+    option(
+        "begun-bytes-max",
+        "SIZE",
+        Size(|s| &mut s.server.limits.begun_bytes_max),
+        "Size of large requests that have come in part, over all connections; one that sends more is closed",
+    ),
     option("connection-scanners-max", "COUNT", Count(|s| &mut s.server.limits.connection_scanners_max), "Scanners that one connection may have open"),
     option("io-threads", "COUNT", Count(|s| &mut s.io_threads), "Threads that read calls from connections and answer what memory has"),
     option("reader-threads", "COUNT", Count(|s| &mut s.server.limits.reader_threads), "Threads that scan and read from the disk"),
@@ -150,7 +156,18 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option("admin-queue-max", "COUNT", Count(|s| &mut s.server.limits.admin_queue_max), "Calls that wait for one of those threads"),
     option("queue-bytes-max", "SIZE", Size(|s| &mut s.server.limits.queue_bytes_max), "Size of all calls that wait"),
     option("idle-ms-max", "TIME", Ms(|s| &mut s.server.limits.idle_ms_max), "How long a connection without a call in hand lives"),
-    option("write-stall-ms-max", "TIME", Ms(|s| &mut s.server.limits.write_stall_ms_max), "How long a client may take to read any of its answers"),
+    option(
+        "write-stall-ms-max",
+        "TIME",
+        Ms(|s| &mut s.server.limits.write_stall_ms_max),
+        "How long a client may take to read 64 KB of its answers, or a 64th of them if that is more",
+    ),
+    option(
+        "read-stall-ms-max",
+        "TIME",
+        Ms(|s| &mut s.server.limits.read_stall_ms_max),
+        "How long a client may take to send 64 KB of a request it has begun, or a 64th of it if that is more",
+    ),
     option("handshake-ms-max", "TIME", Ms(|s| &mut s.server.limits.handshake_ms_max), "How long a client may take to say who it is"),
     option(
         "nonce-ms",

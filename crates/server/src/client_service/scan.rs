@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use halite_engine::Region;
 use halite_engine::scan::{MEMORY_CELLS_MAX, ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
 use halite_types::{Cells, Error, Row, Tier};
@@ -125,7 +126,24 @@ fn unknown(id: u64) -> Fault {
     Fault::new(ExceptionKind::UnknownScanner, text)
 }
 
-fn open(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, lane: Lane) -> Result<Step, Fault> {
+/// Gives a scan memory of its own. Its scanner outlives the call, and would keep the whole frame for a few bytes of it.
+fn detach(scan: &mut pb::Scan) {
+    let own = |bytes: &mut Bytes| *bytes = Bytes::copy_from_slice(bytes);
+    scan.start_row.iter_mut().chain(&mut scan.stop_row).for_each(own);
+    for column in &mut scan.column {
+        own(&mut column.family);
+        column.qualifier.iter_mut().for_each(own);
+    }
+    scan.cf_time_range.iter_mut().for_each(|range| own(&mut range.column_family));
+    if let Some(filter) = &mut scan.filter {
+        filter.serialized_filter.iter_mut().for_each(own);
+    }
+}
+
+fn open(context: &Arc<Context>, call: &Arc<Call>, mut request: pb::ScanRequest, lane: Lane) -> Result<Step, Fault> {
+    if let Some(scan) = &mut request.scan {
+        detach(scan);
+    }
     let (Some(specifier), Some(scan)) = (&request.region, &request.scan) else {
         return Err(Fault::do_not_retry("Missing required input: scannerId or scan"));
     };
@@ -399,4 +417,42 @@ fn time_limit(context: &Context, call: &Call) -> Duration {
     let lease = context.config.limits.scanner_lease_ms;
     let allowed = call.timeout_ms.map_or(lease, |timeout| lease.min(timeout.into()));
     Duration::from_millis((allowed / 2).max(TIME_MS_MIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+
+    #[test]
+    fn what_a_scanner_keeps_does_not_keep_the_frame() {
+        let bytes = Bytes::from_static;
+        let value = pb::FilterList {
+            operator: pb::filter_list::Operator::MustPassAll.into(),
+            filters: vec![pb::Filter {
+                name: "org.apache.hadoop.hbase.filter.PrefixFilter".to_owned(),
+                serialized_filter: Some(pb::PrefixFilter { prefix: Some(bytes(b"prefix")) }.encode_to_vec().into()),
+            }],
+        };
+        let asked = pb::Scan {
+            start_row: Some(bytes(b"a")),
+            stop_row: Some(bytes(b"b")),
+            column: vec![pb::Column { family: bytes(b"f"), qualifier: vec![bytes(b"q")] }],
+            attribute: vec![pb::NameBytesPair { name: "big".to_owned(), value: Some(vec![0; 1 << 20].into()) }],
+            filter: Some(pb::Filter {
+                name: "org.apache.hadoop.hbase.filter.FilterList".to_owned(),
+                serialized_filter: Some(value.encode_to_vec().into()),
+            }),
+            cf_time_range: vec![pb::ColumnFamilyTimeRange { column_family: bytes(b"g"), time_range: pb::TimeRange { from: Some(1), to: Some(2) } }],
+            ..Default::default()
+        };
+        let frame = Bytes::from(asked.encode_to_vec());
+        let mut scan = pb::Scan::decode(frame.clone()).unwrap();
+        detach(&mut scan);
+        let query = convert::scan::from_proto(&scan).unwrap();
+        assert!(!frame.is_unique(), "the attribute");
+        drop(scan);
+        assert!(frame.is_unique(), "{query:?}");
+    }
 }

@@ -81,6 +81,7 @@ fn server(figures: &Figures<'_>) -> Vec<Family> {
         counter("halite_connections_faulty", "Connections closed for what they sent", metrics.connections_faulty.get()),
         counter("halite_received_bytes", "Bytes of requests", metrics.bytes_received.get()),
         counter("halite_sent_bytes", "Bytes of answers", metrics.bytes_sent.get()),
+        gauge("halite_begun_bytes", "Bytes of large requests that have come in part", metrics.begun_bytes.get()),
         gauge("halite_queued_calls_readers", "Calls that wait for a thread that reads", figures.queued_readers),
         gauge("halite_queued_calls_admin", "Calls that wait for a thread that administrates", figures.queued_admin),
         gauge("halite_busy_readers", "Threads that read and are at work", figures.busy_readers),

@@ -67,6 +67,11 @@ impl Client {
         self.stream.write_all(bytes).unwrap();
     }
 
+    /// Sends to a server that may have closed the connection; false if it has.
+    pub(crate) fn try_send(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).is_ok()
+    }
+
     /// Everything until the server closes.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = self.input.to_vec();

@@ -1,12 +1,14 @@
 //! What a client may have, and what becomes of one that takes more.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
 use halite_engine::Options;
 use halite_types::{Increment, Put, RowOp};
 use halite_wire::convert::mutate::{to_counted, to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
-use halite_wire::rpc::RequestOptions;
+use halite_wire::rpc::{RequestOptions, encode_request};
 use halite_wire::service;
 
 use crate::client::{Client, Kind, bytes, kind_of};
@@ -95,6 +97,64 @@ fn a_connection_that_says_nothing_is_closed() {
     let mut client = server.client();
     client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
     assert_eq!(client.rest(), b"");
+}
+
+/// The frame of a get that carries so many bytes which mean nothing.
+fn large_get(server: &Server, bytes: usize) -> BytesMut {
+    let mut request = get(server, "a");
+    request.get.attribute = vec![pb::NameBytesPair { name: "x".to_owned(), value: Some(vec![0; bytes].into()) }];
+    let mut frame = BytesMut::new();
+    encode_request::<service::ClientGet>(1, &request, RequestOptions::default(), None, &mut frame).unwrap();
+    frame
+}
+
+#[test]
+fn a_client_that_does_not_go_on_with_what_it_has_begun_is_closed() {
+    let server = Server::with(|config| config.limits.read_stall_ms_max = 500);
+    let mut silent = server.client();
+    silent.call::<service::ClientGet>(&get(&server, "a")).unwrap();
+    // A byte comes now and then.
+    let mut client = server.client();
+    let mut sent = 0;
+    for byte in large_get(&server, 100_000).chunks(1) {
+        if !client.try_send(byte) {
+            break;
+        }
+        sent += 1;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!((5..1000).contains(&sent), "{sent}");
+    // Who sends slowly and steadily is answered, and who has begun nothing may be silent.
+    let mut slow = server.client();
+    for piece in large_get(&server, 4 << 20).chunks(100_000) {
+        slow.send(piece);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(slow.response().unwrap().answer.is_ok());
+    silent.call::<service::ClientGet>(&get(&server, "a")).unwrap();
+}
+
+#[test]
+fn requests_that_have_come_in_part_have_one_limit_over_all_connections() {
+    let server = Server::with(|config| (config.limits.begun_bytes_max, config.limits.frame_bytes_max) = (1, 1 << 20));
+    // Each alone would be taken, and both come in part: whoever goes beyond what both may hold is closed.
+    let frame = large_get(&server, 1_000_000);
+    let mut both = [server.client(), server.client()];
+    both.iter_mut().for_each(|client| client.send(&frame[..500_000]));
+    let mut rest = frame[500_000..].chunks(1000);
+    while both.iter_mut().all(|client| client.try_send(rest.clone().next().unwrap())) {
+        rest.next().unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Small ones come all the same, and when the others have gone there is room for a large one.
+    server.client().call::<service::ClientGet>(&get(&server, "a")).unwrap();
+    drop(both);
+    loop {
+        let mut client = server.client();
+        if client.try_send(&frame) && client.response().is_some() {
+            break;
+        }
+    }
 }
 
 #[test]

@@ -11,11 +11,17 @@ use crate::convert::class_not_found;
 use crate::convert::comparator::{self, PACKAGE, compare_op};
 use crate::proto as pb;
 
+/// Most bytes of a filter. What stands in one many times, ranges and keys and filters, takes dozens of times its bytes in memory.
+const BYTES_MAX: usize = 8 << 20;
+
 pub(super) fn filter(proto: &pb::Filter, depth: usize) -> Result<Filter> {
     if depth >= DEPTH_MAX {
         return Err(too_deep().into());
     }
     let bytes = proto.serialized_filter.clone().unwrap_or_default();
+    if bytes.len() > BYTES_MAX {
+        return Err(refused(format!("a filter has {} bytes, more than {BYTES_MAX}; ask with several scans or gets", bytes.len())));
+    }
     let inner = |inner: &pb::Filter| filter(inner, depth.saturating_add(1));
     Ok(match proto.name.strip_prefix(PACKAGE).unwrap_or_default() {
         "FilterList" => list(&read(bytes)?, depth)?,

@@ -184,6 +184,14 @@ fn numbers_that_java_does_not_take_are_refused() {
 }
 
 #[test]
+fn a_filter_has_a_length_beyond_which_it_is_not_read() {
+    let of = |bytes: usize| filter::from_proto(&named("PrefixFilter", &pb::PrefixFilter { prefix: Some(vec![0; bytes].into()) }));
+    of(8_000_000).unwrap();
+    let refused = of(9_000_000).unwrap_err();
+    assert!(refused.is_do_not_retry() && refused.message().contains("more than 8388608"), "{refused}");
+}
+
+#[test]
 fn filters_in_filters_go_so_deep_and_no_deeper() {
     let nested = |depth: usize| {
         (1..depth).fold(filter::to_proto(&Filter::FirstKeyOnly).unwrap(), |inner, _| named("SkipFilter", &pb::SkipFilter { filter: inner }))
