@@ -18,6 +18,8 @@ const REASON_CHARS_MAX: usize = 600;
 /// What is left for the expressions of one filter.
 pub(super) struct Room {
     bytes: usize,
+    /// Tables of Unicode so far, for [`java_regex::translate`](super::java_regex::translate).
+    pub(super) unicode_classes: usize,
     cache_bytes_each: usize,
 }
 
@@ -35,7 +37,7 @@ pub(super) enum Refusal {
 impl Room {
     /// Room for so many expressions together, and at least for one.
     pub(super) fn for_expressions(count: usize) -> Self {
-        Self { bytes: COMPILED_BYTES_MAX, cache_bytes_each: (CACHE_BYTES_MAX / count.max(1)).min(CACHE_BYTES_EACH_MAX) }
+        Self { bytes: COMPILED_BYTES_MAX, unicode_classes: 0, cache_bytes_each: (CACHE_BYTES_MAX / count.max(1)).min(CACHE_BYTES_EACH_MAX) }
     }
 
     /// Compiles an expression, for the question whether it matches.

@@ -20,7 +20,7 @@ pub(super) struct Expression {
 impl Expression {
     /// An expression in Java's syntax, with the flags of `java.util.regex.Pattern`; `room` gets less.
     pub(super) fn new(pattern: &str, flags: u32, room: &mut Room) -> Result<Self, Refusal> {
-        let Translation { plain, last } = java_regex::translate(pattern, flags).map_err(Refusal::Unknown)?;
+        let Translation { plain, last } = java_regex::translate(pattern, flags, &mut room.unicode_classes).map_err(Refusal::Unknown)?;
         let plain = plain.map(|plain| room.compile(&plain)).transpose()?;
         let last = last.map(|last| Ok((room.compile(&format!(r"(?:{})\z", last.expression))?, last))).transpose()?;
         Ok(Self { plain, last })

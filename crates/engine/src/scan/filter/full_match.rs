@@ -19,10 +19,12 @@ impl FullMatch {
     /// `InvalidRequest` with what stands in the way.
     pub fn new(pattern: &str) -> Result<Self> {
         let refused = |reason: String| Error::invalid(format!("regular expression {:?}: {reason}", shortened(pattern, 200)));
-        let java_regex::Translation { plain: Some(plain), last: None } = java_regex::translate(pattern, 0).map_err(refused)? else {
+        let mut room = Room::for_expressions(1);
+        let translation = java_regex::translate(pattern, 0, &mut room.unicode_classes).map_err(refused)?;
+        let java_regex::Translation { plain: Some(plain), last: None } = translation else {
             return Err(refused("looking behind is not offered here".to_owned()));
         };
-        Room::for_expressions(1).compile(&format!(r"\A(?:{plain})\z")).map(Self).map_err(|refusal| match refusal {
+        room.compile(&format!(r"\A(?:{plain})\z")).map(Self).map_err(|refusal| match refusal {
             Refusal::Unknown(reason) | Refusal::TooLarge(reason) | Refusal::Wrong(reason) => refused(reason),
         })
     }

@@ -346,8 +346,10 @@ fn a_hostile_regular_expression_is_refused_for_its_length_before_it_is_looked_at
     for (pattern, why) in [
         ("(?:".repeat(4 << 20), "over the limit of 65536"),
         ("$".repeat(60_000), "too large"),
+        (format!("[{}]", r"\h".repeat(30_000)), "too large"),
         (r"\pL".repeat(20_000), "more than 1000 classes"),
         (r"(?U)\w".repeat(10_000), "more than 1000 classes"),
+        (format!("(?i){}", r"[\x{0}-\x{10FFFF}]".repeat(101)), "more than 1000 classes"),
         (format!("(?{}", "x".repeat(65_000)), "not known"),
         (format!("[{}", "a".repeat(65_000)), "has no ]"),
     ] {
@@ -356,6 +358,11 @@ fn a_hostile_regular_expression_is_refused_for_its_length_before_it_is_looked_at
         let error = super::FullMatch::new(&pattern).unwrap_err();
         assert!(error.message().contains(why) && error.message().len() < 1500, "{error}");
     }
+    let many = (0..1001).map(|_| value_matches(r"\p{Lu}")).collect();
+    assert!(FilterState::new(&halite_types::Filter::One(many)).err().unwrap().message().contains("several requests"));
+    let ignoring_case = (0..101).map(|_| value_matches("(?i)[\u{e4}-\u{fc}]")).collect();
+    assert!(FilterState::new(&halite_types::Filter::One(ignoring_case)).err().unwrap().message().contains("more than 1000 classes"));
+    assert!(FilterState::new(&value_matches("(?i)[a-z0-9_]+".repeat(200))).is_ok());
     let rows: Vec<String> = (0..3000).map(|row| format!("row-{row:06}")).collect();
     assert!(FilterState::new(&value_matches(rows.join("|"))).is_ok());
 }
