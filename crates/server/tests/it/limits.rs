@@ -116,14 +116,14 @@ fn a_client_that_does_not_go_on_with_what_it_has_begun_is_closed() {
     // A byte comes now and then.
     let mut client = server.client();
     let mut sent = 0;
-    for byte in large_get(&server, 100_000).chunks(1) {
+    for byte in large_get(&server, 100_000).chunks(1).take(500) {
         if !client.try_send(byte) {
             break;
         }
         sent += 1;
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!((5..1000).contains(&sent), "{sent}");
+    assert!((5..500).contains(&sent), "{sent}");
     // Who sends slowly and steadily is answered, and who has begun nothing may be silent.
     let mut slow = server.client();
     for piece in large_get(&server, 4 << 20).chunks(100_000) {
