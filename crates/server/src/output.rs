@@ -44,7 +44,8 @@ impl Output {
 
     fn seal(&mut self) {
         if !self.tail.is_empty() {
-            self.pieces.push_back(self.tail.split().freeze());
+            // Nothing of it stays behind: that would keep its memory as long as the connection says nothing more.
+            self.pieces.push_back(std::mem::take(&mut self.tail).freeze());
         }
     }
 
@@ -97,5 +98,7 @@ mod tests {
         assert_eq!(output.len(), JOIN_BYTES + 100);
         output.advance(35);
         assert_eq!((output.len(), output.pieces.len()), (JOIN_BYTES + 65, 2));
+        let last = output.pieces.pop_back().unwrap();
+        assert!(last.is_unique(), "what has been sent keeps no memory");
     }
 }
