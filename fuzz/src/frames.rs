@@ -13,7 +13,7 @@ use halite_wire::service::{Method, Service};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that the fuzzer reaches what happens beyond them.
-const LIMITS: Limits = Limits { frame_bytes_max: 32 << 10, cell_block_bytes_max: 256 << 10, trusted_bytes: 1 << 10 };
+const LIMITS: Limits = Limits { frame_bytes_max: 32 << 10, cell_block_bytes_max: 256 << 10, unfolded_bytes_max: 64 << 10, trusted_bytes: 1 << 10 };
 
 fuzz_target!(init: seeds::write("frames"), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
@@ -75,6 +75,10 @@ fn request(frame: &Bytes, format: Format, service: Service) {
     let Ok(request) = rpc::decode_request(frame) else { return };
     let cells = request.cells(Some(format), &LIMITS);
     let Ok(method) = request.method(service) else { return };
+    // Of a short message nobody asks, and there must be an answer all the same.
+    if request.unfolded_bytes(method) > LIMITS.unfolded_bytes_max || request.check_unfolded(method, &LIMITS).is_err() {
+        return;
+    }
     let _ = match method {
         Method::ClientGet => request.message::<pb::GetRequest>().map(|message| drop(convert::get::from_proto(&message.get))),
         Method::ClientScan => request.message::<pb::ScanRequest>().map(|message| drop(message.scan.as_ref().map(convert::scan::from_proto))),
