@@ -87,8 +87,13 @@ pub(crate) struct Call {
 impl Call {
     /// The message, decoded; its byte fields share the frame.
     pub(crate) fn message<M: Message + Default>(&self) -> Result<M, Fault> {
-        let checked = self.request.check_unfolded(self.method, &self.limits);
-        checked.and_then(|()| self.request.message()).map_err(|fault| self.mistake(fault))
+        self.request.check_unfolded(self.method, &self.limits).map_err(|fault| self.mistake(fault))?;
+        self.measured_message()
+    }
+
+    /// The same of a message of which it is known that it unfolds to no more than it may.
+    pub(crate) fn measured_message<M: Message + Default>(&self) -> Result<M, Fault> {
+        self.request.message().map_err(|fault| self.mistake(fault))
     }
 
     /// The cells behind the message; none if there is no cell block.

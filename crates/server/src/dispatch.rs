@@ -75,6 +75,19 @@ impl<E: Into<Fault>> From<Result<Reply, E>> for Step {
     }
 }
 
+impl Step {
+    /// What is left to do, elsewhere; where it fails that is the answer.
+    pub(crate) fn later(rest: impl FnOnce() -> Result<Self, Fault> + Send + 'static) -> Self {
+        Self::Later(Box::new(move || rest().unwrap_or_else(Self::from)))
+    }
+}
+
+impl From<Fault> for Step {
+    fn from(fault: Fault) -> Self {
+        Self::Done(Outcome::Now(Err(fault)))
+    }
+}
+
 /// An answer on its way to the connection.
 pub(crate) struct Answer {
     pub(crate) call_id: u32,

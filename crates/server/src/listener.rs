@@ -9,7 +9,6 @@ use tokio::task::JoinSet;
 
 use crate::connection;
 use crate::context::Context;
-use crate::metrics::Gauge;
 use crate::shutdown::Shutdown;
 
 /// Which services a connection may ask for.
@@ -49,7 +48,7 @@ pub(crate) async fn serve(listener: TcpListener, port: Port, context: Arc<Contex
         prepare(&stream);
         let (context, shutdown) = (Arc::clone(&context), shutdown.clone());
         connections.spawn(async move {
-            let _counted = Counted::new(&context.metrics.connections);
+            let _counted = context.metrics.connections.count_one();
             connection::serve(stream, port, &context, shutdown).await;
             drop(permit);
         });
@@ -58,43 +57,11 @@ pub(crate) async fn serve(listener: TcpListener, port: Port, context: Arc<Contex
     while connections.join_next().await.is_some() {}
 }
 
-/// A connection that is counted as long as it is open, however it ends.
-struct Counted<'a>(&'a Gauge);
-
-impl<'a> Counted<'a> {
-    fn new(gauge: &'a Gauge) -> Self {
-        gauge.add(1);
-        Self(gauge)
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.subtract(1);
-    }
-}
-
 /// Small answers go out at once, and a peer that has vanished is noticed.
 fn prepare(stream: &TcpStream) {
     let kept_alive = rustix::net::sockopt::set_socket_keepalive(stream, true);
     if let (Err(error), _) | (_, Err(error)) = (stream.set_nodelay(true), kept_alive.map_err(std::io::Error::from)) {
         // The connection works all the same.
         tracing::debug!(%error, "a socket option could not be set");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_connection_that_ends_in_a_panic_is_counted_no_more() {
-        let gauge = Gauge::default();
-        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _counted = Counted::new(&gauge);
-            assert_eq!(gauge.get(), 1);
-            std::panic::resume_unwind(Box::new("expected by this test"));
-        }));
-        assert_eq!((ended.is_err(), gauge.get()), (true, 0));
     }
 }

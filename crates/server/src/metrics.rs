@@ -25,6 +25,21 @@ impl Gauge {
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
+
+    /// Counts one more until it is dropped, however that comes.
+    pub(crate) fn count_one(&self) -> Counted<'_> {
+        self.add(1);
+        Counted(self)
+    }
+}
+
+/// Something that is counted as long as it lives.
+pub(crate) struct Counted<'a>(&'a Gauge);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.subtract(1);
+    }
 }
 
 /// Everything that is counted.
@@ -167,6 +182,16 @@ fn method_count() -> usize {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_connection_that_ends_in_a_panic_is_counted_no_more() {
+        let gauge = Gauge::default();
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _counted = gauge.count_one();
+            assert_eq!(gauge.get(), 1);
+            std::panic::resume_unwind(Box::new("expected by this test"));
+        }));
+        assert_eq!((ended.is_err(), gauge.get()), (true, 0));
+    }
     #[test]
     fn an_exception_counts_under_its_name_or_as_another() {
         let figures = Exceptions::default();

@@ -269,7 +269,7 @@ fn a_client_ends_it_as_cleanly_as_a_signal() {
 #[test]
 fn an_ephemeral_store_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let entries = || std::fs::read_dir(folder.path()).unwrap().count();
+    let entries = || entries(folder.path());
     let served = Served::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
     assert_eq!(entries(), 1);
     assert_eq!(served.end(Signal::TERM).0, Some(0));

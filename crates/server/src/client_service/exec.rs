@@ -88,7 +88,7 @@ fn run(mut aggregate: Aggregate, region: pb::RegionSpecifier) -> Step {
     match aggregate.work() {
         Ok(false) => Step::Later(Box::new(move || run(aggregate, region))),
         Ok(true) => Ok::<_, Fault>(Reply::new(answer(region, value("AggregateResponse", &aggregate.response())))).into(),
-        Err(fault) => Err::<Reply, _>(fault).into(),
+        Err(fault) => fault.into(),
     }
 }
 

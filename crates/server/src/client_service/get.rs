@@ -53,13 +53,11 @@ pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Resul
         return Ok(reply(&call.peer, found));
     }
     let (context, call) = (Arc::clone(context), Arc::clone(call));
-    Ok(Step::Later(Box::new(move || {
+    Ok(Step::later(move || {
         let reading = Reading { tier: Tier::Disk, charge: charge.as_ref(), trace: Arc::default() };
-        match query.run(&context, &call.peer, &target, &reading) {
-            Ok(found) => reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))),
-            Err(fault) => Err::<Reply, _>(fault).into(),
-        }
-    })))
+        let found = query.run(&context, &call.peer, &target, &reading)?;
+        Ok(reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))))
+    }))
 }
 
 impl Query {

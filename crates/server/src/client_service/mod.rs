@@ -26,7 +26,7 @@ use std::sync::Arc;
 use halite_types::Cells;
 use halite_wire::service::Method;
 
-use crate::call::{Call, Fault, Reply};
+use crate::call::{Call, Fault};
 use crate::context::Context;
 use crate::dispatch::{INLINE_UNFOLDED_BYTES_MAX, Lane, Step};
 
@@ -46,7 +46,7 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         Method::ClientCleanupBulkLoad => bulk_load::clean_up(context, call),
         _ => Err(call.unknown_method()),
     };
-    result.unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)))
+    result.unwrap_or_else(Step::from)
 }
 
 /// The cells behind a call; `None` where it was read if they unfold to more than may be held there, or are damaged, which a
@@ -64,7 +64,7 @@ type Answering = fn(&Arc<Context>, &Arc<Call>, Lane) -> Result<Step, Fault>;
 /// Leaves a call to a reader thread as it came.
 fn on_a_reader(context: &Arc<Context>, call: &Arc<Call>, method: Answering) -> Step {
     let (context, call) = (Arc::clone(context), Arc::clone(call));
-    Step::Later(Box::new(move || method(&context, &call, Lane::Readers).unwrap_or_else(|fault| Err::<Reply, _>(fault).into())))
+    Step::later(move || method(&context, &call, Lane::Readers))
 }
 
 #[cfg(test)]

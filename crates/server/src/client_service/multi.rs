@@ -60,7 +60,6 @@ struct Out {
 
 /// A region being worked on.
 struct Current {
-    context: Arc<Context>,
     target: Target,
     /// The actions that are left.
     actions: std::vec::IntoIter<pb::Action>,
@@ -90,7 +89,7 @@ pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Res
     if call.peer.format.is_some_and(|format| format.compressor.is_some()) {
         unfolded += cells.bytes().len();
     }
-    let request: pb::MultiRequest = call.message()?;
+    let request: pb::MultiRequest = if lane == Lane::Inline { call.measured_message()? } else { call.message()? };
     let _ = call.operations.set(Operations::of_multi(&request));
     let mut run = Run {
         cells,
@@ -156,7 +155,7 @@ impl Run {
             None => match self.find_region() {
                 Ok((target, charge)) => {
                     let actions = std::mem::take(&mut self.request.region_action[self.at].action);
-                    Current::new(&self.context, target, actions, charge)
+                    Current::new(target, actions, charge)
                 }
                 Err(fault) => return Ok(self.refuse_region(&fault)),
             },
@@ -193,7 +192,7 @@ impl Run {
         while let Some(action) = current.again.take().or_else(|| current.actions.next()) {
             if let Some(fault) = self.full() {
                 self.skip(&action);
-                current.refuse(action.index(), &fault);
+                current.refuse(&self.context, action.index(), &fault);
             } else if self.action(current, &action, tier).is_err() {
                 current.again = Some(action);
                 return Err(MustWait);
@@ -239,7 +238,7 @@ impl Run {
                     let result = self.out.add(|cells| result_of(found, cells));
                     current.answer(index, result);
                 }
-                Err(fault) => current.refuse(index, &fault),
+                Err(fault) => current.refuse(&self.context, index, &fault),
             }
         } else if let Some(mutation) = &action.mutation {
             self.mutation(current, index, mutation, tier)?;
@@ -253,14 +252,14 @@ impl Run {
         let op = match self.operation(current, mutation, tier)? {
             Ok(op) => op,
             Err(fault) => {
-                current.refuse(index, &fault);
+                current.refuse(&self.context, index, &fault);
                 return Ok(());
             }
         };
         if let Target::Region(region) = &current.target
             && let Err(fault) = self.context.quota.check_space(region, &op)
         {
-            current.refuse(index, &fault);
+            current.refuse(&self.context, index, &fault);
             return Ok(());
         }
         if region::is_plain(&op) {
@@ -284,7 +283,7 @@ impl Run {
                 let result = if has_result { self.out.add(|cells| row_result(&applied.result.row, cells)) } else { pb::Result::default() };
                 current.answer(index, result);
             }
-            Err(fault) => current.refuse(index, &fault),
+            Err(fault) => current.refuse(&self.context, index, &fault),
         }
         Ok(())
     }
@@ -317,7 +316,7 @@ impl Run {
         let region = match current.region_to_write(&self.context, &self.call) {
             Ok(region) => region,
             Err(fault) => {
-                indexes.into_iter().for_each(|index| current.refuse(index, &fault));
+                indexes.into_iter().for_each(|index| current.refuse(&self.context, index, &fault));
                 return Ok(());
             }
         };
@@ -328,9 +327,9 @@ impl Run {
         applied.returned.iter().for_each(|(at, _)| returned[*at] = true);
         for ((index, result), returned) in indexes.into_iter().zip(applied.results).zip(returned) {
             match result {
-                _ if returned => current.refuse(index, &region::not_serving(&self.call.peer, &region.info().full_name())),
+                _ if returned => current.refuse(&self.context, index, &region::not_serving(&self.call.peer, &region.info().full_name())),
                 Ok(_) => current.answer(index, pb::Result::default()),
-                Err(error) => current.refuse(index, &region::write_fault(&self.call.peer, &region, true, &error)),
+                Err(error) => current.refuse(&self.context, index, &region::write_fault(&self.call.peer, &region, true, &error)),
             }
         }
         Ok(())
@@ -475,9 +474,8 @@ impl Out {
 }
 
 impl Current {
-    fn new(context: &Arc<Context>, target: Target, actions: Vec<pb::Action>, charge: Option<Charge>) -> Self {
+    fn new(target: Target, actions: Vec<pb::Action>, charge: Option<Charge>) -> Self {
         Self {
-            context: Arc::clone(context),
             target,
             actions: actions.into_iter(),
             again: None,
@@ -498,8 +496,8 @@ impl Current {
         self.result.result_or_exception.push(entry);
     }
 
-    fn refuse(&mut self, index: u32, fault: &Fault) {
-        count(&self.context, fault);
+    fn refuse(&mut self, context: &Context, index: u32, fault: &Fault) {
+        count(context, fault);
         let exception = Some(fault.exception().to_pair());
         self.result.result_or_exception.push(pb::ResultOrException { index: Some(index), exception, ..pb::ResultOrException::default() });
     }
@@ -518,7 +516,7 @@ impl Current {
                     ..pb::ResultOrException::default()
                 });
             }
-            Err(fault) => self.refuse(index, &fault),
+            Err(fault) => self.refuse(context, index, &fault),
         }
         Ok(())
     }

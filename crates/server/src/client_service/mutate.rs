@@ -148,7 +148,7 @@ fn note_read(charge: Option<&Charge>, applied: &Result<AppliedOne, Fault>) {
 fn answer(peer: &Peer, wanted: Wanted, applied: Result<AppliedOne, Fault>) -> Step {
     let applied = match applied {
         Ok(applied) => applied,
-        Err(fault) => return Err::<Reply, _>(fault).into(),
+        Err(fault) => return fault.into(),
     };
     let has_result = matches!(wanted.kind, MutationType::Increment | MutationType::Append) && applied.result.processed;
     let mut cells = Vec::new();

@@ -27,8 +27,6 @@ use crate::scanners::{Found, KeptReply};
 
 /// How long one scan keeps a reader thread before the next call in the queue gets it, in milliseconds.
 const SLICE_MS: u64 = 10;
-/// Cells a scan looks at where its call was read, as many as a get may: a fraction of a millisecond.
-const INLINE_CELLS_MAX: u64 = MEMORY_CELLS_MAX;
 /// An answer is not given up for the time before this, as in HBase (`hbase.region.server.rpc.minimum.scan.time.limit.delta`).
 const TIME_MS_MIN: u64 = 10;
 
@@ -159,8 +157,7 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, mut request: pb::ScanRequest, 
     let begins_at_once = !matches!(target, Target::Meta) && !region::is_slow_to_begin(query.scan.selection.filter.as_ref());
     if lane == Lane::Inline && !begins_at_once {
         let (context, call) = (Arc::clone(context), Arc::clone(call));
-        let again = move || open(&context, &call, request, Lane::Readers).unwrap_or_else(|fault| Step::from(Err::<Reply, _>(fault)));
-        return Ok(Step::Later(Box::new(again)));
+        return Ok(Step::later(move || open(&context, &call, request, Lane::Readers)));
     }
     let charge = region::charge(context, &call.peer, &target, Demand::Scan { bytes: 0 })?;
     let (region, scanner) = match target {
@@ -275,7 +272,7 @@ impl Run {
             return self.slice();
         }
         if !self.scanner.is_slow {
-            let budget = ScanBudget { cells_examined: INLINE_CELLS_MAX, time_ms: None, ..self.budget() };
+            let budget = ScanBudget { cells_examined: MEMORY_CELLS_MAX, time_ms: None, ..self.budget() };
             match self.scanner.scanner.try_rows(budget) {
                 Ok(Some(batch)) => {
                     let stopped = self.take(batch);
@@ -341,7 +338,7 @@ impl Run {
             Some(region) => region::read_fault(&self.call.peer, region, error),
             None => Fault::from(error),
         };
-        Err::<Reply, _>(fault).into()
+        fault.into()
     }
 
     /// The answer, and what becomes of the scanner.
@@ -356,7 +353,7 @@ impl Run {
         let reply = KeptReply { message: Arc::new(message), cells };
         let trace = self.scanner.scanner.trace();
         let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
-        self.scanner.is_slow = trace.blocks_read() > self.blocks_before || cells_examined > INLINE_CELLS_MAX;
+        self.scanner.is_slow = trace.blocks_read() > self.blocks_before || cells_examined > MEMORY_CELLS_MAX;
         let scanners = &self.context.scanners;
         if let Some(missing) = &mut self.missing {
             // It goes back, or has come to its end.

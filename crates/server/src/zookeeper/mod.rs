@@ -82,7 +82,7 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, connections:
     let _ = stream.set_nodelay(true);
     let shared = Arc::clone(shared);
     connections.spawn(async move {
-        let open = Open::new(&shared.context);
+        let _counted = shared.context.metrics.zookeeper.connections.count_one();
         match Connection::new(stream, local, Arc::clone(&shared)).serve().await {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::InvalidRequest => {
@@ -90,22 +90,5 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, connections:
             }
             Err(error) => tracing::debug!(%peer, %error, "a ZooKeeper connection broke"),
         }
-        drop(open);
     });
-}
-
-/// Counts a connection while it lives, however it ends.
-struct Open<'a>(&'a Context);
-
-impl<'a> Open<'a> {
-    fn new(context: &'a Context) -> Self {
-        context.metrics.zookeeper.connections.add(1);
-        Self(context)
-    }
-}
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        self.0.metrics.zookeeper.connections.subtract(1);
-    }
 }

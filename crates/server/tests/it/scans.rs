@@ -112,18 +112,22 @@ fn a_call_that_is_made_again_gets_the_same_rows_again() {
     assert_eq!(kind_of(client.call::<service::ClientScan>(&next(id, 2, 2))), Some(ExceptionKind::UnknownScanner));
 }
 
+/// Opens scanners of two rows of three megabytes each.
+fn eight_scanners(server: &Server, client: &mut Client) -> Vec<u64> {
+    let large = "v".repeat(3 << 20);
+    server.put(&[("a", &large), ("b", &large)]);
+    let mut opened = || ask(client, &pb::ScanRequest { number_of_rows: Some(0), ..open(server, "a", pb::Scan::default()) }).message.scanner_id();
+    (0..8).map(|_| opened()).collect()
+}
+
 /// Three megabytes each, of which eight are kept at least, whatever there is for memstores and blocks: two of these.
 #[test]
 fn of_the_replies_that_are_kept_the_oldest_go() {
     let mut options = halite_engine::Options::default();
     (options.memstore_total_bytes, options.block_cache_bytes) = (64 << 20, 16 << 20);
     let server = Server::over(options, |_| ());
-    let large = "v".repeat(3 << 20);
-    server.put(&[("a", &large), ("b", &large)]);
     let mut client = server.client();
-    let mut opened =
-        || ask(&mut client, &pb::ScanRequest { number_of_rows: Some(0), ..open(&server, "a", pb::Scan::default()) }).message.scanner_id();
-    let ids: Vec<u64> = (0..8).map(|_| opened()).collect();
+    let ids = eight_scanners(&server, &mut client);
     for id in &ids {
         assert_eq!(rows(&ask(&mut client, &next(*id, 1, 0))).len(), 1);
     }
@@ -139,12 +143,8 @@ fn of_the_replies_that_are_kept_the_oldest_go() {
 #[test]
 fn with_ordinary_memory_the_replies_to_many_scanners_are_kept_and_few_of_those_that_have_ended() {
     let server = Server::start();
-    let large = "v".repeat(3 << 20);
-    server.put(&[("a", &large), ("b", &large)]);
     let mut client = server.client();
-    let mut opened =
-        || ask(&mut client, &pb::ScanRequest { number_of_rows: Some(0), ..open(&server, "a", pb::Scan::default()) }).message.scanner_id();
-    let ids: Vec<u64> = (0..8).map(|_| opened()).collect();
+    let ids = eight_scanners(&server, &mut client);
     for call in [0, 0] {
         for id in &ids {
             assert_eq!(rows(&ask(&mut client, &next(*id, 1, call))).len(), 1);

@@ -141,21 +141,26 @@ impl Handle {
         let free = disk.free_bytes();
         free.saturating_add(locked(&self.file).reserved() as u64)
     }
+
+    /// How much is done of a call that takes `wanted` bytes of the disk, and what comes of it. One that fails half-way has done a
+    /// part of its work, and on a full disk it has taken what there was, as on ext4.
+    fn take(&self, disk: &mut Disk, call: Call, wanted: usize) -> (usize, io::Result<()>) {
+        let alive = disk.is_alive(self.process.life);
+        match disk.enter(self.process.life, call, &self.path) {
+            Ok(()) => match usize::try_from(self.room(disk)) {
+                Ok(room) if room < wanted => (room, Err(Errno::NOSPC.into())),
+                _ => (wanted, Ok(())),
+            },
+            Err(error) if alive && !disk.read_only => (disk.rng.up_to(wanted), Err(error)),
+            Err(error) => (0, Err(error)),
+        }
+    }
 }
 
 impl FileWriter for Handle {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut disk = locked(&self.process.disk);
-        let alive = disk.is_alive(self.process.life);
-        let (written, result) = match disk.enter(self.process.life, Call::Write, &self.path) {
-            Ok(()) => match usize::try_from(self.room(&disk)) {
-                Ok(free) if free < bytes.len() => (free, Err(Errno::NOSPC.into())),
-                _ => (bytes.len(), Ok(())),
-            },
-            // A write that fails half-way has done a part of its work.
-            Err(error) if alive && !disk.read_only => (disk.rng.up_to(bytes.len()), Err(error)),
-            Err(error) => (0, Err(error)),
-        };
+        let (written, result) = self.take(&mut disk, Call::Write, bytes.len());
         locked(&self.file).append(&bytes[..written]);
         result
     }
@@ -174,17 +179,7 @@ impl FileWriter for Handle {
 
     fn reserve(&mut self, bytes: u64) -> io::Result<()> {
         let mut disk = locked(&self.process.disk);
-        let alive = disk.is_alive(self.process.life);
-        let wanted = usize::try_from(bytes).map_err(|_| Errno::FBIG)?;
-        let (reserved, result) = match disk.enter(self.process.life, Call::Reserve, &self.path) {
-            // What there is has been taken by then, as on ext4.
-            Ok(()) => match usize::try_from(self.room(&disk)) {
-                Ok(room) if room < wanted => (room, Err(Errno::NOSPC.into())),
-                _ => (wanted, Ok(())),
-            },
-            Err(error) if alive && !disk.read_only => (disk.rng.up_to(wanted), Err(error)),
-            Err(error) => (0, Err(error)),
-        };
+        let (reserved, result) = self.take(&mut disk, Call::Reserve, usize::try_from(bytes).map_err(|_| Errno::FBIG)?);
         locked(&self.file).reserve(reserved);
         result
     }
