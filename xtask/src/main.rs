@@ -5,6 +5,7 @@
 mod bench;
 mod checks;
 mod command;
+mod concurrency;
 mod fuzz;
 mod interop;
 mod jars;
@@ -30,6 +31,8 @@ Tasks of the Halite repository.
     cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
     cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it
     cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket; every target for a minute, or one for N seconds
+    cargo xtask loom                the memstore and the read point in every interleaving of their threads
+    cargo xtask races               the memstore's readers beside its writer, under the thread sanitizer
     cargo xtask golden --update     rewrite the golden files; read the difference as a document before committing it
     cargo xtask codegen [--check]   write crates/wire's code from its .proto files, or say whether it is what they give
     cargo xtask bench NAME [ARGS]   measure; without NAME it lists what there is
@@ -61,13 +64,17 @@ fn run(arguments: &[String]) -> Result<()> {
         ("test" | "ci", []) => checks::everything(),
         ("tidy", []) => tidy::run(),
         ("sim", rest) => checks::simulation(rest),
+        ("loom", []) => concurrency::loom(),
+        ("races", []) => concurrency::races(),
         ("fuzz", rest) => fuzz::run_named(rest),
         ("golden", [update]) if update == "--update" => checks::update_golden(),
         ("golden", _) => Err("golden files are checked by `cargo xtask test`; to rewrite them: cargo xtask golden --update".to_string()),
         ("interop", rest) => interop::run_parts(rest),
         ("codegen", rest) => run_program(cargo(["run", "--quiet", "--package", "halite-wire-codegen", "--"]).args(rest)),
         ("bench", rest) => bench::run_or_list(rest),
-        ("test" | "ci" | "tidy", [extra, ..]) => Err(format!("`{task}` takes no arguments, but got {extra:?}; see cargo xtask --help")),
+        ("test" | "ci" | "tidy" | "loom" | "races", [extra, ..]) => {
+            Err(format!("`{task}` takes no arguments, but got {extra:?}; see cargo xtask --help"))
+        }
         _ => Err(format!("there is no task {task:?}; see cargo xtask --help")),
     }
 }

@@ -3,6 +3,7 @@
 //! Synchronous, without a runtime. [`Engine`] owns a directory, [`Table`] reads and writes across its regions,
 //! [`Region`] is where the work happens. Files, time, chance and threads enter only through [`env::Env`].
 
+mod atomics;
 mod background;
 mod cache;
 mod catalog;
@@ -12,6 +13,8 @@ mod engine;
 pub mod env;
 pub mod hfile;
 mod histogram;
+#[cfg(all(test, halite_loom))]
+mod interleavings;
 pub mod memstore;
 mod options;
 mod region;

@@ -4,7 +4,7 @@
 //! at or below the read point, and the read point moves only when the log has kept its promise for every id up to
 //! it. So a reader never sees a cell that a crash could take back.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::atomics::{AtomicU64, Ordering};
 
 /// The two marks of a region. The log may have kept its promise before the last cell is in the memstore, so readers see
 /// up to the lower one.

@@ -10,13 +10,13 @@
 use std::marker::PhantomData;
 use std::mem::{align_of, offset_of};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halite_types::CellRef;
 use halite_types::cell::{SharedPrefix, compare_keys, key_row};
 
 use super::arena::{ALIGNMENT, Arena};
+use crate::atomics::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Enough levels for 2^20 cells; with more of them a search takes a few more steps on the highest level.
 const HEIGHT_MAX: usize = 20;
@@ -285,7 +285,7 @@ fn descend<'a>(
         loop {
             // While the comparison waits for this level's node, fetch the one that comes up if it stops here.
             if level > 0 {
-                prefetch(node.link(level - 1).load(Ordering::Relaxed));
+                prefetch(node.link(level - 1));
             }
             match node.next(level) {
                 // What stopped the level above often stops this one too.
@@ -340,21 +340,21 @@ impl Search<'_, '_> {
                 self.level -= 1;
             }
         }
-        prefetch(self.node.link(self.level).load(Ordering::Relaxed));
+        prefetch(self.node.link(self.level));
         false
     }
 }
 
-/// Asks for a node's cache line ahead of its use.
+/// Requests the cache line of the node that a link leads to ahead of its use.
 #[inline]
-fn prefetch(node: *const Node) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+fn prefetch(link: &AtomicPtr<Node>) {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, halite_loom))))]
     // SAFETY: a prefetch changes nothing and does not fault, whatever the address.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(node.cast());
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(link.load(Ordering::Relaxed).cast());
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = node;
+    #[cfg(not(all(target_arch = "x86_64", not(any(miri, halite_loom)))))]
+    let _ = link;
 }
 
 /// The right to insert into a list.
@@ -559,7 +559,7 @@ impl Position {
         let next = self.node().and_then(|node| node.next(0));
         // A walk is a chain of cache misses; the links above the lowest lead ahead of it.
         if let Some(node) = next {
-            (0..node.height().min(PREFETCH_LEVELS)).for_each(|level| prefetch(node.link(level).load(Ordering::Relaxed)));
+            (0..node.height().min(PREFETCH_LEVELS)).for_each(|level| prefetch(node.link(level)));
         }
         self.node = next.map(|next| next.node);
     }

@@ -8,6 +8,7 @@ mod meta;
 mod regions;
 mod scanning;
 mod support;
+mod threads;
 mod timestamps;
 mod versions;
 mod writing;
