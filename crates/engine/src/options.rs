@@ -54,6 +54,8 @@ pub struct Options {
     pub delete_expired_files: bool,
     /// Size of a region's largest store at which it splits by itself; 10 GiB. A table may set its own.
     pub region_file_bytes_max: u64,
+    /// Regions a table may be created with; 10,000, 0 for no limit. Each is a directory, a memstore and a row of `hbase:meta`.
+    pub table_regions_max: usize,
     /// Largest piece of memory a memstore takes at once; 2 MiB, which is one huge page where the system has them.
     pub memstore_chunk_bytes: usize,
     /// What major compactions write in another form; nothing.
@@ -79,6 +81,7 @@ impl Default for Options {
             major_compaction_ms: 7 * 24 * 3600 * 1000,
             delete_expired_files: true,
             region_file_bytes_max: 10 << 30,
+            table_regions_max: 10_000,
             memstore_chunk_bytes: 2 << 20,
             rewrite: None,
         }

@@ -1,6 +1,7 @@
 //! What a server is told at its start. Sizes are in bytes and times in milliseconds, and so say their names.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 
 use halite_types::{Error, Result};
 use halite_wire::rpc;
@@ -49,6 +50,8 @@ pub struct Config {
     pub limits: Limits,
     /// Where calls are answered.
     pub lanes: Lanes,
+    /// Directories, by whole paths, from which clients may have files bulk-loaded, besides the store's own `staging`; none.
+    pub bulkload_dirs: Vec<PathBuf>,
     /// Whether there are quotas, kept in `hbase:quota` and enforced (`hbase.quota.enabled`); false.
     pub quotas_enabled: bool,
     /// How often snapshots whose time to live is over are deleted (`hbase.master.cleaner.snapshot.interval`), in milliseconds;
@@ -124,6 +127,7 @@ impl Default for Config {
             advertise: Advertise::Auto,
             limits: Limits::default(),
             lanes: Lanes::default(),
+            bulkload_dirs: Vec::new(),
             quotas_enabled: false,
             snapshot_cleaner_ms: 30 * 60_000,
             rolling_ms: 60_000,
@@ -179,6 +183,9 @@ impl Config {
                 "znode_parent {:?} is no place for a cluster; give a path from the root, as in /hbase",
                 self.znode_parent
             )));
+        }
+        if let Some(directory) = self.bulkload_dirs.iter().find(|directory| !directory.is_absolute()) {
+            return Err(Error::invalid(format!("bulkload_dirs: {} is no whole path; begin it with /", directory.display())));
         }
         check_time("snapshot_cleaner_ms", self.snapshot_cleaner_ms)?;
         check_time("rolling_ms", self.rolling_ms)?;

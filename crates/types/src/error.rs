@@ -106,6 +106,8 @@ impl Error {
         let (kind, mend) = match source.kind() {
             Io::StorageFull | Io::QuotaExceeded => (ErrorKind::DiskFull, "; make room on the disk and open the store again"),
             Io::ReadOnlyFilesystem | Io::PermissionDenied => (ErrorKind::ReadOnly, "; give this user write permission there"),
+            // The same name will be as long the next time.
+            Io::InvalidFilename => (ErrorKind::InvalidRequest, "; choose a shorter name"),
             _ => (ErrorKind::Io, ""),
         };
         Self::new(kind, format!("{what}: {source}{mend}")).with_source(source)

@@ -3,6 +3,9 @@
 use crate::error::{Error, Result};
 use crate::schema::{SYSTEM_NAMESPACE, TableName, check_qualifier};
 
+/// Bytes of a snapshot's name; on a local disk HBase makes a directory of this name.
+const NAME_BYTES_MAX: usize = 255;
+
 /// How a snapshot is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SnapshotKind {
@@ -86,9 +89,13 @@ impl SnapshotDescriptor {
     /// Whether a snapshot of this description can be asked for.
     ///
     /// # Errors
-    /// `InvalidRequest` for a name that no table could have, or a table of HBase's own.
+    /// `InvalidRequest` for a name that no table could have or of more than 255 bytes, HBase's limit on local disks, or a table of HBase's own.
     pub fn check(&self) -> Result<()> {
         check_qualifier("snapshot", &self.name)?;
+        if self.name.len() > NAME_BYTES_MAX {
+            let bytes = self.name.len();
+            return Err(Error::invalid(format!("a snapshot name has {bytes} bytes; at most {NAME_BYTES_MAX} are allowed, choose a shorter one")));
+        }
         if self.table.namespace() == SYSTEM_NAMESPACE {
             let text = format!("table {} is HBase's own, and no snapshot is taken of such a table; name one of yours", self.table);
             return Err(Error::invalid(text));

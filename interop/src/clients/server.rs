@@ -28,7 +28,9 @@ impl Server {
     /// Halite on free ports, its data gone when it ends.
     pub(crate) fn ephemeral(halite: &Path, work: &Path) -> Result<Self> {
         let any = ["--ephemeral", "--master-port", "0", "--region-port", "0", "--zk-port", "0", "--web-port", "0"];
-        Self::halite(Command::new(halite).arg("serve").args(any), &work.join("halite.log"))
+        // Where the programs make the files that they have loaded.
+        let load = std::path::absolute(work).map_err(|error| format!("{}: {error}", work.display()))?;
+        Self::halite(Command::new(halite).arg("serve").args(any).arg("--bulkload-dirs").arg(load), &work.join("halite.log"))
     }
 
     /// Halite with its data in a folder, on ports that stay the same from one start to the next.

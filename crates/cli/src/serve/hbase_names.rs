@@ -1,6 +1,7 @@
 //! HBase's own names of settings, for `--set NAME=VALUE` and the section `[set]`.
 
 use super::options;
+use super::refused;
 use super::settings::Settings;
 use halite_types::nearest::{nearest, suggestion};
 
@@ -65,6 +66,12 @@ pub(crate) const HBASE_NAMES: &[HBaseName] = &[
     named("hbase.regionserver.info.port", Nothing("there is one page for master and region server; give web-port")),
     named("hbase.cluster.distributed", Nothing("master, region server and ZooKeeper are this one process")),
     named("hbase.zookeeper.quorum", Nothing("the ZooKeeper endpoint is in this process; clients are told where it is")),
+    named("hbase.wal.dir", Nothing("the log lies in the data directory")),
+    named(
+        "dfs.replication",
+        Nothing("there is one copy, on the disk of the data directory; copy the directory or put it on a disk that has a mirror"),
+    ),
+    named("hbase.bulkload.staging.dir", Nothing("it is the folder staging in the data directory; list more in bulkload-dirs")),
     named("hbase.hstore.blockingStoreFiles", Nothing("writers do not wait for compactions here")),
 ];
 
@@ -83,13 +90,15 @@ pub(crate) enum Outcome {
 /// Sets what HBase calls `name`.
 ///
 /// # Errors
-/// A name that means something with a value that does not.
+/// A name that means something with a value that does not; one that asks for what somebody relies on and is not there.
 pub(crate) fn set(settings: &mut Settings, name: &str, value: &str) -> Result<Outcome, String> {
-    let Some(known) = HBASE_NAMES.iter().find(|known| known.name == name) else { return Ok(Outcome::Warning(stranger(name))) };
     let value = value.trim();
+    let Some(known) = HBASE_NAMES.iter().find(|known| known.name == name) else {
+        return Ok(refused::check(name, value)?.unwrap_or_else(|| Outcome::Warning(stranger(name))));
+    };
     let wrong = |wanted: String| format!("{name}={value}: give {wanted}");
     let (option, value) = match known.meaning {
-        Nothing(why) => return Ok(Outcome::Warning(format!("{name} is ignored: {why}"))),
+        Nothing(why) => return Ok(Outcome::Warning(ignored(name, why))),
         Same(option) => (option, value.to_owned()),
         As(option, translate) => (option, translate(value).map_err(wrong)?),
     };
@@ -102,7 +111,12 @@ fn stranger(name: &str) -> String {
     let near = suggestion(nearest(name, HBASE_NAMES.iter().map(|known| known.name)));
     let is_of_clients = near.is_empty() && ["hbase.client.", "hbase.rpc.", "hbase.ipc.client."].iter().any(|prefix| name.starts_with(prefix));
     let why = if is_of_clients { "it is a setting of clients; it belongs in their hbase-site.xml" } else { "it has no meaning here" };
-    format!("{name} is ignored: {why}{near}")
+    ignored(name, &format!("{why}{near}"))
+}
+
+/// What is said of a setting that does nothing.
+pub(super) fn ignored(name: &str, why: &str) -> String {
+    format!("{name} is ignored: {why}")
 }
 
 fn truth(text: &str) -> Result<bool, String> {

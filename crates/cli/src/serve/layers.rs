@@ -93,6 +93,18 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_that_somebody_relies_on_and_is_not_there_stops_the_start() {
+        let said = |flags: &Flags| format!("{:#}", settings(flags).unwrap_err());
+        let wanted = "hbase.security.authentication=kerberos: there is no authentication here";
+        assert!(said(&flags(&[], &[("hbase.security.authentication", "kerberos")], None)).starts_with(&format!("--set: {wanted}")));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("halite.toml");
+        std::fs::write(&path, "[set]\nhbase.security.authentication = 'kerberos'\n").unwrap();
+        assert!(said(&flags(&[], &[], Some(&path))).contains(wanted));
+        assert_eq!(settings(&flags(&[], &[("hbase.security.authentication", "simple")], None)).unwrap().warnings.len(), 1);
+    }
+
+    #[test]
     fn a_name_without_meaning_is_told_and_does_not_stop_the_server() {
         let layered = settings(&flags(&[], &[("hbase.no.such", "1")], None)).unwrap();
         assert_eq!(layered.warnings, ["hbase.no.such is ignored: it has no meaning here"]);

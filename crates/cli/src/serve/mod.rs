@@ -1,7 +1,7 @@
 //! `halite serve`: from options to a server that runs until a signal ends it.
 //!
 //! ```text
-//! flags, file, hbase_names -> options -> layers -> settings      what was asked for
+//! flags, file, hbase_names, refused -> options -> layers -> settings      what was asked for
 //! place.rs      where the store lies                             announce.rs  what a person and a script are told
 //! ending.rs     signals, and what else ends it
 //! ```
@@ -16,6 +16,7 @@ mod options;
 #[cfg(test)]
 mod page;
 mod place;
+mod refused;
 mod settings;
 mod units;
 

@@ -1,5 +1,7 @@
 //! The options of `halite serve`, each of them once: its flag, its key in the configuration file, its help and what it sets.
 
+use std::path::PathBuf;
+
 use halite::WalSync;
 use halite_server::Advertise;
 
@@ -99,6 +101,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option("wal-segment-bytes", "SIZE", Bytes(|s| &mut s.engine.wal_segment_bytes), "Size at which a file of the log is closed"),
     option("wal-segments-max", "COUNT", Count(|s| &mut s.engine.wal_segments_max), "More closed files of the log than this make regions flush"),
     option("region-file-bytes-max", "SIZE", Bytes(|s| &mut s.engine.region_file_bytes_max), "Size of a region's largest store at which it splits"),
+    option("table-regions-max", "COUNT", Count(|s| &mut s.engine.table_regions_max), "Regions a table may be created with; 0 for no limit"),
     option("compaction-files-min", "COUNT", Count(|s| &mut s.engine.compaction_files_min), "Fewest files a minor compaction merges"),
     option("compaction-files-max", "COUNT", Count(|s| &mut s.engine.compaction_files_max), "Most files a minor compaction merges"),
     option(
@@ -177,6 +180,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     ),
     option("snapshot-cleaner-ms", "TIME", Ms(|s| &mut s.server.snapshot_cleaner_ms), "How often snapshots whose time to live is over are deleted"),
     option("rolling-ms", "TIME", Ms(|s| &mut s.server.rolling_ms), "How often the next regions of tables with SPLIT ROLLING are made"),
+    option(
+        "bulkload-dirs",
+        "DIRS",
+        Other(set_bulkload_dirs, show_bulkload_dirs),
+        "Directories, with commas between them, from which clients may have files bulk-loaded, besides the folder staging of the store",
+    ),
     option(
         "quotas-enabled",
         "TRUTH",
@@ -289,6 +298,19 @@ fn show_advertise(settings: &Settings) -> String {
     }
 }
 
+fn set_bulkload_dirs(settings: &mut Settings, text: &str) -> Result<(), String> {
+    let directories: Vec<PathBuf> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(PathBuf::from).collect();
+    if directories.iter().any(|directory| !directory.is_absolute()) {
+        return Err("whole paths with commas between them, as in /data/load,/data/import".into());
+    }
+    settings.server.bulkload_dirs = directories;
+    Ok(())
+}
+
+fn show_bulkload_dirs(settings: &Settings) -> String {
+    settings.server.bulkload_dirs.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join(",")
+}
+
 fn set_znode_parent(settings: &mut Settings, text: &str) -> Result<(), String> {
     let is_path = text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(|name| !name.is_empty() && name != "." && name != ".."));
     if !is_path {
@@ -317,8 +339,14 @@ mod tests {
     fn a_value_that_is_set_is_the_one_that_is_shown_and_no_other_changes() {
         let values =
             [("zk-port", "off"), ("web-port", "0"), ("wal-sync", "flush"), ("listen", "::1"), ("advertise", "db.example"), ("ephemeral", "true")];
-        let sizes =
-            [("block-cache-bytes", "1g"), ("frame-bytes-max", "3m"), ("compaction-ratio", "1.5"), ("major-compaction-ms", "0ms"), ("nonce-ms", "5s")];
+        let sizes = [
+            ("block-cache-bytes", "1g"),
+            ("frame-bytes-max", "3m"),
+            ("bulkload-dirs", "/a,/b c"),
+            ("compaction-ratio", "1.5"),
+            ("major-compaction-ms", "0ms"),
+            ("nonce-ms", "5s"),
+        ];
         for (name, value) in values.into_iter().chain(sizes) {
             let mut settings = Settings::default();
             find(name).unwrap().set(&mut settings, value).unwrap();
@@ -338,6 +366,7 @@ mod tests {
             ("znode-parent", "/", "/hbase"),
             ("znode-parent", "/a//b", "/hbase"),
             ("ephemeral", "yes", "true or false"),
+            ("bulkload-dirs", "/a,b", "whole paths"),
             ("scanner-lease-ms", "-1", "a time"),
         ] {
             let error = find(name).unwrap().set(&mut Settings::default(), value).unwrap_err();

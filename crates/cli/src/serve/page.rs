@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::hbase_names::{HBASE_NAMES, Meaning};
 use super::options::OPTIONS;
+use super::refused::REFUSED;
 use super::settings::Settings;
 
 fn options() -> String {
@@ -36,6 +37,16 @@ fn names() -> String {
     table
 }
 
+fn refusals() -> String {
+    let mut table = "| HBase's name | passes with | otherwise |\n|---|---|---|\n".to_owned();
+    for known in REFUSED {
+        let harmless: Vec<String> = known.harmless.iter().map(|value| format!("`{value}`")).collect();
+        let harmless = if harmless.is_empty() { "nothing".to_owned() } else { harmless.join(", ") };
+        writeln!(table, "| `{}` | {harmless} | {} |", known.name.shown(), known.lack.told()).unwrap();
+    }
+    table
+}
+
 /// The page with what stands between a mark and the next `<!-- end -->` replaced.
 fn filled(page: &str, mark: &str, table: &str) -> String {
     let start = page.find(mark).unwrap_or_else(|| panic!("no {mark} in the page")) + mark.len();
@@ -47,7 +58,8 @@ fn filled(page: &str, mark: &str, table: &str) -> String {
 fn the_page_lists_every_option_and_every_name_as_they_are() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/serve.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    let wanted = filled(&filled(&page, "<!-- options -->", &options()), "<!-- hbase names -->", &names());
+    let tables = [("<!-- options -->", options()), ("<!-- hbase names -->", names()), ("<!-- refused names -->", refusals())];
+    let wanted = tables.iter().fold(page.clone(), |page, (mark, table)| filled(&page, mark, table));
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &wanted).unwrap();
     }

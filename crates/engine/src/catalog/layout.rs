@@ -91,6 +91,20 @@ pub(crate) fn is_link_name(name: &str) -> bool {
     name.contains('=')
 }
 
+/// Bytes of a name that the directories of the file systems there are can hold.
+pub(crate) const ENTRY_BYTES_MAX: usize = 255;
+/// Bytes of a region's encoded name and of a store file's name.
+const NAME_BYTES: usize = 32;
+/// Digits of the largest sequence id.
+const SEQUENCE_DIGITS: usize = 20;
+/// What stands behind the table in the longest name it is part of: a reference through a link to a bulk-loaded file,
+/// `table=region-file_SeqId_1_.region`.
+const BEHIND_TABLE_BYTES: usize = (1 + NAME_BYTES) + (1 + NAME_BYTES + LOADED.len() + SEQUENCE_DIGITS + 1) + (1 + NAME_BYTES);
+/// Bytes of a table's name with its namespace, and a byte between them.
+pub(crate) const TABLE_BYTES_MAX: usize = ENTRY_BYTES_MAX - BEHIND_TABLE_BYTES;
+/// Bytes of a namespace's name: a table of one letter fits into it.
+pub(crate) const NAMESPACE_BYTES_MAX: usize = TABLE_BYTES_MAX - 2;
+
 /// What a bulk-loaded file is called, as in HBase, which reads the sequence id of its cells out of the name.
 pub(crate) fn loaded_name(name: &str, sequence: u64) -> String {
     format!("{name}{LOADED}{sequence}_")

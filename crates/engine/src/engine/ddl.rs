@@ -26,11 +26,23 @@ impl Engine {
     pub fn create_table(&self, descriptor: TableDescriptor, splits: Vec<Bytes>) -> Result<()> {
         descriptor.check()?;
         let name = descriptor.name().clone();
+        check_family_directories(&descriptor)?;
+        self.check_region_count(&name, splits.len() + 1)?;
         let starts = region_starts(&name, splits)?;
         let _ddl = self.lock_ddl()?;
         check_is_new(&self.shared.manifest.current(), &name)?;
         let descriptor = Arc::new(descriptor);
         self.install_table(&descriptor, starts, 1)
+    }
+
+    fn check_region_count(&self, name: &TableName, count: usize) -> Result<()> {
+        let most = self.shared.options.table_regions_max;
+        if most > 0 && count > most {
+            return Err(Error::invalid(format!(
+                "table {name}: {count} regions at once are over the limit of {most}; give fewer split keys, or raise table_regions_max"
+            )));
+        }
+        Ok(())
     }
 
     /// Makes the directories of a table with regions from these start keys, names it in the manifest, in place of what
@@ -83,7 +95,7 @@ impl Engine {
         let now = u64::try_from(self.shared.env.clock.now_ms()).unwrap_or(0).max(1);
         let catalog = self.shared.manifest.current();
         let newest = catalog.tables.get(table).and_then(|entry| entry.regions.iter().map(|region| region.info.region_id).max());
-        newest.map_or(now, |newest| now.max(newest + 1))
+        newest.map_or(now, |newest| now.max(newest.saturating_add(1)))
     }
 
     pub(super) fn sync_directory(&self, path: &str) -> Result<()> {
@@ -133,6 +145,7 @@ impl Engine {
     /// `NoSuchTable`, `InvalidRequest`.
     pub fn alter_table(&self, descriptor: TableDescriptor) -> Result<()> {
         descriptor.check()?;
+        check_family_directories(&descriptor)?;
         let _ddl = self.lock_ddl()?;
         let name = descriptor.name().clone();
         let descriptor = Arc::new(descriptor);
@@ -316,6 +329,10 @@ impl Engine {
     /// `NamespaceExists`, `InvalidRequest`.
     pub fn create_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
         check_namespace(name)?;
+        if name.len() > layout::NAMESPACE_BYTES_MAX {
+            let (bytes, most) = (name.len(), layout::NAMESPACE_BYTES_MAX);
+            return Err(Error::invalid(format!("namespace {name}: its name has {bytes} bytes; at most {most} are allowed, choose a shorter one")));
+        }
         let _ddl = self.lock_ddl()?;
         if self.shared.manifest.current().namespaces.contains_key(name) {
             return Err(Error::new(ErrorKind::NamespaceExists, format!("namespace {name} exists already")));
@@ -368,7 +385,35 @@ pub(super) fn check_is_new(catalog: &Catalog, name: &TableName) -> Result<()> {
     if catalog.tables.contains_key(name) {
         return Err(Error::new(ErrorKind::TableExists, format!("table {name} exists already; choose another name or drop it first")));
     }
-    check_exists(&catalog.namespaces, name.namespace())
+    check_exists(&catalog.namespaces, name.namespace())?;
+    check_name_bytes(name)
+}
+
+/// A name that is too long for the names of links could be used until somebody takes a snapshot and clones it.
+fn check_name_bytes(name: &TableName) -> Result<()> {
+    let namespace = if name.namespace() == DEFAULT_NAMESPACE { 0 } else { name.namespace().len() + 1 };
+    let (bytes, most) = (namespace + name.qualifier().len(), layout::TABLE_BYTES_MAX);
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "table {name}: its name, with its namespace, has {bytes} bytes; at most {most} are allowed, so that the names of links to its files fit on the \
+         disk; choose a shorter one"
+    )))
+}
+
+/// The directory of a family is named after it, with bytes that are no text written in three.
+fn check_family_directories(descriptor: &TableDescriptor) -> Result<()> {
+    let is_long = |family: &[u8]| layout::family_directory_name(family).len() > layout::ENTRY_BYTES_MAX;
+    match descriptor.families().find(|family| is_long(family.name())) {
+        Some(family) => Err(Error::invalid(format!(
+            "table {}: the directory of family {} would have a name over {} bytes; choose a shorter family name, or one that is text",
+            descriptor.name(),
+            print_bytes(family.name()),
+            layout::ENTRY_BYTES_MAX
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn check_exists(namespaces: &BTreeMap<String, NamespaceEntry>, name: &str) -> Result<()> {

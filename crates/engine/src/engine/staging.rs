@@ -9,20 +9,29 @@ use crate::catalog::layout;
 use crate::env::Fs;
 use crate::region::{Part, Region, verify};
 
+/// Bytes of a user's and of a table's name in the name of a staging directory.
+const SHOWN_BYTES_MAX: usize = 100;
+
 impl Engine {
     /// Makes a directory below `staging` in which files for a table can be put, and returns its whole path: HBase's bulk
-    /// token. Files may be loaded from anywhere else as well.
+    /// token. The engine loads files from anywhere else as well; which of them clients may name is the server's affair.
     ///
     /// # Errors
     /// `NoSuchTable`, a failed write.
     pub fn prepare_bulk_load(&self, table: &TableName, user: &str) -> Result<String> {
         self.find_table(table)?;
-        let legal = |letter: char| if letter.is_alphanumeric() || "._-".contains(letter) { letter } else { '_' };
-        let user: String = user.chars().map(legal).collect();
-        let table = table.to_string().replace(':', "_");
+        let legal = |letter: char| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '_' };
+        // User and table are for people, who look at the directory; what tells it from others comes behind.
+        let shown = |name: &str| name.chars().map(legal).take(SHOWN_BYTES_MAX).collect::<String>();
+        let (user, table) = (shown(user), shown(&table.to_string()));
         let directory = format!("{}/{user}__{table}__{}", layout::STAGING, layout::new_file_name(&self.shared.env));
         self.make_directory(&directory)?;
         Ok(format!("{}/{directory}", self.shared.env.fs.root()))
+    }
+
+    /// The whole path of the directory in which [`Engine::prepare_bulk_load`] makes others; it need not be there yet.
+    pub fn staging_directory(&self) -> String {
+        format!("{}/{}", self.shared.env.fs.root(), layout::STAGING)
     }
 
     /// Takes the directory of a bulk token away with all that is still in it; one that is gone is no error.

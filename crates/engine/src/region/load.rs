@@ -86,8 +86,10 @@ impl Part {
         if cell.family() == self.family {
             return Ok(());
         }
-        let (path, wanted, held) = (&self.path, print_bytes(&self.family), print_bytes(cell.family()));
-        Err(Error::invalid(format!("store file {path} is to be loaded into family {wanted} and holds cells of {held}")))
+        let (path, wanted) = (&self.path, print_bytes(&self.family));
+        Err(Error::invalid(format!(
+            "store file {path} is to be loaded into family {wanted} and holds cells of another; name the family it was made for"
+        )))
     }
 
     fn ends_before(&self, row: &[u8]) -> bool {

@@ -415,7 +415,7 @@ impl Region {
                 for delta in increment.mutation().cells() {
                     let old = find_column(&current, delta);
                     let value = add(old, delta)?;
-                    push_new_value(pending, delta, old, &value, increment.return_results);
+                    push_new_value(pending, delta, old, &value, increment.return_results)?;
                 }
             }
             RowOp::Append(append) => {
@@ -425,7 +425,7 @@ impl Region {
                     let old = find_column(&current, more);
                     let value = [old.map_or(&[][..], |cell| cell.value()), more.value()].concat();
                     self.check_size(&self.snapshot_ref(), more, more.encoded_len() + value.len())?;
-                    push_new_value(pending, more, old, &value, append.return_results);
+                    push_new_value(pending, more, old, &value, append.return_results)?;
                 }
             }
             RowOp::Mutate(mutations) => {
@@ -560,9 +560,12 @@ fn add(old: Option<CellRef<'_>>, delta: CellRef<'_>) -> Result<[u8; 8]> {
 
 /// Adds the new value of a counter or appended column. It is stamped at least a millisecond after the old one, so that
 /// both are versions and it is the newest; tags are carried forward.
-fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRef<'_>>, value: &[u8], wanted: bool) {
+///
+/// # Errors
+/// `InvalidRequest` where the old value has the last timestamp there is: no read would show the new one.
+fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRef<'_>>, value: &[u8], wanted: bool) -> Result<()> {
     let timestamp = match (change.timestamp(), old) {
-        (_, Some(old)) => old.timestamp().saturating_add(1).max(pending.now),
+        (_, Some(old)) => time_after(old)?.max(pending.now),
         (LATEST_TIMESTAMP, None) => pending.now,
         (timestamp, None) => timestamp,
     };
@@ -580,6 +583,21 @@ fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRe
     if wanted {
         pending.result.push_parts(CellParts { tags: b"", ..parts });
     }
+    Ok(())
+}
+
+/// The first timestamp behind a cell's own that a cell can have.
+fn time_after(old: CellRef<'_>) -> Result<i64> {
+    // The very last one stands for the time of writing.
+    old.timestamp().checked_add(1).filter(|next| *next < LATEST_TIMESTAMP).ok_or_else(|| {
+        Error::invalid(format!(
+            "row {}, column {}:{}: its newest value has timestamp {}, and there is none behind it for another; delete that version first",
+            print_bytes(old.row()),
+            print_bytes(old.family()),
+            print_bytes(old.qualifier()),
+            old.timestamp()
+        ))
+    })
 }
 
 /// The change's own tags, and those of the old value that are not a time to live the change replaces.

@@ -4,6 +4,7 @@
 mod condensing;
 mod gets;
 mod hfile;
+mod limits;
 mod meta;
 mod regions;
 mod scanning;

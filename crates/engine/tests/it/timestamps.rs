@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
 use halite_engine::{Engine, Options};
-use halite_types::{Append, CheckAndMutate, Delete, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
+use halite_types::{
+    Append, Bytes, CheckAndMutate, CompareOp, Condition, Delete, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier,
+};
 
 use crate::support::{apply, name};
 
@@ -147,4 +149,37 @@ fn the_clock_of_the_system_is_never_run_ahead_of() {
         let row = table.get(&Get::new("r"), Tier::Disk).unwrap();
         assert!(row.cells().first().is_some_and(|cell| cell.timestamp() <= clock.now_ms()), "{row:?}");
     }
+}
+
+#[test]
+fn a_value_at_the_end_of_time_has_no_successor_and_the_caller_hears_of_it() {
+    let world = World::new();
+    let last = i64::MAX - 1;
+    let told = |op: RowOp| {
+        let refused = world.engine.table(&name()).unwrap().apply(vec![op]).unwrap().pop().unwrap().unwrap_err();
+        assert_eq!(refused.kind(), halite_types::ErrorKind::InvalidRequest);
+        refused.message().to_owned()
+    };
+    world.apply(Put::new("n").add_at("f", "q", last - 1, 10_i64.to_be_bytes()));
+    world.apply(Increment::new("n").add("f", "q", 1));
+    for _ in 0..2 {
+        let text = told(Increment::new("n").add("f", "q", 1).into());
+        assert!(text.contains("row n, column f:q") && text.contains(&last.to_string()) && text.contains("delete that version"), "{text}");
+    }
+    world.apply(Put::new("a").add_at("f", "q", last, "x"));
+    told(Append::new("a").add("f", "q", "y").into());
+    assert_eq!(world.row("a"), [format!("x@{last}")]);
+    // Of a mutation nothing is done; what stands on no older value is.
+    let equals = Condition::Column {
+        family: "f".into(),
+        qualifier: "q".into(),
+        op: CompareOp::Equal,
+        value: Some(Bytes::copy_from_slice(&11_i64.to_be_bytes())),
+    };
+    let counted = |row: &'static str| RowOp::from(Increment::new(row).add("f", "q", 1));
+    told(CheckAndMutate::new("n", equals, counted("n")).into());
+    world.apply(Delete::new("n").version("f", "q", last));
+    world.apply(Delete::new("n").version("f", "q", last - 1));
+    world.apply(Increment::new("n").add("f", "q", 3));
+    assert_eq!(world.row("n").len(), 1);
 }

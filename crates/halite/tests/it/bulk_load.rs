@@ -159,7 +159,7 @@ fn what_cannot_be_loaded_is_refused_by_name_and_stays_where_it_was() {
     refuse(file(&sim, "both", "f", &[("a", "v"), ("z", "v")]), ErrorKind::WrongRegion, "row z");
     refuse(file(&sim, "other", "f", &[("n", "v")]), ErrorKind::WrongRegion, "does not fit inside region");
     refuse(("nosuch".into(), file(&sim, "data", "f", &[("a", "v")]).1), ErrorKind::NoSuchFamily, "nosuch");
-    refuse(("g".into(), file(&sim, "family", "f", &[("a", "v")]).1), ErrorKind::InvalidRequest, "holds cells of f");
+    refuse(("g".into(), file(&sim, "family", "f", &[("a", "v")]).1), ErrorKind::InvalidRequest, "holds cells of another");
     refuse(file(&sim, "empty", "f", &[]), ErrorKind::InvalidRequest, "no cell");
     refuse(("f".into(), "/in/missing".into()), ErrorKind::InvalidRequest, "/in/missing");
     sim.fs.write("outside/in/text", "no store file").unwrap();

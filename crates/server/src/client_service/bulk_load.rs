@@ -1,13 +1,15 @@
 //! Bulk loading: the three calls of HBase's `BulkLoadHFilesTool`.
 //!
 //! The files lie where this process finds them, on a local disk, and are copied: HBase moves them only inside one HDFS and
-//! copies what lies on a local file system. So no client can have a file taken away from where it is.
+//! copies what lies on a local file system. So no client can have a file taken away from where it is. What a file holds is told
+//! in the server's log only, never to the client: it may be anything that this process can read.
 
 use halite_engine::Region;
 use halite_types::{BulkLoad, ErrorKind};
 use halite_wire::convert::schema::table_name_from_proto;
 use halite_wire::proto as pb;
 
+use super::load_paths;
 use super::region::{self, Target};
 use crate::call::{Call, Fault, Peer, Reply};
 use crate::context::Context;
@@ -39,15 +41,17 @@ pub(super) fn load(context: &Context, call: &Call) -> Result<Step, Fault> {
         Target::Region(region) => region,
         Target::Meta => return Err(Fault::do_not_retry("hbase:meta is computed from the tables there are; load files into tables")),
     };
-    let files: Vec<_> = request.family_path.iter().map(|file| Ok((file.family.clone(), local_path(&file.path)?))).collect::<Result<_, Fault>>()?;
+    let resolved = |path: &str| load_paths::resolve(context, &local_path(path)?);
+    let files: Vec<_> = request.family_path.iter().map(|file| Ok((file.family.clone(), resolved(&file.path)?))).collect::<Result<_, Fault>>()?;
     check_space(context, &region, &files)?;
-    let loaded = match region.bulk_load(&BulkLoad { files, ..BulkLoad::new() }.copied()) {
+    let load = BulkLoad { files, ..BulkLoad::new() }.copied();
+    let loaded = match region.bulk_load(&load) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::WrongRegion => {
             tracing::info!("nothing was loaded: {error}");
             false
         }
-        Err(error) => return Err(load_fault(&call.peer, &region, &error)),
+        Err(error) => return Err(load_fault(&call.peer, &region, &load, &error)),
     };
     Ok(done(pb::BulkLoadHFileResponse { loaded }))
 }
@@ -65,13 +69,27 @@ fn check_space(context: &Context, region: &Region, files: &[(bytes::Bytes, Strin
 
 /// HBase answers `false` to everything that fails and says why in its own log only; its tool then tries ten times. Told
 /// why, it stops at once.
-fn load_fault(peer: &Peer, region: &Region, error: &halite_types::Error) -> Fault {
+fn load_fault(peer: &Peer, region: &Region, load: &BulkLoad, error: &halite_types::Error) -> Fault {
     tracing::warn!(region = %region.info().display_name(), "a bulk load failed: {error}");
     match error.kind() {
         // Whatever is wrong with the file stays wrong.
-        ErrorKind::Corrupt | ErrorKind::Unsupported => Fault::do_not_retry(error.message()),
+        ErrorKind::Corrupt => {
+            let file = file_of(load, error);
+            Fault::do_not_retry(format!("{file} is no store file, or is damaged or cut short; the server's log says what is wrong with it"))
+        }
+        ErrorKind::Unsupported | ErrorKind::NewerFormat => Fault::do_not_retry(format!(
+            "{file} has a version, compression or data block encoding that cannot be read here; the server's log says which. \
+             Write it as HFile version 3 with NONE, GZ, SNAPPY, LZ4 or ZSTD",
+            file = file_of(load, error)
+        )),
         _ => region::read_fault(peer, region, error),
     }
+}
+
+/// The file that an error is about.
+fn file_of<'a>(load: &'a BulkLoad, error: &halite_types::Error) -> &'a str {
+    let named = load.files.iter().map(|(_, path)| &path[..]).filter(|path| error.message().contains(path));
+    named.max_by_key(|path| path.len()).unwrap_or("a file")
 }
 
 fn done(message: impl prost::Message + 'static) -> Step {
@@ -106,7 +124,15 @@ mod tests {
     use halite_wire::service::{ClientBulkLoadHFile, ClientCleanupBulkLoad, ClientPrepareBulkLoad};
 
     use super::*;
+    use crate::config::Config;
     use crate::master_service::tests::rig::{Rig, class, name, name_message};
+
+    /// A server that may load from a folder.
+    fn rig() -> (Rig, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config { bulkload_dirs: vec![folder.path().to_owned()], ..Config::default() };
+        (Rig::with(config), folder)
+    }
 
     fn write_file(folder: &Path, file: &str, family: &str, rows: &[&str]) -> String {
         let mut writer = Writer::create(Env::os(folder).unwrap().fs.create(file).unwrap(), file, WriterOptions::default()).unwrap();
@@ -134,7 +160,7 @@ mod tests {
 
     #[test]
     fn files_are_copied_in_and_those_that_do_not_fit_are_not() {
-        let (rig, folder) = (Rig::new(), tempfile::tempdir().unwrap());
+        let (rig, folder) = rig();
         rig.create("t", &["f", "g"], &["m"]);
         let first = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
         let request = pb::PrepareBulkLoadRequest { table_name: name_message("t"), region: Some(first()) };
@@ -156,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_can_never_be_loaded_says_why_and_is_not_tried_again() {
-        let (rig, folder) = (Rig::new(), tempfile::tempdir().unwrap());
+        let (rig, folder) = rig();
         rig.create("t", &["f"], &[]);
         let region = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
         let one = write_file(folder.path(), "one", "f", &["a"]);
@@ -169,7 +195,7 @@ mod tests {
             ("f", "file", "not a whole path"),
             ("f", &text, "text"),
             ("f", &folder.path().display().to_string(), "not a file"),
-            ("f", "/dev/zero", "not a file"),
+            ("f", "/dev/zero", "outside of the directories"),
         ] {
             let refused = load(&rig, region(), &[("f", &one), (family, path)]).unwrap_err();
             assert!(refused.is_do_not_retry() && refused.message().contains(told), "{path}: {refused:?}");
@@ -181,6 +207,66 @@ mod tests {
         let region = region();
         rig.disable("t");
         assert_eq!(class(load(&rig, region, &[("f", &one)])), "NotServingRegionException");
+    }
+
+    #[test]
+    fn a_file_elsewhere_is_answered_like_one_that_is_not_there() {
+        let (rig, folder) = rig();
+        let elsewhere = tempfile::tempdir().unwrap();
+        rig.create("t", &["f"], &[]);
+        let region = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
+        let there = write_file(elsewhere.path(), "there", "f", &["a"]);
+        let stepped = format!("{}/../{}/there", folder.path().display(), elsewhere.path().file_name().unwrap().display());
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("linked")).unwrap();
+        let linked = folder.path().join("linked/there").display().to_string();
+        let missing = folder.path().join("linked/missing").display().to_string();
+        let told = |path: &str| {
+            let refused = load(&rig, region(), &[("f", path)]).unwrap_err();
+            assert!(refused.is_do_not_retry(), "{refused:?}");
+            refused.message().replace(path.trim_start_matches("file:"), "PATH")
+        };
+        let wanted = told("/nowhere/at/all");
+        assert!(wanted.starts_with("PATH is not there, or lies outside of the directories that bulk load reads: "), "{wanted}");
+        for path in [&there, &stepped, &linked, &missing, "/etc/passwd", "/etc/no-such-file", "/etc"] {
+            assert_eq!(told(path), wanted, "{path}");
+        }
+        assert_eq!(rows(&rig), 0);
+        // Below the directory of a token anything may be put.
+        let request = pb::PrepareBulkLoadRequest { table_name: name_message("t"), region: None };
+        let token = rig.ask::<ClientPrepareBulkLoad>(&request).unwrap().bulk_token;
+        let staged = write_file(Path::new(&token["file:".len()..]), "staged", "f", &["a"]);
+        assert!(load(&rig, region(), &[("f", &staged)]).unwrap());
+        assert_eq!(rows(&rig), 1);
+    }
+
+    #[test]
+    fn no_byte_of_a_file_is_in_an_answer() {
+        let (rig, folder) = rig();
+        rig.create("t", &["f"], &[]);
+        let region = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
+        let whole = std::fs::read(&write_file(folder.path(), "whole", "secretfamily", &["secretrow"])["file:".len()..]).unwrap();
+        // The last four bytes say the version, and each piece of a store file is met by another check.
+        let ends = [*b"abcd", [0, 0, 0, 2], [9, 0, 0, 3]].map(|end| [&b"secret"[..], &end].concat());
+        let cut = (0..16).map(|part| [&whole[..whole.len() * part / 16], &whole[whole.len() - 4096..]].concat());
+        let flipped = (0..whole.len()).step_by(7).map(|at| {
+            let mut bytes = whole.clone();
+            bytes[at] = bytes[at].wrapping_add(b'S');
+            bytes
+        });
+        let path = folder.path().join("odd");
+        for bytes in ends.into_iter().chain(cut).chain(flipped).chain([whole.clone()]) {
+            std::fs::write(&path, &bytes).unwrap();
+            let Err(refused) = load(&rig, region(), &[("f", path.to_str().unwrap())]) else { panic!("{:?} was loaded", bytes.escape_ascii()) };
+            let text = refused.message().replace(path.to_str().unwrap(), "PATH");
+            let is_known = [
+                "PATH is no store file",
+                "PATH has a version, compression",
+                "store file PATH is to be loaded into family f and holds cells of another",
+            ]
+            .iter()
+            .any(|known| text.starts_with(known));
+            assert!(is_known, "{text}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! | file | duty |
 //! |---|---|
 //! | `get.rs`, `mutate.rs`, `multi.rs`, `scan.rs`, `exec.rs`, `bulk_load.rs` | the methods, by what they do |
+//! | `load_paths.rs` | which files may be bulk-loaded |
 //! | `region.rs` | the region a request names, and how failures of it are told |
 //! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
 //!
@@ -14,6 +15,7 @@ mod aggregate;
 mod bulk_load;
 mod exec;
 mod get;
+mod load_paths;
 mod multi;
 mod mutate;
 mod region;

@@ -36,7 +36,12 @@ impl Rig {
 
     /// The same with quotas.
     pub(crate) fn with_quotas() -> Self {
-        Self::over(tempfile::tempdir().unwrap(), Config { quotas_enabled: true, ..Config::default() })
+        Self::with(Config { quotas_enabled: true, ..Config::default() })
+    }
+
+    /// One that is told this.
+    pub(crate) fn with(config: Config) -> Self {
+        Self::over(tempfile::tempdir().unwrap(), config)
     }
 
     /// The same over a simulated disk and clock.

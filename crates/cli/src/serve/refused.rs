@@ -1,0 +1,220 @@
+//! HBase's settings that somebody relies on and that are not there: the start is refused instead of going on without them.
+//!
+//! A value that asks for nothing - HBase's insecure default, or an empty one - passes as any setting without meaning.
+
+use super::hbase_names::{Outcome, ignored};
+
+/// What a setting would have brought, and what to do without it.
+#[derive(Clone, Copy)]
+pub(crate) enum Lack {
+    Authentication,
+    WireEncryption,
+    FileEncryption,
+    Permissions,
+    Coprocessors,
+    ReadOnly,
+    Limits,
+    Snapshots,
+}
+
+use Lack::{Authentication, Coprocessors, FileEncryption, Limits, Permissions, ReadOnly, Snapshots, WireEncryption};
+
+/// One refused setting, or all with a common beginning or a word in them.
+pub(crate) struct Refused {
+    pub(crate) name: Name,
+    pub(crate) lack: Lack,
+    /// The values that ask for nothing, besides an empty one.
+    pub(crate) harmless: &'static [&'static str],
+}
+
+pub(crate) enum Name {
+    Is(&'static str),
+    Begins(&'static str),
+    /// With this somewhere in it.
+    Has(&'static str),
+}
+
+use Name::{Begins, Has, Is};
+
+/// In the order they are asked; the first that fits decides.
+pub(crate) const REFUSED: &[Refused] = &[
+    refused(Is("hbase.security.authentication"), Authentication, &["simple"]),
+    refused(Is("hadoop.security.authentication"), Authentication, &["simple"]),
+    refused(Is("hbase.security.authentication.ui"), Authentication, &["simple"]),
+    refused(Is("hbase.http.filter.initializers"), Authentication, &["org.apache.hadoop.hbase.http.lib.StaticUserWebFilter"]),
+    refused(Is("hbase.zookeeper.property.requireClientAuthScheme"), Authentication, &[]),
+    refused(Begins("hbase.zookeeper.property.authProvider."), Authentication, &[]),
+    refused(Is("hbase.rpc.protection"), WireEncryption, &["authentication"]),
+    refused(Is("hadoop.rpc.protection"), WireEncryption, &["authentication"]),
+    refused(Is("hbase.server.netty.tls.supportplaintext"), WireEncryption, &["true"]),
+    refused(Begins("hbase.server.netty.tls."), WireEncryption, OFF),
+    refused(Begins("hbase.client.netty.tls."), WireEncryption, OFF),
+    refused(Begins("hbase.rpc.tls."), WireEncryption, OFF),
+    refused(Begins("hbase.ssl."), WireEncryption, OFF),
+    refused(Begins("hadoop.ssl."), WireEncryption, OFF),
+    refused(Begins("ssl."), WireEncryption, OFF),
+    refused(Is("hbase.zookeeper.property.secureClientPort"), WireEncryption, &["-1", "0"]),
+    refused(Is("hbase.zookeeper.property.sslQuorum"), WireEncryption, OFF),
+    refused(Is("zookeeper.client.secure"), WireEncryption, OFF),
+    refused(Is("hbase.zookeeper.property.client.secure"), WireEncryption, OFF),
+    refused(Is("hbase.crypto.enabled"), FileEncryption, &["true", "false"]),
+    refused(Begins("hbase.crypto."), FileEncryption, OFF),
+    refused(Is("hbase.regionserver.wal.encryption"), FileEncryption, OFF),
+    refused(Is("hbase.acl.sync.to.hdfs.enable"), Permissions, OFF),
+    refused(Is("hadoop.security.authorization"), Permissions, OFF),
+    refused(Begins("hbase.security.authentication."), Authentication, OFF),
+    refused(Begins("hbase.security."), Permissions, OFF),
+    refused(Is("hbase.coprocessor.region.classes"), Coprocessors, SERVED),
+    refused(Is("hbase.coprocessor.user.region.classes"), Coprocessors, SERVED),
+    refused(Is("hbase.coprocessor.regionserver.classes"), Coprocessors, &[]),
+    refused(Is("hbase.coprocessor.master.classes"), Coprocessors, &[]),
+    refused(Is("hbase.coprocessor.wal.classes"), Coprocessors, &[]),
+    refused(Is("hbase.global.readonly.enabled"), ReadOnly, OFF),
+    refused(Is("hbase.master.maintenance_mode"), ReadOnly, OFF),
+    refused(Begins("hbase.quota.default."), Limits, &[]),
+    refused(Is("hbase.quota.read.capacity.unit"), Limits, &["1024"]),
+    refused(Is("hbase.quota.write.capacity.unit"), Limits, &["1024"]),
+    refused(Is("hbase.hregion.keyvalue.timestamp.slop.millisecs"), Limits, &["9223372036854775807"]),
+    refused(Is("hbase.rpc.rows.size.threshold.reject"), Limits, OFF),
+    refused(Is("hbase.snapshot.enabled"), Snapshots, &["true"]),
+    refused(Begins("hbase.thrift.security."), Authentication, OFF),
+    refused(Has("kerberos"), Authentication, OFF),
+    refused(Has("keytab"), Authentication, OFF),
+    refused(Has(".sasl"), Authentication, OFF),
+    refused(Has(".authentication"), Authentication, &["false", "simple", "none"]),
+    refused(Has(".authorization"), Permissions, OFF),
+    refused(Has(".ssl."), WireEncryption, OFF),
+    refused(Has(".tls."), WireEncryption, OFF),
+    refused(Has("encryption"), FileEncryption, OFF),
+    refused(Has("readonly"), ReadOnly, OFF),
+];
+
+const OFF: &[&str] = &["false"];
+
+/// Coprocessors that are built in.
+const SERVED: &[&str] =
+    &["org.apache.hadoop.hbase.coprocessor.AggregateImplementation", "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint"];
+
+const fn refused(name: Name, lack: Lack, harmless: &'static [&'static str]) -> Refused {
+    Refused { name, lack, harmless }
+}
+
+/// What becomes of a setting that has no option here; `None` if nobody relies on it.
+///
+/// # Errors
+/// It asks for something that is not there.
+pub(crate) fn check(name: &str, value: &str) -> Result<Option<Outcome>, String> {
+    let Some(known) = REFUSED.iter().find(|known| known.name.fits(name)) else { return Ok(None) };
+    // Lists of classes, each with a priority behind a bar perhaps.
+    let mut parts = value.split(',').map(|part| part.split('|').next().unwrap_or_default().trim()).filter(|part| !part.is_empty());
+    if parts.all(|part| known.harmless.iter().any(|harmless| part.eq_ignore_ascii_case(harmless))) {
+        return Ok(Some(Outcome::Warning(ignored(name, "it asks for nothing that is not so here"))));
+    }
+    Err(format!("{name}={value}: {}, and leave the setting out", known.lack.told()))
+}
+
+impl Name {
+    fn fits(&self, name: &str) -> bool {
+        match self {
+            Is(whole) => name == *whole,
+            Begins(beginning) => name.starts_with(beginning),
+            Has(word) => name.contains(word),
+        }
+    }
+
+    /// As the documentation writes it.
+    #[cfg(test)]
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Is(whole) => (*whole).to_owned(),
+            Begins(beginning) => format!("{beginning}*"),
+            Has(word) => format!("*{word}*"),
+        }
+    }
+}
+
+impl Lack {
+    /// What there is not, and what to do.
+    pub(crate) fn told(self) -> &'static str {
+        match self {
+            Authentication => "there is no authentication here, whoever can connect may do everything; listen on 127.0.0.1 or behind a firewall",
+            WireEncryption => "nothing that is sent is encrypted here; listen on 127.0.0.1 and let clients come through a tunnel",
+            FileEncryption => "files and log are not encrypted here; put the data directory on an encrypted disk",
+            Permissions => {
+                "there are no permissions and no visibility labels here, whoever can connect may do everything; listen on 127.0.0.1 or behind a firewall"
+            }
+            Coprocessors => {
+                "no class of Java's can be loaded here, only AggregateImplementation and MultiRowMutationEndpoint are built in; do without the coprocessor"
+            }
+            ReadOnly => "the server cannot be made read-only here; make the tables read-only (alter 't', READONLY => true)",
+            Limits => "this limit is not enforced here; set limits of users, tables and namespaces by set_quota with quotas-enabled",
+            Snapshots => "snapshots cannot be switched off here",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_relies_on_is_refused_with_what_to_do() {
+        for (name, value, told) in [
+            ("hbase.security.authentication", "kerberos", "no authentication here"),
+            ("hadoop.security.authentication", "kerberos", "no authentication here"),
+            ("hbase.security.authorization", "true", "no permissions"),
+            ("hbase.security.exec.permission.checks", "true", "no permissions"),
+            ("hbase.security.visibility.mutations.checkauths", "true", "no permissions"),
+            ("hbase.rpc.protection", "privacy", "encrypted"),
+            ("hbase.rpc.protection", "authentication,privacy", "encrypted"),
+            ("hbase.server.netty.tls.enabled", "true", "encrypted"),
+            ("hbase.server.netty.tls.supportplaintext", "false", "encrypted"),
+            ("hbase.rpc.tls.keystore.location", "/keys", "encrypted"),
+            ("hbase.ssl.enabled", "TRUE", "encrypted"),
+            ("ssl.server.keystore.location", "/keys", "encrypted"),
+            ("hbase.thrift.ssl.enabled", "true", "encrypted"),
+            ("hbase.rest.ssl.enabled", "true", "encrypted"),
+            ("hbase.rest.authentication.type", "kerberos", "no authentication here"),
+            ("hbase.thrift.security.qop", "auth-conf", "no authentication here"),
+            ("hbase.regionserver.keytab.file", "/k", "no authentication here"),
+            ("hbase.master.kerberos.principal", "hbase/_HOST@REALM", "no authentication here"),
+            ("hbase.zookeeper.property.authProvider.1", "org.apache.zookeeper.server.auth.SASLAuthenticationProvider", "no authentication"),
+            ("zookeeper.sasl.client", "true", "no authentication"),
+            ("hbase.crypto.keyprovider", "org.apache.hadoop.hbase.io.crypto.KeyStoreKeyProvider", "encrypted disk"),
+            ("hbase.regionserver.wal.encryption", "true", "encrypted disk"),
+            ("hbase.coprocessor.region.classes", "org.apache.hadoop.hbase.security.access.AccessController", "no class"),
+            ("hbase.coprocessor.master.classes", "org.apache.hadoop.hbase.security.visibility.VisibilityController", "no class"),
+            ("hbase.coprocessor.user.region.classes", "org.apache.hadoop.hbase.coprocessor.AggregateImplementation, com.foo.Bar", "no class"),
+            ("hbase.global.readonly.enabled", "true", "READONLY"),
+            ("hbase.rest.readonly", "true", "READONLY"),
+            ("hbase.quota.default.user.machine.read.num", "100", "set_quota"),
+            ("hbase.snapshot.enabled", "false", "cannot be switched off"),
+        ] {
+            let text = check(name, value).expect_err(name);
+            assert!(text.starts_with(&format!("{name}={value}: ")) && text.contains(told) && text.ends_with("leave the setting out"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_asks_for_nothing_passes() {
+        for (name, value) in [
+            ("hbase.security.authentication", "simple"),
+            ("hbase.security.authorization", "false"),
+            ("hbase.security.exec.permission.checks", ""),
+            ("hbase.server.netty.tls.enabled", "False"),
+            ("hbase.server.netty.tls.supportplaintext", "true"),
+            ("hbase.coprocessor.region.classes", ""),
+            ("hbase.coprocessor.user.region.classes", "org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1001"),
+            ("hbase.rest.readonly", "false"),
+            ("hbase.rpc.protection", "authentication"),
+            ("hbase.unsafe.client.kerberos.hostname.disable.reversedns", "false"),
+            ("hbase.snapshot.enabled", "true"),
+            ("hbase.crypto.enabled", "true"),
+        ] {
+            assert!(matches!(check(name, value), Ok(Some(Outcome::Warning(_)))), "{name}={value}: {:?}", check(name, value));
+        }
+        for name in ["hbase.ipc.server.fallback-to-simple-auth-allowed", "hbase.superuser", "hbase.auth.token.max.lifetime", "my.own"] {
+            assert_eq!(check(name, "true"), Ok(None), "{name}");
+        }
+    }
+}
