@@ -80,6 +80,11 @@ pub(crate) fn number(function: HashFunction, input: Input<'_>) -> Option<i128> {
     })
 }
 
+/// The same of bytes.
+pub(crate) fn number_of_bytes(function: HashFunction, bytes: &[u8]) -> Option<i128> {
+    number(function, Input::Bytes(bytes))
+}
+
 /// As Iceberg's bucket transform takes it: without the sign.
 #[inline]
 fn murmur3_of(input: Input<'_>) -> u32 {

@@ -337,3 +337,8 @@ impl KeySchema {
         matches!(self.profile(), Profile::Ordered { .. } | Profile::Phoenix)
     }
 }
+
+/// Where the decimal of `OrderedBytes` that begins at `at` ends, if one does; `flip` is `ff` where its bits are turned over.
+pub(crate) fn numeric_end(key: &[u8], at: usize, flip: u8) -> Option<usize> {
+    numeric::end(key, at, flip).ok()
+}

@@ -5,9 +5,13 @@ use std::collections::HashMap;
 use super::column::{Column, is_text};
 use super::draft::{Draft, How, Piece, Suspect};
 use super::gaps;
+use super::ids;
 use super::sample::Seen;
+use super::tagged;
 use super::times::{self, TimeForm};
+use super::untagged;
 use super::values;
+use super::witness::{self, Witness};
 use crate::schema::Profile;
 use crate::value::{FieldType, TimeUnit};
 
@@ -25,7 +29,20 @@ pub(super) fn drafts(seen: &Seen<'_>) -> Vec<Draft> {
     let mut walk = Walk { seen, found: Vec::new() };
     let start = (0..seen.keys.len()).map(|key| (key, 0)).collect();
     walk.follow(&start, Draft::new(Profile::Bin));
-    walk.found
+    let mut found = walk.found;
+    if seen.keys.iter().all(|key| key.len() == 16) {
+        let column = Column::of(seen.keys.clone());
+        found.push(with(&Draft::new(Profile::Bin), [gaps::whole(&column, seen)]));
+    }
+    if !seen.no_times {
+        found.extend(tagged::drafts(seen));
+        found.extend(untagged::opentsdb(seen));
+        found.extend(untagged::phoenix(seen));
+        if found.iter().any(|draft| draft.pieces.iter().any(|piece| !piece.doubt.is_empty())) {
+            found.extend(drafts(&Seen { no_times: true, ..seen.clone() }));
+        }
+    }
+    found
 }
 
 /// What keys cannot be declared as, if their form says why: text of any length, and a time behind it.
@@ -73,7 +90,7 @@ impl<'k> Walk<'_, 'k> {
         let Some((width, behind)) = gap else { return };
         let column = Column::of(behind.iter().map(|&(key, at)| &self.seen.keys[key][at - width..at]).collect());
         let times_ms = if self.seen.times_ms.is_empty() { Vec::new() } else { behind.iter().map(|(key, _)| self.seen.times_ms[*key]).collect() };
-        let part = Seen { keys: Vec::new(), times_ms, now_ms: self.seen.now_ms };
+        let part = Seen { keys: Vec::new(), times_ms, now_ms: self.seen.now_ms, no_times: self.seen.no_times };
         for pieces in gaps::pieces(&column, &part) {
             self.follow(&behind, with(&draft, pieces));
         }
@@ -102,13 +119,16 @@ impl<'k> Walk<'_, 'k> {
     }
 
     fn time(&self, places: &Places) -> Option<(Piece, Places)> {
-        let behind = self.skip(places, 8)?;
+        let behind = self.skip(places, 8).filter(|_| !self.seen.no_times)?;
         let column = Column::of(behind.iter().map(|&(key, at)| &self.seen.keys[key][at - 8..at]).collect());
         // Letters are times in nanoseconds; these begin with four of them for four seconds in a year.
         if column.values.iter().filter(|value| is_text(&value[..4])).count() * 2 > column.values.len() {
             return None;
         }
         let numbers: Vec<u64> = column.values.iter().filter_map(|bytes| bytes.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))).collect();
+        if ids::snowflake(&numbers).is_some() {
+            return None;
+        }
         let (form, signed) = times::of_longs(&numbers)?;
         let first = *numbers.first()?;
         let (unit, count, said) = match form {
@@ -120,9 +140,16 @@ impl<'k> Walk<'_, 'k> {
         let shown = times::shown(count.cast_signed(), unit);
         let said = format!("eight bytes, {said}{} since 1970, {shown} for one", times::unit_name(unit));
         let is_reversed = matches!(form, TimeForm::Reversed(_));
+        let turned = |bits: u64| if signed && !is_reversed { bits ^ (1 << 63) } else { bits };
+        let times_ms: Vec<i64> = numbers.iter().map(|&bits| times::in_ms(turned(bits), 8, form)).collect();
+        let cells_ms = if self.seen.times_ms.is_empty() { Vec::new() } else { behind.iter().map(|(key, _)| self.seen.times_ms[*key]).collect() };
+        let part = Seen { keys: Vec::new(), times_ms: cells_ms, now_ms: self.seen.now_ms, no_times: false };
+        let Witness { sure, says, doubt } = witness::witness(witness::sure_of(form, 8), &times_ms, None, &part);
+        let said = if says.is_empty() { said } else { format!("{said}; {says}") };
         // The sign as it is: no type of time is written so, but an unsigned number is.
         let ty = if signed { FieldType::Timestamp(unit) } else { FieldType::U64 };
-        Some((Piece::field(ty, "ts", said, 3.0, &column.values).written(How::Plain, is_reversed, None), behind))
+        let points = if sure < 0.5 { 0.8 } else { 3.0 };
+        Some((Piece::field(ty, "ts", said, points, &column.values).written(How::Plain, is_reversed, None).sure(sure, &doubt), behind))
     }
 
     /// Text up to `00 01`, or all of it with its bits turned over.
@@ -172,11 +199,15 @@ fn end_of_text(rest: &[u8], flip: u8) -> Option<usize> {
 }
 
 /// A time in four bytes that counts seconds, if it does.
-pub(super) fn seconds(column: &Column<'_>, numbers: &[u64]) -> Option<Piece> {
+pub(super) fn seconds(column: &Column<'_>, numbers: &[u64], seen: &Seen<'_>) -> Option<Piece> {
     let first = i64::try_from(*numbers.first()?).ok()?;
-    times::are_seconds(numbers).then(|| {
+    let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(number, 4, TimeForm::Seconds)).collect();
+    let Witness { sure, doubt, .. } = witness::witness(witness::sure_of(TimeForm::Seconds, 4), &times_ms, None, seen);
+    (times::are_seconds(numbers) && !seen.no_times).then(|| {
         let said = format!("four bytes, seconds since 1970, {} for one", times::shown(first.saturating_mul(1000), TimeUnit::Millis));
-        Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values).written(How::Bucket(1000), false, None)
+        Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values)
+            .written(How::Bucket(1000), false, None)
+            .sure(sure, &doubt)
     })
 }
 

@@ -24,6 +24,12 @@ const FIELDS_MAX: usize = 8;
 /// Differences of salts that are taken together: their greatest common divisor is the number of salts.
 const CHUNK: usize = 12;
 
+/// How sure what is proven is: the keys may be those of a few values that agree.
+const PROVEN_SURE: f64 = 0.98;
+/// How sure it is that numbers that nothing explains are salts.
+const DRAWN_SURE: f64 = 0.7;
+const DRAWN_DOUBT: &str = "a small number of its own, like a kind or a state, looks the same as a salt that was drawn";
+
 /// Points that a border costs which nothing but the proof shows.
 const PARTED_PENALTY: f64 = 0.5;
 
@@ -93,10 +99,15 @@ impl Proof {
                 return;
             }
         };
+        // What a digest is of is cut where it should be.
+        for piece in draft.pieces[self.run].iter_mut().filter(|piece| piece.is_field() && piece.doubt.is_empty()) {
+            piece.sure = piece.sure.max(PROVEN_SURE);
+        }
         let piece = &mut draft.pieces[at];
         piece.evidence = said;
         piece.points = points;
         piece.content = self.content;
+        (piece.sure, piece.doubt) = (PROVEN_SURE, String::new());
     }
 }
 
@@ -273,6 +284,7 @@ fn drawn(draft: &mut Draft, at: usize, keys: &[&[u8]]) {
     let piece: &mut Piece = &mut draft.pieces[at];
     piece.evidence = said;
     piece.points = 2.0;
+    (piece.sure, piece.doubt) = (DRAWN_SURE, DRAWN_DOUBT.to_owned());
     let digits = (suspect == Suspect::Digits).then(|| column.width().and_then(|width| u8::try_from(width).ok())).flatten();
     if suspect == Suspect::Letter {
         "prefix".clone_into(&mut piece.name);

@@ -10,6 +10,9 @@ use crate::value::FieldType;
 /// Keys whose pieces are remembered, to see that the schema finds them where they were seen.
 pub(super) const KEYS_REMEMBERED: usize = 64;
 
+/// How sure a field is of which nothing special is known.
+const SURE: f64 = 0.85;
+
 /// A guess at a whole key.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
@@ -35,6 +38,12 @@ pub(super) struct Piece {
     pub(super) suspect: Option<Suspect>,
     /// Bytes of it in the first keys it was seen in.
     pub(super) lengths: Vec<usize>,
+    /// How sure it is that it is this and nothing else, 0 to 1.
+    pub(super) sure: f64,
+    /// What else it may be, and what would tell; empty if there is nothing to say.
+    pub(super) doubt: String,
+    /// Whether some keys have null here.
+    pub(super) nullable: bool,
 }
 
 /// What one segment may hold.
@@ -69,14 +78,16 @@ impl Piece {
     pub(super) fn literal(bytes: &[u8], lengths: usize) -> Self {
         let evidence = "the same in every key".to_owned();
         let content = Content::Literal(Bytes::copy_from_slice(bytes));
-        Self { content, name: String::new(), evidence, points: 0.2, suspect: None, lengths: vec![bytes.len(); lengths] }
+        let (sure, doubt) = sure_of_literal(bytes);
+        Self { content, name: String::new(), evidence, points: 0.2, suspect: None, lengths: vec![bytes.len(); lengths], sure, doubt, nullable: false }
     }
 
     /// A field as it is, ascending.
     pub(super) fn field(ty: FieldType, name: &str, evidence: impl Into<String>, points: f64, values: &[&[u8]]) -> Self {
         let lengths = values.iter().take(KEYS_REMEMBERED).map(|value| value.len()).collect();
         let content = Content::Field { ty, how: How::Plain, desc: false, digits: None };
-        Self { content, name: name.to_owned(), evidence: evidence.into(), points, suspect: None, lengths }
+        let (evidence, name) = (evidence.into(), name.to_owned());
+        Self { content, name, evidence, points, suspect: None, lengths, sure: SURE, doubt: String::new(), nullable: false }
     }
 
     /// The same field written in another way.
@@ -85,6 +96,14 @@ impl Piece {
         if let Content::Field { how, desc, digits, .. } = &mut self.content {
             (*how, *desc, *digits) = (as_how, is_desc, as_digits.and_then(|digits| u8::try_from(digits).ok()));
         }
+        self
+    }
+
+    /// How sure it is, and what else it may be.
+    #[must_use]
+    pub(super) fn sure(mut self, sure: f64, doubt: &str) -> Self {
+        self.sure = sure;
+        doubt.clone_into(&mut self.doubt);
         self
     }
 
@@ -106,10 +125,13 @@ impl Draft {
 
     /// Adds a piece; a literal behind another one is a part of it.
     pub(super) fn push(&mut self, piece: Piece) {
-        if let (Some(Piece { content: Content::Literal(before), lengths, .. }), Content::Literal(more)) = (self.pieces.last_mut(), &piece.content) {
+        if let (Some(Piece { content: Content::Literal(before), lengths, sure, doubt, .. }), Content::Literal(more)) =
+            (self.pieces.last_mut(), &piece.content)
+        {
             *before = Bytes::from([&before[..], more].concat());
             let whole = before.len();
             lengths.iter_mut().for_each(|length| *length = whole);
+            (*sure, *doubt) = sure_of_literal(before);
         } else {
             self.pieces.push(piece);
         }
@@ -120,6 +142,11 @@ impl Draft {
         let derived = |piece: &&Piece| matches!(piece.content, Content::Hash { .. } | Content::Salt { .. });
         let best = self.pieces.iter().filter(derived).map(|piece| piece.points).fold(0.0, f64::max);
         self.pieces.iter().filter(|piece| !derived(piece)).map(|piece| piece.points).sum::<f64>() + best - self.penalty
+    }
+
+    /// How sure all of it is: as sure as what is least sure.
+    pub(super) fn sure(&self) -> f64 {
+        self.pieces.iter().map(|piece| piece.sure).fold(1.0, f64::min)
     }
 
     /// The schema; `None` if the pieces make none.
@@ -135,7 +162,8 @@ impl Draft {
             ids.push(Some(fields.len()));
             fields.push(Field { name: unique(&piece.name, &mut names), ty, pattern: None });
         }
-        let segments = self.pieces.iter().enumerate().map(|(at, piece)| segment(&piece.content, at, &ids, fields.len())).collect();
+        let of = |(at, piece): (usize, &Piece)| Segment { nullable: piece.nullable, ..segment(&piece.content, at, &ids, fields.len()) };
+        let segments = self.pieces.iter().enumerate().map(of).collect();
         KeySchema::new(self.profile, fields, segments).ok()
     }
 
@@ -148,6 +176,20 @@ impl Draft {
             found.map_or(true, |found| found.iter().zip(&self.pieces).all(|(length, piece)| *length == piece.lengths[at]))
         })
     }
+}
+
+/// What stands in every key may be the same by the choice of keys only: signs between values are not, words are less likely to be
+/// than numbers.
+fn sure_of_literal(bytes: &[u8]) -> (f64, String) {
+    if bytes.iter().all(u8::is_ascii_punctuation) {
+        return (0.99, String::new());
+    }
+    let is_word = bytes.iter().all(|byte| byte.is_ascii_alphabetic() || byte.is_ascii_punctuation());
+    let doubt = format!(
+        "{} is the same in all of these keys; keys from elsewhere in the table may have something else there",
+        halite_types::key::print_bytes(bytes)
+    );
+    (if is_word { 0.88 } else { 0.75 }, doubt)
 }
 
 fn segment(content: &Content, at: usize, ids: &[Option<FieldId>], fields: usize) -> Segment {

@@ -3,12 +3,15 @@
 use super::binary::{seconds, suspected};
 use super::column::{Column, is_text};
 use super::draft::{How, KEYS_REMEMBERED, Piece, Suspect};
+use super::ids;
 use super::sample::Seen;
 use super::values;
 use crate::codec::big_endian;
 use crate::hash::DIGEST_BYTES_MAX;
 use crate::value::{FieldType, TimeUnit};
 
+/// How much is said by sixteen bytes of one kind: more than by the times that can be seen inside them.
+pub(super) const WHOLE_POINTS: f64 = 4.5;
 /// Bytes of what may be derived in front of the rest of a gap.
 const DERIVED: [usize; 8] = [1, 2, 4, 8, 16, 20, 32, 64];
 
@@ -33,7 +36,7 @@ pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Vec<Piece>> {
 }
 
 /// All of it as one value.
-fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
+pub(super) fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
     let width = column.min;
     if column.values.iter().all(|value| is_text(value)) {
         return values::reversed(column).or_else(|| hexadecimal(column)).unwrap_or_else(|| text(column));
@@ -41,29 +44,47 @@ fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
     let numbers: Vec<u64> = column.values.iter().map(|bytes| big_endian(bytes)).collect();
     let number = |ty, points: f64| {
         let (least, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
-        Piece::field(ty, "id", format!("{width} bytes; as numbers {least} to {most}"), points, &column.values)
+        let said = format!("{width} bytes; as numbers {least} to {most}");
+        let is_small = width > 1 && most >> (8 * width - 8) == 0;
+        let (sure, doubt) = if is_small { (0.8, "") } else { (0.65, "bytes of any kind of this width look the same") };
+        Piece::field(ty, "id", said, points, &column.values).sure(sure, doubt)
     };
     match width {
         1 => suspected(number(FieldType::U8, 0.6)),
         2 => suspected(number(FieldType::U16, 0.6)),
-        4 => seconds(column, &numbers).or_else(|| bucket(column, &numbers, seen)).unwrap_or_else(|| suspected(number(FieldType::U32, 0.8))),
+        4 => seconds(column, &numbers, seen).or_else(|| bucket(column, &numbers, seen)).unwrap_or_else(|| suspected(number(FieldType::U32, 0.8))),
+        8 if ids::snowflake(&numbers).is_some() => {
+            let said = ids::snowflake(&numbers).unwrap_or_default();
+            Piece::field(FieldType::U64, "snowflake", format!("eight bytes, {said}"), 3.0, &column.values).sure(0.94, "")
+        }
         8 => suspected(number(FieldType::U64, 0.8)),
         16 if column.values.iter().all(|value| is_uuid(value)) => {
             let version = column.values[0][6] >> 4;
-            suspected(Piece::field(FieldType::Uuid, "id", format!("sixteen bytes with the marks of UUIDs, version {version}"), 3.0, &column.values))
+            let time = ids::uuid7(version, numbers_of_six(&column.values[0]));
+            let said = format!("sixteen bytes with the marks of UUIDs, version {version}{time}");
+            suspected(Piece::field(FieldType::Uuid, "id", said, WHOLE_POINTS, &column.values).sure(0.97, ""))
         }
         _ => {
+            if let Some(piece) = (width == 16).then(|| ids::binary_ulid(column)).flatten() {
+                return piece;
+            }
             let said = format!("{width} bytes, {:.1} bits of chance in each", column.bits_per_byte());
-            let piece = Piece::field(bytes_of(width), "id", said, 0.4, &column.values);
+            let doubt = "what is in them cannot be told from the bytes";
+            let piece = Piece::field(bytes_of(width), "id", said, 0.4, &column.values).sure(0.7, doubt);
             if width <= DIGEST_BYTES_MAX { suspected(piece) } else { piece }
         }
     }
 }
 
+/// The first 48 bits.
+fn numbers_of_six(value: &[u8]) -> u64 {
+    value.get(..6).map_or(0, big_endian)
+}
+
 fn bucket(column: &Column<'_>, numbers: &[u64], seen: &Seen<'_>) -> Option<Piece> {
     let (said, widths) = values::bucket_evidence(numbers, seen).filter(|_| !seen.times_ms.is_empty() || column.distinct < column.values.len())?;
     let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", format!("four bytes, {said}"), 2.0, &column.values);
-    Some(piece.written(How::Bucket(*widths.first()?), false, None))
+    Some(values::sure_of_bucket(piece.written(How::Bucket(*widths.first()?), false, None), &widths, seen))
 }
 
 /// RFC 4122's variant, and one version in all.
@@ -85,7 +106,7 @@ fn numbers(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Vec<Piece>> {
 pub(super) fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
     let width = column.width().filter(|width| column.is_hex && width.is_multiple_of(2) && *width <= 2 * DIGEST_BYTES_MAX)?;
     let said = format!("{width} hexadecimal digits; if they are a digest, what it is of does not stand in the key");
-    Some(Piece::field(values::fixed(width), "digest", said, 0.4, &column.values).suspect(Suspect::Digits))
+    Some(Piece::field(values::fixed(width), "digest", said, 0.4, &column.values).suspect(Suspect::Digits).sure(0.8, ""))
 }
 
 /// Text of one width, without an end.

@@ -3,21 +3,27 @@
 //! Keys of text are cut at their delimiters (`text.rs`), keys of bytes at what can be recognized in them (`binary.rs`,
 //! `gaps.rs`); `values.rs` and `times.rs` say what the parts hold. `derived.rs` tries every salt and digest over every run of
 //! fields. What comes out are drafts (`draft.rs`); each is a schema that `verify.rs` holds against every key. Nothing is
-//! claimed that the keys do not show: where several answers fit, they are ranked and the evidence says so.
+//! claimed that the keys do not show: where several answers fit, they are ranked, and each says how sure
+//! it is and what speaks against it. `witness.rs` asks for a second witness where numbers look like times, `ids.rs` knows
+//! identifiers that hold times, `tagged.rs` and `untagged.rs` keys of HBase's `OrderedBytes`, Phoenix and OpenTSDB.
 
 mod binary;
 mod column;
 mod derived;
 mod draft;
 mod gaps;
+mod ids;
 mod inputs;
 mod sample;
+mod tagged;
 #[cfg(test)]
 mod tests;
 mod text;
 mod times;
+mod untagged;
 mod values;
 mod verify;
+mod witness;
 
 use std::collections::HashMap;
 
@@ -38,6 +44,14 @@ const MODEL_KEYS_MAX: usize = 1_000;
 const MODEL_KEY_BYTES_MAX: usize = 1_024;
 /// Guesses that are held against all keys.
 const VERIFIED_MAX: usize = 12;
+/// From here on keys show so much that it does not matter where in the table they are from; below it, how much less is
+/// proven by keys that may be the first ones.
+const SURE: f64 = 0.9;
+const FIRST_KEYS: f64 = 0.9;
+/// How sure it is that text or bytes in which no structure is found have none.
+const ONE_VALUE_SURE: f64 = 0.8;
+/// Fewer keys prove little.
+const KEYS_ENOUGH: usize = 40;
 /// Of 100 keys a part of text or of bytes has so many, or no guess is made from it.
 const PART_MIN: usize = 10;
 
@@ -52,11 +66,13 @@ pub struct InferOptions {
     pub counter_examples: usize,
     /// What time it is, in milliseconds since 1970: buckets of time end near it.
     pub now_ms: Option<i64>,
+    /// Whether the keys come from all over the table. Keys in order may else be its first ones, in which much is alike.
+    pub from_all_over: bool,
 }
 
 impl Default for InferOptions {
     fn default() -> Self {
-        Self { keys_max: 10_000, candidates: 3, counter_examples: 5, now_ms: None }
+        Self { keys_max: 10_000, candidates: 3, counter_examples: 5, now_ms: None, from_all_over: false }
     }
 }
 
@@ -83,6 +99,11 @@ pub struct Inferred {
     pub explained: usize,
     /// Keys that were looked at.
     pub keys: usize,
+    /// How sure it is that the keys are made so, 0 to 1: of claims with 0.9, one of ten may be wrong. Keys that cannot tell
+    /// apart what they are give less, however many of them the schema explains.
+    pub confidence: f64,
+    /// What speaks against it, or what else the keys may be, and what would tell, in sentences.
+    pub doubts: Vec<String>,
     /// Some of the keys that it does not explain.
     pub counter_examples: Vec<CounterExample>,
     /// What speaks for each segment, in their order.
@@ -153,7 +174,7 @@ pub fn infer(keys: &[Bytes], cell_times_ms: &[i64], options: &InferOptions) -> I
 
 /// Some keys from all over, in the order in which they were given.
 fn model(keys: &[Bytes], times: Vec<i64>, now_ms: Option<i64>) -> Seen<'_> {
-    let all = Seen { keys: keys.iter().map(|key| &key[..]).collect(), times_ms: times, now_ms };
+    let all = Seen { keys: keys.iter().map(|key| &key[..]).collect(), times_ms: times, now_ms, no_times: false };
     let short: Vec<usize> = (0..keys.len()).filter(|&at| (1..=MODEL_KEY_BYTES_MAX).contains(&keys[at].len())).collect();
     let step = short.len().div_ceil(MODEL_KEYS_MAX).max(1);
     all.at(&short.into_iter().step_by(step).collect::<Vec<_>>())
@@ -177,11 +198,15 @@ fn keep(draft: Draft, own: &Seen<'_>, all: &Seen<'_>, kept: &mut HashMap<String,
 /// How good a guess is: how much it says, of how many of the keys.
 #[expect(clippy::cast_precision_loss, reason = "a share of a sample")]
 fn score(explained: usize, keys: usize, draft: &Draft) -> f64 {
-    let says = match draft.pieces.as_slice() {
-        [Piece { content: draft::Content::Field { ty: FieldType::String | FieldType::Bytes, how: draft::How::Plain, .. }, .. }] => 0.0,
-        _ => draft.points(),
-    };
+    let says = if is_one_value(draft) { 0.0 } else { draft.points() };
     explained as f64 / keys.max(1) as f64 * (1.0 + says)
+}
+
+/// Whether it says no more than that keys are text or bytes.
+fn is_one_value(draft: &Draft) -> bool {
+    let is_any =
+        |piece: &Piece| matches!(piece.content, draft::Content::Field { ty: FieldType::String | FieldType::Bytes, how: draft::How::Plain, .. });
+    matches!(draft.pieces.as_slice(), [only] if is_any(only)) && draft.profile != (Profile::Ordered { compat: false })
 }
 
 /// The best drafts, held against all keys; behind them the key as one value, which is always right and says nothing.
@@ -196,7 +221,9 @@ fn ranked(drafts: HashMap<String, (Draft, KeySchema, f64)>, keys: &[Bytes], opti
     let mut candidates: Vec<Inferred> = found.into_iter().map(|(_, inferred)| inferred).filter(|inferred| inferred.explained > 0).collect();
     let mut texts = std::collections::HashSet::new();
     candidates.retain(|inferred| texts.insert(inferred.schema.to_text()));
+    others_first(&mut candidates);
     candidates.truncate(options.candidates.max(1));
+    share_out(&mut candidates);
     candidates
 }
 
@@ -209,7 +236,67 @@ fn inferred(draft: &Draft, schema: KeySchema, keys: &[Bytes], options: &InferOpt
     let evidence = draft.pieces.iter().enumerate().map(|(at, piece)| Evidence { place: place(at), says: piece.evidence.clone() }).collect();
     let score = score(verified.explained, keys.len(), draft);
     let (explained, counter_examples) = (verified.explained, verified.counter_examples);
-    (score, Inferred { schema, explained, keys: keys.len(), counter_examples, evidence, notes: draft.notes.clone() })
+    let (mut sure, mut doubts) = (confidence(draft, explained, keys), Vec::new());
+    if sure < SURE && !options.from_all_over && keys.len() > 1 && keys.is_sorted() {
+        sure *= FIRST_KEYS;
+        doubts.push("the keys are in order: if they are the first ones of a table, others may begin in another way".to_owned());
+    }
+    for (at, piece) in draft.pieces.iter().enumerate().filter(|(_, piece)| !piece.doubt.is_empty()) {
+        doubts.push(format!("segment {}: {}", at + 1, piece.doubt));
+    }
+    if keys.len() < KEYS_ENOUGH {
+        doubts.push(format!("{} keys are few", keys.len()));
+    }
+    if explained < keys.len() {
+        doubts.push("other keys are there too: a table of several kinds of rows, or rows that were written by mistake".to_owned());
+    }
+    (score, Inferred { schema, explained, keys: keys.len(), confidence: sure, doubts, counter_examples, evidence, notes: draft.notes.clone() })
+}
+
+/// How sure a draft is: as sure as its least sure piece, of the share of the keys that it explains, and less of few keys.
+#[expect(clippy::cast_precision_loss, reason = "a share of a sample")]
+fn confidence(draft: &Draft, explained: usize, keys: &[Bytes]) -> f64 {
+    let few = match keys.len() {
+        0..10 => 0.5,
+        10..KEYS_ENOUGH => 0.8,
+        _ => 1.0,
+    };
+    let whole = if is_one_value(draft) { ONE_VALUE_SURE } else { 1.0 };
+    draft.sure().min(whole) * few * explained as f64 / keys.len().max(1) as f64
+}
+
+/// Behind the best, schemas that make something else of the keys go before those that cut them in another way only.
+fn others_first(candidates: &mut Vec<Inferred>) {
+    let claims: Vec<_> = candidates.iter().map(|one| claims(&one.schema)).collect();
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_key(|&at| at > 0 && claims[..at].contains(&claims[at]));
+    let mut taken: Vec<Option<Inferred>> = std::mem::take(candidates).into_iter().map(Some).collect();
+    candidates.extend(order.into_iter().filter_map(|at| taken[at].take()));
+}
+
+/// What a schema says beyond where values end: the profile, and how many times, identifiers, salts and digests there are.
+fn claims(schema: &KeySchema) -> (Profile, [usize; 4]) {
+    let mut counts = [0; 4];
+    for segment in schema.segments() {
+        let ty = segment.kind.field().map(|field| schema.fields()[field].ty);
+        match (&segment.kind, ty) {
+            (SegmentKind::Salt { .. }, _) => counts[0] += 1,
+            (SegmentKind::Hash { .. }, _) => counts[1] += 1,
+            (SegmentKind::Bucket { .. }, _) | (_, Some(FieldType::Timestamp(_))) => counts[2] += 1,
+            (_, Some(FieldType::Uuid)) => counts[3] += 1,
+            _ => {}
+        }
+    }
+    (schema.profile(), counts)
+}
+
+/// Schemas that contradict each other are not likely together: those behind the first share what it leaves.
+fn share_out(candidates: &mut [Inferred]) {
+    let mut left = 1.0_f64;
+    for candidate in candidates {
+        candidate.confidence = candidate.confidence.min(left);
+        left = (left - candidate.confidence).max(0.0);
+    }
 }
 
 /// The key as one value.
@@ -218,7 +305,7 @@ fn whole_key(keys: &[Bytes]) -> Option<(Draft, KeySchema)> {
     let ty = if is_text { FieldType::String } else { FieldType::Bytes };
     let values: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
     let mut draft = Draft::new(Profile::Bin);
-    draft.push(Piece::field(ty, "key", "nothing is said of what is in it", 0.0, &values));
+    draft.push(Piece::field(ty, "key", "nothing is said of what is in it", 0.0, &values).sure(0.5, "no structure was found; there may be one"));
     let field = Field { name: "key".to_owned(), ty, pattern: None };
     let schema = KeySchema::new(Profile::Bin, vec![field], vec![Segment::new(SegmentKind::Plain(0))]).ok()?;
     Some((draft, schema))

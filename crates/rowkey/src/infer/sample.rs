@@ -8,6 +8,8 @@ pub(super) struct Seen<'k> {
     pub(super) times_ms: Vec<i64>,
     /// What time it is, if that is known.
     pub(super) now_ms: Option<i64>,
+    /// Whether numbers are not taken for times, to see what they are else.
+    pub(super) no_times: bool,
 }
 
 impl Seen<'_> {
@@ -20,6 +22,6 @@ impl Seen<'_> {
     /// The keys at these places.
     pub(super) fn at(&self, places: &[usize]) -> Self {
         let times_ms = if self.times_ms.is_empty() { Vec::new() } else { places.iter().map(|&at| self.times_ms[at]).collect() };
-        Self { keys: places.iter().map(|&at| self.keys[at]).collect(), times_ms, now_ms: self.now_ms }
+        Self { keys: places.iter().map(|&at| self.keys[at]).collect(), times_ms, now_ms: self.now_ms, no_times: self.no_times }
     }
 }

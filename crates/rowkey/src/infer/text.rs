@@ -30,6 +30,10 @@ pub(super) fn drafts(seen: &Seen<'_>) -> Vec<(Draft, Vec<usize>)> {
             drafts.push((form.draft(merges, None), places.clone()));
             drafts.extend(GLUED.iter().map(|&width| (form.draft(merges, Some(width)), places.clone())).filter(|(draft, _)| !draft.pieces.is_empty()));
         }
+        if form.draft(true, None).pieces.iter().any(|piece| !piece.doubt.is_empty()) {
+            let plain = Form { seen: Seen { no_times: true, ..form.seen.clone() }, ..form.clone() }.draft(true, None);
+            drafts.push((plain, places.clone()));
+        }
     }
     drafts.extend(anchored(seen).map(|draft| (draft, (0..seen.keys.len()).collect())));
     drafts
@@ -75,6 +79,7 @@ fn is_delimiter(byte: u8) -> bool {
 }
 
 /// Keys with the same delimiters, cut at them.
+#[derive(Clone)]
 struct Form<'k> {
     seen: Seen<'k>,
     /// For each place between delimiters, its bytes in each key.
@@ -164,7 +169,7 @@ fn glued_pieces(column: &Column<'_>, width: usize, seen: &Seen<'_>) -> Option<Ve
     if !front.is_hex || front.constant().is_some() || rest.distinct == 1 {
         return None;
     }
-    let field = Piece::field(values::fixed(width), "digest", "", 0.0, &front.values).suspect(Suspect::Digits);
+    let field = Piece::field(values::fixed(width), "digest", "", 0.0, &front.values).suspect(Suspect::Digits).sure(0.7, "");
     Some(std::iter::once(field).chain(values::pieces(&rest, seen)).collect())
 }
 
@@ -222,6 +227,7 @@ fn time_in(key: &[u8]) -> Option<Range<usize>> {
 fn one_value(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
     match values::pieces(column, seen).as_slice() {
         [only] => only.clone(),
-        _ => Piece::field(FieldType::String, "name", "text that may contain delimiters", 1.0, &column.values),
+        _ => Piece::field(FieldType::String, "name", "text that may contain delimiters", 1.0, &column.values)
+            .sure(0.8, "the delimiters in it may stand between fields"),
     }
 }

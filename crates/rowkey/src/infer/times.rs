@@ -15,7 +15,7 @@ const SECONDS_SPAN: u64 = 30 * 366 * 86_400;
 const WIDTHS_MS: [u64; 14] =
     [1_000, 10_000, 30_000, 60_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 43_200_000, 86_400_000, 604_800_000];
 /// What a bucket's time is nearest to, if nobody says what time it is: 2025-01-01.
-const NOW_MS: i64 = 1_735_689_600_000;
+pub(super) const NOW_MS: i64 = 1_735_689_600_000;
 /// The first bucket of a table is at most a third of its number away from the last one: tables hold years, not half a century.
 const BUCKET_SPAN: u64 = 3;
 
@@ -62,15 +62,17 @@ pub(super) fn inside_digits(column: &Column<'_>) -> Option<Window> {
     if !column.is_digits || column.max == column.min && of_digits(column).is_some() {
         return None;
     }
-    let forms = DIGIT_FORMS.iter().filter(|(digits, _)| *digits >= 13 && *digits < column.max);
+    let is_long = |digits: usize, form: TimeForm| digits >= 13 || form == TimeForm::Calendar && digits != 10 && column.width().is_some();
+    let forms = DIGIT_FORMS.iter().filter(|(digits, form)| is_long(*digits, *form) && *digits < column.max);
     for (digits, _) in forms {
         for offset in 0..=column.min.saturating_sub(*digits) {
             let from_start = column.split_at(offset).and_then(|(_, rest)| rest.split_at(*digits));
-            if from_start.is_some_and(|(time, _)| of_digits(&time).is_some()) {
+            let is_form = |time: &Column<'_>| of_digits(time).is_some_and(|found| *digits >= 13 || found == TimeForm::Calendar);
+            if from_start.is_some_and(|(time, _)| is_form(&time)) {
                 return Some(Window { offset, digits: *digits, from_end: false });
             }
             let from_end = column.split_from_end(offset).and_then(|(rest, _)| rest.split_from_end(*digits));
-            if from_end.is_some_and(|(_, time)| of_digits(&time).is_some()) {
+            if from_end.is_some_and(|(_, time)| is_form(&time)) {
                 return Some(Window { offset, digits: *digits, from_end: true });
             }
         }
@@ -109,6 +111,28 @@ pub(super) fn of_longs(numbers: &[u64]) -> Option<(TimeForm, bool)> {
     None
 }
 
+/// The time that a number is in a form, in milliseconds; `digits` it was read from, eight for bytes.
+pub(super) fn in_ms(number: u64, digits: usize, form: TimeForm) -> i64 {
+    let count = i64::try_from(number).unwrap_or(i64::MAX);
+    let per_ms = |unit: TimeUnit| unit.per_second() / 1000;
+    match form {
+        TimeForm::Direct(unit) => count / per_ms(unit),
+        TimeForm::Reversed(unit) if digits == 13 => (10_i64.pow(13) - 1).saturating_sub(count) / per_ms(unit),
+        TimeForm::Reversed(unit) => (i64::MAX - count) / per_ms(unit),
+        TimeForm::Seconds => count.saturating_mul(1000),
+        TimeForm::Calendar => calendar_ms(count, digits),
+    }
+}
+
+/// The beginning of the day of `yyyyMMdd...`; what is no date is long ago.
+fn calendar_ms(count: i64, digits: usize) -> i64 {
+    let day = count / 10_i64.pow(u32::try_from(digits.saturating_sub(8)).unwrap_or(0));
+    let part = |number: i64| i8::try_from(number % 100).unwrap_or(0);
+    let date = jiff::civil::Date::new(i16::try_from(day / 10_000).unwrap_or(0), part(day / 100), part(day));
+    let zoned = date.and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC));
+    zoned.map_or(0, |zoned| zoned.timestamp().as_millisecond())
+}
+
 /// Whether four-byte numbers are seconds.
 pub(super) fn are_seconds(numbers: &[u64]) -> bool {
     let (least, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
@@ -125,7 +149,7 @@ fn nearly_all(values: &[&[u8]], test: impl Fn(&[u8]) -> bool) -> bool {
     values.iter().filter(|value| !test(value)).take(allowed + 1).count() <= allowed
 }
 
-fn is_plausible(count: i64, unit: TimeUnit) -> bool {
+pub(super) fn is_plausible(count: i64, unit: TimeUnit) -> bool {
     PLAUSIBLE_MS.contains(&count.div_euclid(unit.per_second() / 1000))
 }
 

@@ -2,11 +2,16 @@
 
 use super::column::{Column, number};
 use super::draft::{How, Piece, Suspect};
+use super::ids;
 use super::sample::Seen;
 use super::times::{self, TimeForm};
+use super::witness::{self, Witness};
 use crate::value::{FieldType, TimeUnit};
 
+/// How much is said by calling something a number.
+const NUMBER_POINTS: f64 = 0.8;
 /// Digits that fit 64 bits whatever they are.
+
 const NUMBER_DIGITS_MAX: usize = 19;
 /// Digits of the longest salt.
 const SALT_DIGITS_MAX: usize = 5;
@@ -14,6 +19,8 @@ const SALT_DIGITS_MAX: usize = 5;
 const DIGEST_CHARS_MAX: usize = 128;
 /// Of fewer different values nothing is said about how they came about.
 const DISTINCT_MIN: usize = 50;
+/// How sure it is that text is one value, between what it was cut at.
+const TEXT_SURE: f64 = 0.93;
 /// Letters that may stand for salts, at most.
 const LETTERS_MAX: usize = 26;
 
@@ -22,7 +29,9 @@ pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Piece> {
     if let Some(same) = column.constant() {
         return vec![Piece::literal(same, column.values.len().min(super::draft::KEYS_REMEMBERED))];
     }
-    let Some(window) = times::inside_digits(column) else { return vec![piece(column, seen)] };
+    let Some(window) = times::inside_digits(column).filter(|_| !seen.no_times && snowflakes(column).is_none()) else {
+        return vec![piece(column, seen)];
+    };
     let split = if window.from_end {
         column.split_from_end(window.offset).and_then(|(rest, after)| Some((rest.split_from_end(window.digits)?, after)))
     } else {
@@ -39,11 +48,15 @@ pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Piece> {
 /// One piece that holds all of a column.
 fn piece(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
     address(column)
-        .or_else(|| time(column))
+        .or_else(|| snowflakes(column))
+        .or_else(|| time(column, seen))
+        .or_else(|| reversed_time(column, seen))
         .or_else(|| reversed(column))
         .or_else(|| bucket(column, seen))
         .or_else(|| digits(column, seen))
         .or_else(|| letter(column))
+        .or_else(|| ids::ulid(column))
+        .or_else(|| ids::object_id(column))
         .or_else(|| hexadecimal(column))
         .unwrap_or_else(|| text(column))
 }
@@ -52,15 +65,16 @@ fn address(column: &Column<'_>) -> Option<Piece> {
     if column.values.iter().all(|value| is_uuid(value)) {
         let version = char::from(column.values.first()?[14]);
         let same = column.values.iter().all(|value| char::from(value[14]) == version);
-        let version = if same { format!(", version {version}") } else { String::new() };
-        return Some(Piece::field(FieldType::Uuid, "id", format!("UUIDs as text{version}"), 3.0, &column.values));
+        let time = if same { ids::uuid7(u8::try_from(version.to_digit(16)?).ok()?, ids::uuid7_ms(column.values.first()?)) } else { String::new() };
+        let version = if same { format!(", version {version}{time}") } else { String::new() };
+        return Some(Piece::field(FieldType::Uuid, "id", format!("UUIDs as text{version}"), 3.0, &column.values).sure(0.98, ""));
     }
     if column.values.iter().all(|value| is_ipv4(value)) {
-        return Some(Piece::field(FieldType::Ipv4, "ip", "addresses in dotted decimal", 2.0, &column.values));
+        return Some(Piece::field(FieldType::Ipv4, "ip", "addresses in dotted decimal", 2.0, &column.values).sure(0.97, ""));
     }
     let is_date = |value: &&[u8]| value.len() == 10 && value[4] == b'-' && value[7] == b'-' && number(&value[..4]).is_some();
     if column.values.iter().all(is_date) {
-        return Some(Piece::field(FieldType::Char(10), "day", "dates as text, which sort as they are", 2.0, &column.values));
+        return Some(Piece::field(FieldType::Char(10), "day", "dates as text, which sort as they are", 2.0, &column.values).sure(0.95, ""));
     }
     None
 }
@@ -79,9 +93,45 @@ pub(super) fn is_ipv4(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok_and(|text| text.parse::<std::net::Ipv4Addr>().is_ok())
 }
 
-fn time(column: &Column<'_>) -> Option<Piece> {
-    let form = times::of_digits(column)?;
+fn time(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+    let form = times::of_digits(column).filter(|_| !seen.no_times)?;
     let width = column.width()?;
+    let numbers = column.numbers()?;
+    let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(number, width, form)).collect();
+    let digits = (form != TimeForm::Calendar).then_some(&numbers[..]);
+    let Witness { sure, says, doubt } = witness::witness(witness::sure_of(form, width), &times_ms, digits, seen);
+    let mut piece = time_piece(column, form, width)?;
+    if !says.is_empty() {
+        piece.evidence = format!("{}; {says}", piece.evidence);
+    }
+    // What is hardly likelier than not says no more than that it is a number.
+    piece.points = if sure < 0.5 { NUMBER_POINTS } else { piece.points };
+    Some(piece.sure(sure, &doubt))
+}
+
+/// A time with its digits back to front.
+fn reversed_time(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+    let width = column.width().filter(|width| column.is_digits && *width >= 13 && !seen.no_times)?;
+    let turned = ids::turned(column);
+    let turned = Column::of(turned.iter().map(Vec::as_slice).collect());
+    let form = times::of_digits(&turned)?;
+    let numbers = turned.numbers()?;
+    let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(number, width, form)).collect();
+    let Witness { sure, doubt, .. } = witness::witness(witness::sure_of(form, width), &times_ms, Some(&numbers), seen);
+    let shown = times::shown(*times_ms.first()?, TimeUnit::Millis);
+    let said = format!("the digits of a time back to front, {shown} for one");
+    Some(Piece::field(fixed(width), "ts", said, 2.5, &column.values).written(How::Reverse, false, None).sure(sure, &doubt))
+}
+
+/// Numbers of a service that gives them out by time, machine and sequence.
+fn snowflakes(column: &Column<'_>) -> Option<Piece> {
+    let numbers = column.numbers().filter(|_| column.is_digits && column.min >= 16)?;
+    let said = ids::snowflake(&numbers)?;
+    let width = column.width().filter(|width| *width <= NUMBER_DIGITS_MAX);
+    Some(Piece::field(FieldType::U64, "snowflake", said, 3.0, &column.values).written(How::Plain, false, width).sure(0.94, ""))
+}
+
+fn time_piece(column: &Column<'_>, form: TimeForm, width: usize) -> Option<Piece> {
     let first = i64::try_from(number(column.values.first()?)?).ok()?;
     let minuend = if width == NUMBER_DIGITS_MAX { i64::MAX } else { 10_i64.pow(13) - 1 };
     Some(match form {
@@ -120,17 +170,21 @@ pub(super) fn reversed(column: &Column<'_>) -> Option<Piece> {
     };
     let (firsts, lasts) = (count(|value| value[0]), count(|value| value[value.len() - 1]));
     let different = |counts: &[usize; 10]| counts.iter().filter(|count| **count > 0).count();
-    let said = if lasts[0] == 0 && firsts[0] * 50 >= column.values.len() && different(&firsts) > different(&lasts) {
+    let (sure, doubt);
+    let said = if lasts[0] == 0 && firsts[0] * 50 >= column.values.len() && different(&firsts) == 10 && different(&lasts) == 9 {
+        (sure, doubt) = (0.8, "numbers that never end with 0 look the same; what writes the keys tells");
         "digits back to front: many begin with 0 and none ends with it"
-    } else if different(&lasts) == 1 && different(&firsts) >= 8 && column.width().is_some() {
+    } else if different(&lasts) == 1 && different(&firsts) == 10 && column.width().is_some() {
+        (sure, doubt) = (0.7, "a last digit that says what kind of number it is looks the same; what writes the keys tells");
         "digits back to front: the first one takes every value, the last one is always the same"
     } else {
         return None;
     };
     let ty = column.width().and_then(|width| u16::try_from(width).ok()).map_or(FieldType::String, FieldType::Char);
     let mobile = |value: &&[u8]| value.len() == 11 && value[10] == b'1' && (b'3'..=b'9').contains(&value[9]);
-    let name = if column.values.iter().all(mobile) { "phone" } else { "id" };
-    Some(Piece::field(ty, name, said, 2.0, &column.values).written(How::Reverse, false, None))
+    let is_phone = column.values.iter().all(mobile);
+    let (name, sure, doubt) = if is_phone { ("phone", 0.93, "") } else { ("id", sure, doubt) };
+    Some(Piece::field(ty, name, said, 2.0, &column.values).written(How::Reverse, false, None).sure(sure, doubt))
 }
 
 fn bucket(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
@@ -142,7 +196,17 @@ fn bucket(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
     }
     let (said, widths) = bucket_evidence(&numbers, seen)?;
     let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values);
-    Some(piece.written(How::Bucket(*widths.first()?), false, width))
+    let piece = piece.written(How::Bucket(*widths.first()?), false, width);
+    Some(sure_of_bucket(piece, &widths, seen))
+}
+
+/// The times of cells tell a bucket and its width; without them it is a guess.
+pub(super) fn sure_of_bucket(piece: Piece, widths: &[u64], seen: &Seen<'_>) -> Piece {
+    match (seen.times_ms.is_empty(), widths.len()) {
+        (false, 1) => piece.sure(0.95, ""),
+        (false, _) => piece.sure(0.7, "several widths go with the times of the cells"),
+        _ => piece.sure(0.6, "numbers that count up lie in this range too, and other widths fit; the times of cells tell (halite key infer --table)"),
+    }
 }
 
 /// What speaks for numbers being buckets, and the widths they may have.
@@ -205,7 +269,8 @@ fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
         _ => "",
     };
     let said = format!("{width} hexadecimal digits{of}; if they are a digest, what it is of does not stand in the key");
-    Some(Piece::field(fixed(width), "digest", said, 0.4, &column.values).suspect(Suspect::Digits))
+    let sure = if of.is_empty() { 0.85 } else { 0.92 };
+    Some(Piece::field(fixed(width), "digest", said, 0.4, &column.values).suspect(Suspect::Digits).sure(sure, ""))
 }
 
 /// One of a few letters, evenly: it may be a salt.
@@ -223,7 +288,7 @@ pub(super) fn text(column: &Column<'_>) -> Piece {
     let length = if column.min == column.max { column.min.to_string() } else { format!("{} to {}", column.min, column.max) };
     let said = format!("text of {length} bytes, {} different in {} keys{begins}", column.distinct, column.values.len());
     let points = if named { 1.5 } else { 1.0 };
-    Piece::field(FieldType::String, if named { &name } else { "name" }, said, points, &column.values)
+    Piece::field(FieldType::String, if named { &name } else { "name" }, said, points, &column.values).sure(TEXT_SURE, "")
 }
 
 /// Text of a fixed width.

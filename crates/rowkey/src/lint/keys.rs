@@ -228,34 +228,41 @@ fn hbase_struct(key: &KeySchema, found: &mut Findings) {
     }
 }
 
-/// K-UNIQ: what tells rows of one moment apart.
+/// K-UNIQ: what tells rows of one moment apart. Salts and digests of fields in the key do not; drawn salts do in part, and
+/// so does whatever holds a part of another field.
 fn unique(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
-    let carried: Vec<FieldId> = (0..key.fields().len()).filter(|&field| key.carrier(field).is_some()).collect();
-    let times = carried.iter().filter(|&&field| is_time(key.fields()[field].ty)).count();
-    if times == 0 || times < carried.len() {
+    let is_a_time = |field: FieldId| is_time(key.fields()[field].ty);
+    let has_time = (0..key.fields().len()).any(|field| is_a_time(field) && key.carrier(field).is_some());
+    if !has_time || !(0..key.fields().len()).all(is_a_time) {
         return;
     }
-    let salts: f64 = key
-        .segments()
-        .iter()
-        .map(|segment| {
-            if let SegmentKind::Salt { count, function, .. } = segment.kind
-                && !function.is_deterministic()
-            {
-                f64::from(count)
-            } else {
-                1.0
-            }
-        })
-        .product();
+    let drawn = |segment: &Segment| match segment.kind {
+        SegmentKind::Salt { count, function, .. } if !function.is_deterministic() => f64::from(count),
+        _ => 1.0,
+    };
+    let salts: f64 = key.segments().iter().map(drawn).product();
     let message =
         "Nothing but a time tells rows apart: two that are written in one tick of the clock have one key, and the second replaces the first.";
     let finding = found.add("K-UNIQ", key.segments().len() - 1, message);
     if let Some(rate) = subject.load.writes_per_second {
-        // Of r rows a second spread over B salts, pairs of one millisecond and one salt.
-        finding.evidence(format!("with {rate} rows each second, about {:.1} are lost each second", rate * rate / (2_000.0 * salts)));
+        // Of `each` rows in one tick with one salt, in the mean, those that are not the first one.
+        let places = ticks_per_second(key) * salts;
+        let each = rate / places;
+        let lost = places * (each + (-each).exp_m1());
+        finding.evidence(format!("with {rate} rows each second at random times, about {lost:.1} are lost each second"));
     }
     finding.fix("add who wrote it, or a sequence number, behind the time");
+}
+
+/// Ticks of the finest clock in the key.
+#[expect(clippy::cast_precision_loss, reason = "at most a thousand million")]
+fn ticks_per_second(key: &KeySchema) -> f64 {
+    let ticks = |field: &Field| match field.ty {
+        FieldType::Timestamp(unit) => unit.per_second() as f64,
+        _ => 1.0 / 86_400.0,
+    };
+    let carried = key.fields().iter().enumerate().filter(|(field, _)| key.carrier(*field).is_some());
+    carried.map(|(_, field)| ticks(field)).fold(0.0, f64::max)
 }
 
 /// K-TIMEDUP and K-LOCAL.

@@ -215,7 +215,7 @@ pub fn simulate(design: &Design, traffic: &Traffic, options: &SimulateOptions) -
         spreads: rows::effective_spread(&design.key, &cardinalities),
         cardinalities,
         partitions: rows::partitions(&keys, &written, first_field),
-        uniqueness: unique::uniqueness(&design.key, &keys, &writes, distinct.len() as u64, span_ms),
+        uniqueness: unique::uniqueness(&design.key, &keys, traffic, &writes, distinct.len() as u64, span_ms),
         queries: fanout::costs(&design.key, &design.queries, &keys, &distinct, &borders),
         heat: heat(&keys, &writes, time_of, &borders),
         borders,

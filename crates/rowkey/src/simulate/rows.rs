@@ -149,7 +149,8 @@ pub(super) fn cardinalities(schema: &KeySchema, keys: &Keys, distinct: &[u32]) -
     schema.fields().iter().zip(seen).map(told).collect()
 }
 
-fn fingerprint(value: &Value<'_>) -> u64 {
+/// A value as a number that is the same for the same value.
+pub(super) fn fingerprint(value: &Value<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     match value {
         Value::Unsigned(number) => number.hash(&mut hasher),

@@ -1,11 +1,25 @@
-//! Rows that replace each other: those that did, those that will as the rate grows, and digests that meet.
+//! Rows that replace each other: those that did, those that would at random times, and digests that meet.
+//!
+//! The model deals the writes of the traffic out over the ticks of the clock again, by chance, and calculates how many of
+//! them meet a row that is there. Two writes can only meet if they are alike in everything else; a segment that is a function
+//! of fields in the key is no part of that. See [`Alike`] for what each segment adds.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
 
 use super::keys::Keys;
-use crate::schema::{KeySchema, SegmentKind};
-use crate::value::{FieldType, TimeUnit};
+use super::rows::fingerprint;
+use super::traffic::{Row, Traffic};
+use crate::schema::{FieldId, HashFunction, KeySchema, SegmentKind};
+use crate::value::{FieldType, Value};
+
+/// Writes of one window in which times are dealt out anew, and windows at most: rates and fields change slowly.
+const WINDOW_WRITES: usize = 2_000;
+const WINDOWS_MAX: usize = 64;
+/// Standard deviations of the stated bound: one count of twenty lies outside.
+const BOUND_DEVIATIONS: f64 = 2.0;
+/// Standard deviations from which on a count does not agree with the model.
+const DISAGREE_DEVIATIONS: f64 = 4.0;
 
 /// How sure it is that different rows have different keys.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,10 +30,15 @@ pub struct Uniqueness {
     pub rows: u64,
     /// Writes in a second, in the mean.
     pub writes_per_second: f64,
-    /// Rows lost in a second because two come in one millisecond with everything else alike: `r^2 / (2000 B)`, with `B` as
-    /// many equally likely values of everything else as meet as often as these. `None` if no time in milliseconds is in the
-    /// key.
+    /// Rows expected to be lost in a second because two come in one tick of the clock with everything else alike, if the times
+    /// of these writes were random. `None` if the key carries no time whole.
     pub lost_per_second: Option<f64>,
+    /// Counting the same writes at random times gives a number within this of `lost_per_second`, 19 times of 20.
+    pub lost_bound: f64,
+    /// Rows lost in a second, as counted in this traffic: writes minus different keys.
+    pub counted_per_second: f64,
+    /// What speaks against the estimate, in sentences; empty if nothing does.
+    pub doubts: Vec<String>,
     /// Digests that stand for a field that is nowhere else in the key.
     pub digests: Vec<DigestCollisions>,
 }
@@ -39,43 +58,240 @@ pub struct DigestCollisions {
 
 /// `writes` are places of written keys, `rows` the number of different ones among them.
 #[expect(clippy::cast_precision_loss, reason = "rates and expectations")]
-pub(super) fn uniqueness(schema: &KeySchema, keys: &Keys, writes: &[u32], rows: u64, span_ms: i64) -> Uniqueness {
+pub(super) fn uniqueness(schema: &KeySchema, keys: &Keys, traffic: &Traffic, writes: &[u32], rows: u64, span_ms: i64) -> Uniqueness {
     let seconds = (span_ms.max(1) as f64) / 1000.0;
-    let writes_per_second = writes.len() as f64 / seconds;
-    let time = (0..schema.segments().len()).find(|&at| is_millis(schema, at));
-    let lost = time.map(|at| {
-        let alike = meeting(schema, keys, writes, at);
-        writes_per_second * writes_per_second / 2000.0 * alike
-    });
-    let digests = (0..schema.segments().len()).filter_map(|at| digest(schema, keys, writes, at)).collect();
-    Uniqueness { writes: writes.len() as u64, rows, writes_per_second, lost_per_second: lost, digests }
-}
-
-/// Whether a segment carries a time in milliseconds.
-fn is_millis(schema: &KeySchema, at: usize) -> bool {
-    let ty = schema.segments()[at].kind.carries().map(|field| schema.fields()[field].ty);
-    ty == Some(FieldType::Timestamp(TimeUnit::Millis))
-}
-
-/// How likely two writes are alike in everything but one segment, and what is derived from it.
-#[expect(clippy::cast_precision_loss, reason = "a probability")]
-fn meeting(schema: &KeySchema, keys: &Keys, writes: &[u32], time: usize) -> f64 {
-    let mut counts: HashMap<u64, u64> = HashMap::new();
-    let field = schema.segments()[time].kind.field();
-    let of_time = |at: usize| at == time || field.is_some_and(|field| schema.hashed_fields(at) == [field]);
-    let skipped: Vec<bool> = (0..schema.segments().len()).map(of_time).collect();
-    for &at in writes {
-        let key = keys.get(at as usize);
-        let Ok(ranges) = schema.split_segments(key) else { continue };
-        let mut hasher = DefaultHasher::new();
-        for (range, _) in ranges.into_iter().zip(&skipped).filter(|(_, skipped)| !**skipped) {
-            hasher.write_usize(range.len());
-            hasher.write(&key[range]);
-        }
-        *counts.entry(hasher.finish()).or_insert(0) += 1;
+    let lost = writes.len() as f64 - rows as f64;
+    let mut found = Uniqueness {
+        writes: writes.len() as u64,
+        rows,
+        writes_per_second: writes.len() as f64 / seconds,
+        counted_per_second: lost / seconds,
+        digests: (0..schema.segments().len()).filter_map(|at| digest(schema, keys, writes, at)).collect(),
+        ..Uniqueness::default()
+    };
+    let Some(alike) = Alike::of(schema, traffic) else { return found };
+    let events = alike.events(schema, keys, traffic, writes);
+    if events.is_empty() {
+        return found;
     }
-    let all = counts.values().sum::<u64>().max(1) as f64;
-    counts.values().map(|&count| (count as f64 / all).powi(2)).sum()
+    let (expected, pairs) = expected(events, alike.width);
+    found.lost_per_second = Some(expected / seconds);
+    found.lost_bound = BOUND_DEVIATIONS * expected.max(1.0).sqrt() / seconds;
+    found.doubts = alike.doubts.clone();
+    if pairs > 0 && pairs < 100 {
+        found.doubts.push(format!("only {pairs} pairs of writes near each other are alike in everything but the time, so the estimate rests on few"));
+    }
+    let beyond = DISAGREE_DEVIATIONS * expected.max(1.0).sqrt();
+    if lost > expected + beyond {
+        found.doubts.push("counting finds more: writes of this traffic come together, or the same row is written again on purpose".to_owned());
+    } else if lost < expected - beyond && !alike.is_at_most {
+        found.doubts.push(
+            "counting finds less: the times of this traffic are spaced more evenly than random ones; those of real writers seldom are".to_owned(),
+        );
+    }
+    found
+}
+
+/// What of a key, beside its time, can tell two writes apart.
+///
+/// - A segment that carries a field, or a part of one that nothing carries whole, is looked at as it stands in the key.
+/// - A bucket of the time, and a salt or digest of fields that the key carries whole, are functions of what is looked at
+///   anyway: they add nothing.
+/// - A salt or digest of other fields is looked at as it stands in the key, unless the time is among its fields: then it is
+///   another one at another time. Two writes that differ in the other fields meet in it with chance 1 in its width.
+struct Alike {
+    /// The field that is the time.
+    time: FieldId,
+    /// Segments that are looked at as they stand in the key.
+    segments: Vec<usize>,
+    /// Fields that the key holds in a digest with the time only, by their places in the traffic.
+    hidden: Vec<(usize, FieldType)>,
+    /// Values of that digest; 1 if there is none.
+    width: f64,
+    /// Whether less may be lost than is said.
+    is_at_most: bool,
+    doubts: Vec<String>,
+}
+
+/// A write as the model sees it.
+#[derive(Clone, Copy)]
+struct Event {
+    tick: i64,
+    /// What stands in the key beside the time.
+    alike: u64,
+    /// What only a digest with the time holds.
+    hidden: u64,
+}
+
+impl Alike {
+    /// `None` if the key carries no time whole.
+    fn of(schema: &KeySchema, traffic: &Traffic) -> Option<Self> {
+        let is_time = |field: FieldId| matches!(schema.fields()[field].ty, FieldType::Timestamp(_));
+        let is_carried = |field: FieldId| schema.carrier(field).is_some();
+        let time = (0..schema.fields().len()).find(|&field| is_time(field) && is_carried(field))?;
+        let mut alike = Self { time, segments: Vec::new(), hidden: Vec::new(), width: 1.0, is_at_most: false, doubts: Vec::new() };
+        for (at, segment) in schema.segments().iter().enumerate() {
+            match &segment.kind {
+                SegmentKind::Const(_) => {}
+                SegmentKind::Salt { function, .. } if !function.is_deterministic() => {
+                    alike.segments.push(at);
+                    if *function == HashFunction::RoundRobin {
+                        alike.at_most(format!(
+                            "salts in turn (segment {}) keep writes apart that come one after the other, which is not counted in",
+                            at + 1
+                        ));
+                    }
+                }
+                SegmentKind::Salt { .. } | SegmentKind::Hash { .. } => {
+                    let by = schema.hashed_fields(at);
+                    let other: Vec<FieldId> = by.iter().copied().filter(|&field| !is_carried(field)).collect();
+                    if other.is_empty() {
+                        continue;
+                    }
+                    if by.contains(&time) { alike.hide(schema, traffic, at, &other) } else { alike.segments.push(at) }
+                }
+                kind if kind.field() == Some(time) => {}
+                _ => alike.segments.push(at),
+            }
+        }
+        Some(alike)
+    }
+
+    fn at_most(&mut self, doubt: String) {
+        self.is_at_most = true;
+        self.doubts.push(doubt);
+    }
+
+    /// A salt or digest of the time and of `fields`, which the key does not carry.
+    fn hide(&mut self, schema: &KeySchema, traffic: &Traffic, segment: usize, fields: &[FieldId]) {
+        let width = match schema.segments()[segment].kind {
+            SegmentKind::Salt { count, .. } => f64::from(count),
+            SegmentKind::Hash { bytes, .. } => 2_f64.powi(8 * i32::from(bytes)),
+            _ => 1.0,
+        };
+        let place = |field: &FieldId| {
+            let field = &schema.fields()[*field];
+            traffic.fields.iter().position(|name| *name == field.name).map(|place| (place, field.ty))
+        };
+        let Some(places) = fields.iter().map(place).collect::<Option<Vec<_>>>() else {
+            return self.at_most(format!("what segment {} adds cannot be seen in a trace of keys, and is not counted in", segment + 1));
+        };
+        if self.width > 1.0 {
+            self.at_most("of several digests with the time only the widest is counted in".to_owned());
+        }
+        if width > self.width {
+            (self.width, self.hidden) = (width, places);
+        }
+    }
+
+    fn events(&self, schema: &KeySchema, keys: &Keys, traffic: &Traffic, writes: &[u32]) -> Vec<Event> {
+        let event = |&at: &u32| {
+            let key = keys.get(at as usize);
+            let ranges = schema.split_segments(key).ok()?;
+            let row = &traffic.operations[at as usize].row;
+            let tick = self.tick(schema, key, traffic, row)?;
+            let mut hasher = DefaultHasher::new();
+            for range in self.segments.iter().map(|&segment| ranges[segment].clone()) {
+                hasher.write_usize(range.len());
+                hasher.write(&key[range]);
+            }
+            Some(Event { tick, alike: hasher.finish(), hidden: self.hidden_in(row)? })
+        };
+        writes.iter().filter_map(event).collect()
+    }
+
+    /// The time, from the values where there are some: keys with dictionaries are not read back without them.
+    fn tick(&self, schema: &KeySchema, key: &[u8], traffic: &Traffic, row: &Row) -> Option<i64> {
+        let field = &schema.fields()[self.time];
+        let value = match row {
+            Row::Values(values) => {
+                let place = traffic.fields.iter().position(|name| *name == field.name)?;
+                values.get(place)?.value(field.ty).ok()
+            }
+            Row::Key(_) => schema.decode(key).ok()?.into_values().nth(self.time).map(|value| value.into_owned()),
+        };
+        match value? {
+            Value::Signed(tick) => Some(tick),
+            _ => None,
+        }
+    }
+
+    fn hidden_in(&self, row: &Row) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        if let Row::Values(values) = row {
+            for (place, ty) in &self.hidden {
+                hasher.write_u64(fingerprint(&values.get(*place)?.value(*ty).ok()?));
+            }
+        }
+        Some(hasher.finish())
+    }
+}
+
+/// Rows that replace one that is there, expected of these writes at random times, and pairs of writes of one window that
+/// are alike.
+#[expect(clippy::cast_precision_loss, reason = "counts of a few million, and times")]
+fn expected(mut events: Vec<Event>, width: f64) -> (f64, u64) {
+    events.sort_unstable_by_key(|event| event.tick);
+    let step = step(&events) as f64;
+    let windows = (events.len() / WINDOW_WRITES).clamp(1, WINDOWS_MAX);
+    let per_window = events.len().div_ceil(windows);
+    let (mut lost, mut pairs) = (0.0, 0);
+    let mut rest = &mut events[..];
+    while !rest.is_empty() {
+        // All of one tick belong to one window.
+        let last = rest[per_window.min(rest.len()) - 1].tick;
+        let end = rest.partition_point(|event| event.tick <= last);
+        let (window, behind) = rest.split_at_mut(end);
+        let next = behind.first().map_or(last as f64 + step, |event| event.tick as f64);
+        let ticks = ((next - window[0].tick as f64) / step).max(1.0);
+        let (distinct, alike) = distinct(window, ticks, width);
+        lost += (window.len() as f64 - distinct).max(0.0);
+        pairs += alike;
+        rest = behind;
+    }
+    (lost, pairs)
+}
+
+/// Different keys expected of writes that are dealt out over `ticks`, and pairs of them that are alike.
+///
+/// Writes that share everything but the time are in a tick with chance `1 - (1 - 1/ticks)^count`, and there have one key. Where
+/// a digest of `width` values tells them apart by something hidden, each hidden value that is in the tick has its own random
+/// one: a digest is used there unless all miss it.
+#[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
+fn distinct(window: &mut [Event], ticks: f64, width: f64) -> (f64, u64) {
+    let missed = (-1.0 / ticks).ln_1p();
+    let (mut distinct, mut pairs) = (0.0, 0);
+    window.sort_unstable_by_key(|event| (event.alike, event.hidden));
+    for class in window.chunk_by(|a, b| a.alike == b.alike) {
+        let count = class.len() as u64;
+        pairs += count * (count - 1) / 2;
+        let used = |hidden: &[Event]| -(hidden.len() as f64 * missed).exp_m1();
+        let missed_by_all: f64 = class.chunk_by(|a, b| a.hidden == b.hidden).map(|hidden| (-used(hidden) / width).ln_1p()).sum();
+        distinct += ticks * width * -missed_by_all.exp_m1();
+    }
+    (distinct, pairs)
+}
+
+/// The step of the clock in ticks: more than one if all times are multiples of it and as many share one as that makes likely.
+/// Writes at a steady pace have times with a common divisor too, but none share one.
+#[expect(clippy::cast_precision_loss, reason = "counts of a few million, and times")]
+fn step(sorted: &[Event]) -> u64 {
+    let (mut divisor, mut times) = (0_u64, 1_u64);
+    for pair in sorted.windows(2) {
+        let (mut a, mut b) = (divisor, pair[1].tick.abs_diff(pair[0].tick));
+        times += u64::from(b > 0);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        divisor = a;
+    }
+    if divisor <= 1 {
+        return 1;
+    }
+    let (count, span) = (sorted.len() as f64, sorted[sorted.len() - 1].tick.abs_diff(sorted[0].tick));
+    let ticks = (span / divisor + 1) as f64;
+    let likely = count + ticks * (count * (-1.0 / ticks).ln_1p()).exp_m1();
+    if count - times as f64 >= likely / 2.0 { divisor } else { 1 }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an expectation")]
@@ -84,7 +300,7 @@ fn digest(schema: &KeySchema, keys: &Keys, writes: &[u32], at: usize) -> Option<
     if !by.iter().any(|&field| schema.is_only_hashed(field)) {
         return None;
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for &write in writes {
         let key = keys.get(write as usize);
         if let Ok(ranges) = schema.split_segments(key) {

@@ -1,0 +1,218 @@
+//! Keys of Phoenix, which have separators and no types, and of OpenTSDB, which have numbers for names around hours.
+
+use super::column::{Column, is_text};
+use super::draft::{Content, Draft, How, KEYS_REMEMBERED, Piece};
+use super::sample::Seen;
+use super::times::{self, TimeForm};
+use super::values;
+use super::witness;
+use crate::hash::number_of_bytes;
+use crate::schema::{HashFunction, Profile};
+use crate::value::{FieldType, TimeUnit};
+
+/// Of 100 keys so many agree.
+const AGREE_MIN: usize = 95;
+/// Salts of Phoenix, at most.
+const SALTS_MAX: usize = 256;
+/// Fields of one key.
+const FIELDS_MAX: usize = 8;
+
+/// The keys as Phoenix writes them: a salt, text with zeros behind it, numbers with their sign turned round.
+pub(super) fn phoenix(seen: &Seen<'_>) -> Vec<Draft> {
+    let salted = salts(&seen.keys).map(|count| {
+        let mut draft = Draft::new(Profile::Phoenix);
+        let content = Content::Salt { of: Vec::new(), function: HashFunction::Phoenix, count, digits: None };
+        let said = format!("Phoenix's salt of all that is behind it, modulo {count}: {} of {} keys", seen.keys.len(), seen.keys.len());
+        let values: Vec<&[u8]> = seen.keys.iter().map(|key| &key[..1]).collect();
+        draft.push(Piece { content, ..Piece::field(FieldType::U8, "salt", said, 4.0, &values).sure(0.98, "") });
+        (draft, 1)
+    });
+    let is_salted = salted.is_some();
+    let (draft, from) = salted.unwrap_or_else(|| (Draft::new(Profile::Phoenix), 0));
+    let places = seen.keys.iter().map(|_| from).collect();
+    follow(seen, draft, places, is_salted).into_iter().collect()
+}
+
+/// How many salts there are, if the first byte is one.
+fn salts(keys: &[&[u8]]) -> Option<u32> {
+    let most = keys.iter().filter_map(|key| key.first()).max().copied().filter(|most| *most > 0)?;
+    let pairs: Vec<(u8, i128)> =
+        keys.iter().filter(|key| key.len() > 1).map(|key| (key[0], number_of_bytes(HashFunction::Phoenix, &key[1..]).unwrap_or(0))).collect();
+    let fits = |count: &usize| {
+        let right =
+            pairs.iter().filter(|(salt, hash)| usize::try_from(hash.rem_euclid(i128::try_from(*count).unwrap_or(1))) == Ok(usize::from(*salt)));
+        right.count() * 100 >= pairs.len() * AGREE_MIN
+    };
+    // What a number divides it divides too: of the first keys of a table, which have few salts, the greatest number is the right one.
+    // Of few salts and keys any agrees by chance.
+    let count = (usize::from(most) + 1..=SALTS_MAX).rev().find(fits)?;
+    (pairs.len() >= 32 || pairs.len() * usize::try_from(count.ilog2()).unwrap_or(1) >= 26).then(|| u32::try_from(count).ok()).flatten()
+}
+
+/// Reads on from `places` to the end of the keys.
+fn follow(seen: &Seen<'_>, mut draft: Draft, mut places: Vec<usize>, is_salted: bool) -> Option<Draft> {
+    let mut separators = 0;
+    let mut turned = 0;
+    while draft.pieces.len() <= FIELDS_MAX {
+        let rest: Vec<&[u8]> = seen.keys.iter().zip(&places).map(|(key, &at)| &key[at.min(key.len())..]).collect();
+        if rest.iter().all(|rest| rest.is_empty()) {
+            break;
+        }
+        if rest.iter().any(|rest| rest.is_empty()) {
+            return None;
+        }
+        let (piece, lengths) = if let Some(found) = number(&rest, seen) {
+            turned += usize::from(!matches!(found.0.content, Content::Field { ty: FieldType::U64, .. }));
+            found
+        } else {
+            let (piece, lengths, is_ended) = text(&rest)?;
+            separators += usize::from(is_ended);
+            (piece, lengths)
+        };
+        draft.push(piece);
+        places.iter_mut().zip(lengths).for_each(|(at, length)| *at += length);
+    }
+    // Without a salt or a separator nothing in the bytes is Phoenix's alone.
+    if draft.pieces.len() > FIELDS_MAX || !is_salted && separators == 0 {
+        return None;
+    }
+    let sure: f64 = match (is_salted, turned > 0) {
+        (true, _) => 0.97,
+        (false, true) => 0.91,
+        (false, false) => 0.75,
+    };
+    let doubt =
+        if sure > 0.9 { "" } else { "programs that write a zero behind text themselves make the same bytes; declared so, they are read as they are" };
+    for piece in &mut draft.pieces {
+        piece.lengths.clear();
+        if piece.sure > sure {
+            *piece = piece.clone().sure(sure, doubt);
+        }
+    }
+    Some(draft)
+}
+
+/// Eight bytes of a time, or a whole number to the end of the key, its sign turned round.
+fn number(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
+    if let Some(found) = time(rest, seen) {
+        return Some(found);
+    }
+    let width = rest.first()?.len();
+    let is_number = matches!(width, 2 | 4 | 8)
+        && rest.iter().all(|rest| rest.len() == width && (rest[0] == 0x80 && rest[1] == 0 || rest[0] == 0x7f && rest[1] == 0xff));
+    let ty = match width {
+        2 => FieldType::I16,
+        4 => FieldType::I32,
+        _ => FieldType::I64,
+    };
+    let said = format!("{width} bytes, the sign turned round, of small numbers");
+    is_number.then(|| (Piece::field(ty, "id", said, 2.5, rest).sure(0.91, ""), vec![width; rest.len()]))
+}
+
+fn time(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
+    let eight: Option<Vec<u64>> = rest.iter().map(|rest| rest.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))).collect();
+    let numbers = eight?;
+    let (form, signed) = times::of_longs(&numbers)?;
+    let (unit, is_reversed) = match form {
+        TimeForm::Direct(unit) => (unit, false),
+        TimeForm::Reversed(unit) => (unit, true),
+        TimeForm::Seconds | TimeForm::Calendar => return None,
+    };
+    if unit != TimeUnit::Millis || seen.no_times {
+        return None;
+    }
+    let turned = |bits: u64| if signed && !is_reversed { bits ^ (1 << 63) } else { bits };
+    let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(turned(number), 8, form)).collect();
+    let found = witness::witness(witness::sure_of(form, 8), &times_ms, None, seen);
+    let order = match (is_reversed, signed) {
+        (true, _) => "newest first",
+        (false, true) => "oldest first",
+        (false, false) => "without the sign turned round, as UNSIGNED_LONG",
+    };
+    let ty = if signed { FieldType::Timestamp(TimeUnit::Millis) } else { FieldType::U64 };
+    let said = format!("eight bytes, milliseconds since 1970, {order}, {} for one", times::shown(*times_ms.first()?, TimeUnit::Millis));
+    let values: Vec<&[u8]> = rest.iter().map(|rest| &rest[..8]).collect();
+    let piece = Piece::field(ty, "ts", said, 3.0, &values).written(How::Plain, is_reversed, None).sure(found.sure, &found.doubt);
+    Some((piece, vec![8; rest.len()]))
+}
+
+/// Text up to a zero, or to the end of the key.
+fn text(rest: &[&[u8]]) -> Option<(Piece, Vec<usize>, bool)> {
+    let ends: Vec<Option<usize>> = rest.iter().map(|rest| rest.iter().position(|byte| *byte == 0)).collect();
+    let is_ended = ends.iter().all(Option::is_some);
+    if !is_ended && ends.iter().any(Option::is_some) {
+        return None;
+    }
+    let texts: Vec<&[u8]> = rest.iter().zip(&ends).map(|(rest, end)| &rest[..end.unwrap_or(rest.len())]).collect();
+    if !texts.iter().all(|text| is_text(text)) {
+        return None;
+    }
+    let mut piece = values::text(&Column::of(texts.clone()));
+    if is_ended {
+        piece.evidence = format!("{}, with a zero behind it", piece.evidence);
+        piece.points += 1.0;
+    }
+    let lengths = texts.iter().map(|text| text.len() + usize::from(is_ended)).collect();
+    Some((piece, lengths, is_ended))
+}
+
+/// OpenTSDB: a salt perhaps, three bytes for the metric, the hour in seconds, then three bytes for the name and three for the
+/// value of each tag.
+pub(super) fn opentsdb(seen: &Seen<'_>) -> Option<Draft> {
+    [0, 1].into_iter().find_map(|salt| tsdb(seen, salt))
+}
+
+fn tsdb(seen: &Seen<'_>, salt: usize) -> Option<Draft> {
+    const ID: usize = 3;
+    const TAG: usize = 2 * ID;
+    let front = salt + ID;
+    let fits = |key: &[u8]| {
+        let seconds = key.get(front..front + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
+        let is_hour = seconds.is_some_and(|seconds| seconds % 3600 == 0 && times::is_plausible(i64::from(seconds) * 1000, TimeUnit::Millis));
+        is_hour && key.len() > front + 4 && (key.len() - front - 4).is_multiple_of(TAG)
+    };
+    let part = seen.only(fits);
+    if part.keys.len() * 100 < seen.keys.len() * AGREE_MIN || part.keys.is_empty() {
+        return None;
+    }
+    let hours: std::collections::HashSet<&[u8]> = part.keys.iter().map(|key| &key[front..front + 4]).collect();
+    let tags = |key: &[u8]| (key.len() - front - 4) / TAG;
+    let same = part.keys.iter().all(|key| tags(key) == tags(part.keys[0])).then(|| tags(part.keys[0]));
+    // One hour divides by 3600 by chance once in 3600 times, and is not told from a constant.
+    let (sure, doubt) = match hours.len() {
+        0..3 => (0.8, "there are one or two hours only in these keys; keys from elsewhere in the table tell"),
+        _ => (0.97, ""),
+    };
+    let mut draft = Draft::new(Profile::Bin);
+    let id = |draft: &mut Draft, name: &str, what: &str, from: usize, bytes: usize| {
+        let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..from + bytes]).collect();
+        let different = Column::of(values.clone()).distinct;
+        let ty = u16::try_from(bytes).map_or(FieldType::Bytes, FieldType::Fixed);
+        draft.push(Piece::field(ty, name, format!("{what}, {different} different"), 1.5, &values).sure(sure, doubt));
+    };
+    if salt > 0 {
+        id(&mut draft, "prefix", "a salt, computed by OpenTSDB from the metric and the tags", 0, salt);
+    }
+    id(&mut draft, "metric", "three bytes, the number of a metric in OpenTSDB's table of names", salt, ID);
+    let stamps = Column::of(part.keys.iter().map(|key| &key[front..front + 4]).collect());
+    let numbers: Vec<u64> = stamps.values.iter().map(|bytes| crate::codec::big_endian(bytes)).collect();
+    let shown = times::shown(i64::try_from(numbers[0]).unwrap_or(0).saturating_mul(1000), TimeUnit::Millis);
+    let said = format!("four bytes, seconds since 1970, whole hours all of them, {shown} for one");
+    let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 4.0, &stamps.values).written(How::Bucket(1000), false, None);
+    draft.push(piece.sure(sure, doubt));
+    match same {
+        Some(count) if count <= FIELDS_MAX => (0..count).for_each(|tag| {
+            let number = if count == 1 { String::new() } else { (tag + 1).to_string() };
+            let at = front + 4 + tag * TAG;
+            id(&mut draft, &format!("tagk{number}"), "three bytes, the number of a tag's name", at, ID);
+            id(&mut draft, &format!("tagv{number}"), "three bytes, the number of a tag's value", at + ID, ID);
+        }),
+        _ => {
+            let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[front + 4..]).collect();
+            let said = "tags, three bytes for the name and three for the value of each; keys have different numbers of them";
+            draft.push(Piece::field(FieldType::Bytes, "tags", said, 1.5, &values).sure(sure, doubt));
+        }
+    }
+    draft.pieces.iter_mut().for_each(|piece| piece.lengths.truncate(KEYS_REMEMBERED));
+    Some(draft)
+}
