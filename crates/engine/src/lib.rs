@@ -21,6 +21,7 @@ mod region;
 pub mod scan;
 mod shared;
 mod store;
+mod store_lock;
 mod upkeep;
 mod wal;
 

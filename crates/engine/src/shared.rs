@@ -13,6 +13,7 @@ use crate::memstore::MemTable;
 use crate::options::Options;
 use crate::region::{RecentDeletes, Region, RegionSnapshot};
 use crate::store::{Placing, StoreFiles};
+use crate::store_lock::StoreLock;
 use crate::upkeep::UpkeepFigures;
 use crate::wal::Wal;
 
@@ -34,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) compacted_bytes: AtomicU64,
     pub(crate) upkeep: UpkeepFigures,
     /// Another process cannot open the directory while this lives: whoever can still write to it holds it.
-    pub(crate) _lock: Box<dyn Send + Sync>,
+    pub(crate) _lock: Arc<StoreLock>,
 }
 
 impl Shared {

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use halite::Store;
 use halite::schema::SYSTEM_NAMESPACE;
+use halite_engine::OpenReport;
 use halite_server::{Addresses, Advertise};
 
 use super::place::Place;
@@ -17,6 +19,18 @@ pub(crate) struct Facts<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) place: &'a Place,
     pub(crate) store: &'a Store,
+}
+
+/// Logs what opening the store has found and a person should look at.
+pub(crate) fn warn(report: &OpenReport, folder: &Path) {
+    if !report.exposed_directories.is_empty() {
+        let directories = report.exposed_directories.join(" ");
+        tracing::warn!(
+            directories,
+            "store directories can be entered by other users; close them with: chmod -R go-rwx {}",
+            std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).display()
+        );
+    }
 }
 
 /// Prints it. Nobody may be listening, and that is no reason to stop.

@@ -56,6 +56,7 @@ pub(crate) fn run(flags: &Flags) -> anyhow::Result<()> {
         ending.takes(place.path());
     }
     let store = Builder::new().options(settings.engine.clone()).open(place.path()).with_context(|| format!("store {}", place.path().display()))?;
+    announce::warn(store.report(), place.path());
     let served = prepare(&store, &settings, &ending).and_then(|()| runtime.block_on(serve(&store, &settings, &place, &ending)));
     // The second signal is heard while the store closes.
     let closed = store.close().with_context(|| format!("closing the store {}", place.path().display()));

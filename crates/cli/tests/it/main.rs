@@ -4,6 +4,7 @@
 mod connect;
 mod copy;
 mod demo;
+mod directory;
 mod key;
 mod series;
 mod serve;

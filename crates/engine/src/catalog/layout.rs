@@ -25,6 +25,8 @@ pub(crate) const MANIFEST: &str = "halite/MANIFEST";
 pub(crate) const MANIFEST_TEMPORARY: &str = "halite/MANIFEST.tmp";
 /// The lock file.
 pub(crate) const LOCK: &str = "halite/LOCK";
+/// Copies of the newest generations of the manifest, apart from it.
+pub(crate) const MANIFESTS: &str = "manifests";
 /// Our own directory.
 pub(crate) const HALITE: &str = "halite";
 /// Where the tables are.

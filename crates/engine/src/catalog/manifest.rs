@@ -14,10 +14,12 @@ use super::Catalog;
 use super::encoding::{decode, encode};
 use super::layout::{HALITE, MANIFEST, MANIFEST_TEMPORARY};
 use crate::env::Env;
+use crate::store_lock::StoreLock;
 
 /// The manifest file and what it says.
 pub(crate) struct Manifest {
     env: Env,
+    lock: Arc<StoreLock>,
     catalog: ArcSwap<Catalog>,
     /// Held by whoever writes the next one; who wants to know what is live does not wait for the disk.
     changing: Mutex<()>,
@@ -37,30 +39,31 @@ impl Fate {
 }
 
 impl Manifest {
-    /// Reads the manifest; `None` if there is none yet.
+    /// Reads the manifest.
     ///
     /// # Errors
     /// `Corrupt`, `NewerFormat`, or the file system's.
-    pub(crate) fn load(env: &Env) -> Result<Option<Self>> {
+    pub(crate) fn load(env: &Env, lock: Arc<StoreLock>) -> Result<Self> {
         let name = format!("{}/{MANIFEST}", env.fs.root());
         let failed = |error| Error::io(format!("reading the manifest {name}"), error);
-        if !env.fs.exists(MANIFEST).map_err(failed)? {
-            return Ok(None);
-        }
         let file = env.fs.open(MANIFEST).map_err(failed)?;
         let length = usize::try_from(file.len().map_err(failed)?).map_err(|_| Error::corrupt(format!("manifest {name} is larger than memory")))?;
         let mut bytes = vec![0; length];
         file.read_exact_at(&mut bytes, 0).map_err(failed)?;
         let catalog = decode(&bytes).map_err(|error| error.at(format!("manifest {name}")))?;
-        Ok(Some(Self { env: env.clone(), catalog: ArcSwap::from_pointee(catalog), changing: Mutex::new(()), fate: Fate::default() }))
+        Ok(Self::new(env, lock, catalog))
     }
 
     /// Writes the first manifest of a new store.
-    pub(crate) fn create(env: &Env, catalog: Catalog) -> Result<Self> {
-        let manifest = Self { env: env.clone(), catalog: ArcSwap::from_pointee(catalog), changing: Mutex::new(()), fate: Fate::default() };
+    pub(crate) fn create(env: &Env, lock: Arc<StoreLock>, catalog: Catalog) -> Result<Self> {
+        let manifest = Self::new(env, lock, catalog);
         let first = manifest.current();
         manifest.write(&first)?;
         Ok(manifest)
+    }
+
+    fn new(env: &Env, lock: Arc<StoreLock>, catalog: Catalog) -> Self {
+        Self { env: env.clone(), lock, catalog: ArcSwap::from_pointee(catalog), changing: Mutex::new(()), fate: Fate::default() }
     }
 
     /// The catalog as it is now.
@@ -86,6 +89,7 @@ impl Manifest {
     }
 
     fn write(&self, catalog: &Catalog) -> Result<()> {
+        self.lock.check()?;
         let fs = &self.env.fs;
         let failed = |error| Error::io(format!("writing the manifest {}/{MANIFEST}", fs.root()), error);
         if fs.exists(MANIFEST_TEMPORARY).map_err(failed)? {

@@ -6,6 +6,7 @@ mod additions;
 mod control;
 mod copy;
 mod ddl;
+mod directory;
 mod meta;
 mod open;
 mod region_index;

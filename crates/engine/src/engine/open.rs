@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
-use halite_types::{Error, ErrorKind, Result};
+use halite_types::{Error, Result};
 
+use super::directory::{self, Found};
 use super::{Engine, RegionIndex, Table, tree};
 use crate::background::Background;
 use crate::cache::BlockCache;
@@ -18,6 +19,7 @@ use crate::options::{Options, WalSync};
 use crate::region::{RecentDeletes, Region};
 use crate::shared::Shared;
 use crate::store::StoreFiles;
+use crate::store_lock::StoreLock;
 use crate::upkeep::UpkeepFigures;
 use crate::wal::{self, Nonce, Wal, WalOptions};
 
@@ -32,6 +34,9 @@ pub struct OpenReport {
     pub cut_bytes: u64,
     /// Files an unfinished flush or compaction had left, now removed.
     pub removed_files: u64,
+    /// Directories of the store that others than its owner may enter. New ones are made for the owner only; the modes of those
+    /// that are there stay as they are.
+    pub exposed_directories: Vec<String>,
 }
 
 impl Engine {
@@ -43,18 +48,21 @@ impl Engine {
     pub fn open(env: Env, options: Options) -> Result<Arc<Self>> {
         options.check()?;
         let root = env.fs.root();
-        make_directory(&env, layout::HALITE)?;
-        let lock = take_lock(&env)?;
-        let mut report = OpenReport::default();
-        let manifest = Manifest::load(&env)?;
-        report.created = manifest.is_none();
-        let manifest = manifest.map_or_else(|| create_store(&env), Ok)?;
+        // Nothing is created before it is certain that nothing else is here.
+        if directory::examine(&env)? == Found::Nothing {
+            make_directory(&env, layout::HALITE)?;
+        }
+        let lock = Arc::new(StoreLock::take(&env)?);
+        // Another process may have created a store between the two.
+        let created = directory::examine(&env)? == Found::Nothing;
+        let mut report = OpenReport { created, exposed_directories: directory::exposed(&env), ..OpenReport::default() };
+        let manifest = if created { create_store(&env, &lock)? } else { Manifest::load(&env, Arc::clone(&lock))? };
         let catalog = manifest.current();
         let store_id = catalog.store_id;
         let wal_options =
             WalOptions { fsync: options.wal_sync == WalSync::Fsync, segment_bytes: options.wal_segment_bytes, buffer_bytes_max: 16 << 20 };
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
-        let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id));
+        let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id, Arc::clone(&lock)));
         let cache = Arc::new(BlockCache::new(options.block_cache_bytes));
         let shared = Arc::new(Shared {
             files: StoreFiles::new(env.clone(), Arc::clone(&cache)),
@@ -94,37 +102,12 @@ fn make_directory(env: &Env, path: &str) -> Result<()> {
     env.fs.create_dir_all(path).map_err(|error| Error::io(format!("making directory {}/{path}", env.fs.root()), error))
 }
 
-fn take_lock(env: &Env) -> Result<Box<dyn Send + Sync>> {
-    let name = format!("{}/{}", env.fs.root(), layout::LOCK);
-    let lock = env.fs.lock(layout::LOCK, "").map_err(|error| Error::io(format!("locking {name}"), error))?;
-    lock.ok_or_else(|| {
-        let text = format!("{} is held by another process ({name} is locked); close that one, or use another directory", env.fs.root());
-        Error::new(ErrorKind::Locked, text)
-    })
-}
-
 /// Lays out a new store in a directory that holds nothing else.
-fn create_store(env: &Env) -> Result<Manifest> {
+fn create_store(env: &Env, lock: &Arc<StoreLock>) -> Result<Manifest> {
     let root = env.fs.root();
     let failed = |error| Error::io(format!("creating a store in {root}"), error);
-    let entries = env.fs.list("").map_err(failed)?;
-    // A creation that was cut short leaves these; anything else is somebody's.
-    let ours = ["halite", "data", "hbase.id", "hbase.version"];
-    if let Some(other) = entries.iter().find(|entry| !entry.name.starts_with('.') && !ours.contains(&entry.name.as_str())) {
-        let text = format!("{root} is not a store and not empty (it holds {}); give an empty or new directory", other.name);
-        return Err(Error::invalid(text));
-    }
-    let tables = |entry: &crate::env::DirEntry| {
-        entry.name == "data" && env.fs.list("data").is_ok_and(|list| list.iter().any(|e| e.name != "default" && e.name != "hbase"))
-    };
-    if entries.iter().any(tables) {
-        let text = format!("{root} holds tables but no manifest ({}); restore the manifest from a copy", layout::MANIFEST);
-        return Err(Error::corrupt(text));
-    }
+    directory::begin_creation(env)?;
     let store_id = layout::random_uuid(env);
-    for directory in [wal::DIRECTORY, layout::DATA] {
-        make_directory(env, directory)?;
-    }
     for namespace in [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE] {
         make_directory(env, &format!("{}/{namespace}", layout::DATA))?;
     }
@@ -134,7 +117,7 @@ fn create_store(env: &Env) -> Result<Manifest> {
         env.fs.sync_dir(directory).map_err(failed)?;
     }
     let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE].map(|name| (name.to_owned(), NamespaceEntry::default()));
-    Manifest::create(env, Catalog { store_id, namespaces: BTreeMap::from(namespaces), ..Catalog::default() })
+    Manifest::create(env, Arc::clone(lock), Catalog { store_id, namespaces: BTreeMap::from(namespaces), ..Catalog::default() })
 }
 
 /// Writes a small file as a whole and syncs it; the caller syncs the directory.

@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 pub mod chance;
+mod file_lock;
 pub mod os;
 pub mod sim;
 
@@ -97,12 +98,28 @@ pub trait Fs: Send + Sync {
     /// # Errors
     /// As the operating system's; as [`Fs::open_outside`].
     fn remove_outside(&self, path: &str) -> io::Result<()>;
-    /// Takes the lock file `path` for this process, creating it; it is held until the returned value is dropped.
-    /// `None` if another holds it. The file holds `owner` for people to read.
+    /// Locks the root for this process, and the lock file `path`, which is created; both are held until the returned value is
+    /// dropped. `None` if another process holds one of them. The file contains `owner` for people to read.
     ///
     /// # Errors
     /// As the operating system's.
-    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>>;
+    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Lock>>>;
+    /// Returns `true` if only the owner may enter this directory.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn is_private(&self, _path: &str) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+/// A lock that is held until it is dropped.
+pub trait Lock: Send + Sync {
+    /// Returns `true` if no other process can have taken the lock: what is locked is still what its path leads to.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn is_held(&self) -> io::Result<bool>;
 }
 
 /// One entry of a directory.

@@ -3,20 +3,22 @@
 //! Files are read with `pread`, so readers share one handle; a file has one writer, whose position is its handle's.
 #![expect(clippy::disallowed_methods, reason = "this file is the door that everything else goes through")]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use halite_types::{Error, Result};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
-
 use super::chance::SeededRng;
-use super::{Clock, DirEntry, Env, FileReader, FileWriter, Fs, JoinHandle, Threads};
+use super::file_lock::FileLock;
+use super::{Clock, DirEntry, Env, FileReader, FileWriter, Fs, JoinHandle, Lock, Threads};
+use halite_types::{Error, Result};
+
+/// Modes of the directories and files of a store: nobody but the owner may look into them.
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
 
 impl Env {
     /// The operating system, with files below `root`. The directory is made, durably, if it is not there.
@@ -34,22 +36,32 @@ impl Env {
     }
 }
 
-/// Makes `root` and what is missing above it, each durable before the next is made in it.
+/// Makes `root`, for its owner only, and what is missing above it, each durable before the next is made in it.
 fn make_root(root: &Path) -> io::Result<()> {
-    if root.exists() {
+    make_path(root, make_private_directory)
+}
+
+fn make_path(path: &Path, make: fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    if path.exists() {
         return Ok(());
     }
-    let parent = match root.parent() {
+    let parent = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
         None => return Ok(()),
     };
-    make_root(parent)?;
-    match fs::create_dir(root) {
+    make_path(parent, |parent| fs::create_dir(parent))?;
+    match make(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         other => other?,
     }
     File::open(parent)?.sync_all()
+}
+
+fn make_private_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(DIRECTORY_MODE).create(path)?;
+    // A narrow umask may have taken bits that the owner needs.
+    fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE))
 }
 
 /// The files below one directory of the operating system.
@@ -100,7 +112,8 @@ impl Fs for OsFs {
     }
 
     fn create(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
-        let file = OpenOptions::new().write(true).create_new(true).open(self.path(path)?)?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(self.path(path)?)?;
+        file.set_permissions(Permissions::from_mode(FILE_MODE))?;
         Ok(Box::new(OsWriter { file }))
     }
 
@@ -127,7 +140,15 @@ impl Fs for OsFs {
     }
 
     fn create_dir_all(&self, path: &str) -> io::Result<()> {
-        fs::create_dir_all(self.path(path)?)
+        let mut made = self.root.clone();
+        for part in self.path(path)?.strip_prefix(&self.root).map_err(io::Error::other)?.components() {
+            made.push(part);
+            match make_private_directory(&made) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && made.is_dir() => {}
+                done => done?,
+            }
+        }
+        Ok(())
     }
 
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
@@ -173,16 +194,12 @@ impl Fs for OsFs {
         fs::remove_file(path)
     }
 
-    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.path(path)?)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Ok(None),
-            other => other?,
-        }
-        file.set_len(0)?;
-        file.write_all(owner.as_bytes())?;
-        // The kernel gives the lock back when the handle is closed, also when the process is killed.
-        Ok(Some(Box::new(file)))
+    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Lock>>> {
+        Ok(FileLock::take(&self.root, &self.path(path)?, owner, FILE_MODE)?.map(|lock| Box::new(lock) as _))
+    }
+
+    fn is_private(&self, path: &str) -> io::Result<bool> {
+        Ok(fs::metadata(self.path(path)?)?.permissions().mode() & 0o077 == 0)
     }
 }
 
@@ -407,13 +424,26 @@ mod tests {
     }
 
     #[test]
+    fn files_and_directories_are_their_owners_alone() {
+        let (directory, env) = env();
+        env.fs.create_dir_all("c/d").unwrap();
+        drop(env.fs.create("c/d/f").unwrap());
+        drop(env.fs.lock("LOCK", "me").unwrap().unwrap());
+        let mode = |path: &str| fs::metadata(directory.path().join("a/b").join(path)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(["", "c", "c/d", "c/d/f", "LOCK"].map(mode), [0o700, 0o700, 0o700, 0o600, 0o600]);
+        assert!(env.fs.is_private("c").unwrap());
+        fs::set_permissions(directory.path().join("a/b/c"), Permissions::from_mode(0o750)).unwrap();
+        assert!(!env.fs.is_private("c").unwrap());
+    }
+
+    #[test]
     fn a_directory_that_may_not_be_written_says_so() {
         use std::os::unix::fs::PermissionsExt as _;
         let (directory, env) = env();
         let root = directory.path().join("a/b");
-        fs::set_permissions(&root, fs::Permissions::from_mode(0o555)).unwrap();
+        fs::set_permissions(&root, Permissions::from_mode(0o555)).unwrap();
         let created = env.fs.create("f").map(drop);
-        fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&root, Permissions::from_mode(0o755)).unwrap();
         // The superuser may write anywhere; for everybody else the kind and the words must name the mend.
         if let Err(error) = created {
             let error = Error::io("file f", error);

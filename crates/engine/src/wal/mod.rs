@@ -19,6 +19,7 @@ use halite_types::{Error, ErrorKind, Result};
 use crate::commit::Mvcc;
 use crate::env::{Env, FileWriter};
 use crate::histogram::Histogram;
+use crate::store_lock::StoreLock;
 
 mod format;
 mod recovery;
@@ -67,6 +68,7 @@ pub(crate) struct Wal {
     env: Env,
     options: WalOptions,
     store_id: [u8; 16],
+    lock: Arc<StoreLock>,
     buffer: Mutex<Buffer>,
     /// Wakes the log's own thread; goes with `buffer`.
     work: Condvar,
@@ -180,11 +182,12 @@ pub(crate) struct Segment {
 
 impl Wal {
     /// A log that has not looked at the segments there are; [`Wal::resume`] tells it before the first write.
-    pub(crate) fn new(env: Env, options: WalOptions, store_id: [u8; 16]) -> Self {
+    pub(crate) fn new(env: Env, options: WalOptions, store_id: [u8; 16], lock: Arc<StoreLock>) -> Self {
         Self {
             env,
             options,
             store_id,
+            lock,
             buffer: Mutex::new(Buffer {
                 bytes: vec![0; MARK_BYTES],
                 end: 0,
@@ -495,6 +498,7 @@ impl Wal {
     }
 
     fn begin_segment(&self, io: &mut Io) -> Result<()> {
+        self.lock.check()?;
         let number = io.next_number;
         let path = segment_path(number);
         let failed = |error| stopped(&format!("beginning log segment {}/{path}", self.env.fs.root()), error);

@@ -257,7 +257,82 @@ fn what_is_not_ours_is_named_and_left_alone() {
 
 #[test]
 fn a_directory_with_other_things_in_it_is_not_made_a_store() {
+    for path in ["photos/holiday.jpg", ".hidden", "halite", "data/default/t/readme", "halite/notes.txt"] {
+        let sim = SimEnv::new(1);
+        sim.fs.write(path, "...").unwrap();
+        let error = open(&sim).err().unwrap();
+        assert!(error.message().contains(path.split('/').next().unwrap()) && error.message().contains("nothing has been changed"), "{error}");
+        assert_eq!(sim.fs.files().into_keys().collect::<Vec<_>>(), [path]);
+        assert_eq!(sim.env().fs.list("").unwrap().len(), 1, "no directory was made");
+    }
+}
+
+#[test]
+fn store_files_without_their_manifest_are_left_alone() {
+    let lost: [(&str, &dyn Fn(&str) -> bool, _); 3] = [
+        ("a root directory of HBase", &|path| !path.starts_with("halite/") && !path.starts_with("manifests/"), ErrorKind::InvalidRequest),
+        ("a store without halite", &|path| !path.starts_with("halite/"), ErrorKind::InvalidRequest),
+        ("a store without its manifest", &|path| path != "halite/MANIFEST", ErrorKind::Corrupt),
+    ];
+    for (what, stays, kind) in lost {
+        let sim = SimEnv::new(1);
+        closed(&sim, 10);
+        // Some rows are in the log, and nowhere else.
+        let store = reopen(&sim);
+        store.table("t").unwrap().put(Put::new("later").add("f", "q", "v")).unwrap();
+        drop(store);
+        sim.fs.kill();
+        let copy = SimEnv::new(2);
+        sim.fs.files().into_iter().filter(|(path, _)| stays(path)).for_each(|(path, bytes)| copy.fs.write(&path, bytes).unwrap());
+        let before = copy.fs.files();
+        for _ in 0..2 {
+            says(&open(&copy).err().unwrap(), kind, &["nothing has been changed", "halite repair"]);
+            copy.fs.kill();
+            assert_eq!(copy.fs.files(), before, "{what}");
+            assert_eq!(copy.env().fs.exists("halite").unwrap(), before.keys().any(|path| path.starts_with("halite/")), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_creation_that_a_crash_cut_short_anywhere_is_done_again() {
+    let calls = {
+        let sim = SimEnv::new(1);
+        open(&sim).unwrap();
+        sim.fs.calls()
+    };
+    assert!(calls > 15, "{calls}");
+    for at in 0..calls {
+        for seed in 0..12 {
+            let sim = SimEnv::new(seed);
+            sim.fs.crash_at_call(at);
+            assert!(open(&sim).is_err());
+            match seed {
+                0 => sim.fs.kill(),
+                1 => sim.fs.lose_unsynced(),
+                seed => sim.fs.crash(seed * 1000 + at),
+            }
+            open(&sim).unwrap_or_else(|error| panic!("died at call {at}, seed {seed}: {error}; {:?}", sim.fs.files().keys()));
+        }
+    }
+}
+
+#[test]
+fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
     let sim = SimEnv::new(1);
-    sim.fs.write("photos/holiday.jpg", "...").unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::InvalidRequest, &["photos", "not empty"]);
+    let store = store(&sim);
+    let table = store.table("t").unwrap();
+    table.put(Put::new("k").add("f", "q", "v")).unwrap();
+    sim.env().fs.remove_file("halite/LOCK").unwrap();
+    says(&open(&sim).err().unwrap(), ErrorKind::Locked, &["another process"]);
+    table.put(Put::new("l").add("f", "q", "v")).unwrap();
+    store.flush(&"t".parse().unwrap()).unwrap();
+    sim.fs.lose_lock();
+    let before = sim.fs.files();
+    table.put(Put::new("m").add("f", "q", "v")).unwrap();
+    says(&store.flush(&"t".parse().unwrap()).unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
+    let manifest = |files: &std::collections::BTreeMap<String, Vec<u8>>| files["halite/MANIFEST"].clone();
+    assert_eq!(manifest(&sim.fs.files()), manifest(&before));
+    let error = (0..2000).find_map(|i| table.put(Put::new(format!("n{i}")).add("f", "q", "v".repeat(100))).err()).unwrap();
+    says(&error, ErrorKind::Stopped, &["lock"]);
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::env::{DirEntry, Env, FileReader, FileWriter, Fs};
+use halite_engine::env::{DirEntry, Env, FileReader, FileWriter, Fs, Lock};
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -99,7 +99,7 @@ impl Fs for Meanwhile {
         self.disk.remove_outside(path)
     }
 
-    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>> {
+    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Lock>>> {
         self.disk.lock(path, owner)
     }
 }

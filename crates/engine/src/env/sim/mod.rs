@@ -133,6 +133,11 @@ impl SimFs {
         locked(&self.disk).read_only = read_only;
     }
 
+    /// Takes away all locks, as if another process held them.
+    pub fn lose_lock(&self) {
+        locked(&self.disk).locks.clear();
+    }
+
     /// Every file with its bytes as a process sees them, by path.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         locked(&self.disk).files().into_iter().map(|(path, file)| (path, locked(&file).bytes().to_vec())).collect()

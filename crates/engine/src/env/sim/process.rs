@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::disk::{Disk, SharedFile, locked};
 use super::fault::Call;
-use crate::env::{DirEntry, FileReader, FileWriter, Fs};
+use crate::env::{DirEntry, FileReader, FileWriter, Fs, Lock as HeldLock};
 
 /// The disk in one process life.
 #[derive(Clone)]
@@ -94,7 +94,7 @@ impl Fs for ProcessFs {
         self.remove_file(&outside(path)?)
     }
 
-    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Send + Sync>>> {
+    fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn HeldLock>>> {
         let mut disk = self.enter(Call::Lock, path)?;
         let file = if disk.exists(path)? { disk.file(path)? } else { disk.create(path)? };
         if !disk.locks.insert(path.to_owned()) {
@@ -116,6 +116,14 @@ fn outside(path: &str) -> io::Result<String> {
 struct Lock {
     process: ProcessFs,
     path: String,
+}
+
+/// The lock is on the root: it stays whatever becomes of the file.
+impl HeldLock for Lock {
+    fn is_held(&self) -> io::Result<bool> {
+        let disk = locked(&self.process.disk);
+        Ok(disk.is_alive(self.process.life) && disk.locks.contains(&self.path))
+    }
 }
 
 impl Drop for Lock {

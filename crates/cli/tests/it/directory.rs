@@ -1,0 +1,126 @@
+//! Directories that commands are given: what they refuse, who may look into what they make, and who holds it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::Signal;
+
+use crate::serve::Served;
+
+fn halite(arguments: &[&str], input: &str) -> Output {
+    run(Command::new(env!("CARGO_BIN_EXE_halite")).args(arguments), input)
+}
+
+fn run(command: &mut Command, input: &str) -> Output {
+    let mut child = command.env_remove("HALITE_DATA").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // One that is refused does not read it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// Everything below a directory: files with their bytes, directories without.
+fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    let mut to_visit = vec![root.to_owned()];
+    while let Some(directory) = to_visit.pop() {
+        for entry in fs::read_dir(&directory).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                to_visit.push(path.clone());
+                found.insert(path, None);
+            } else {
+                found.insert(path.clone(), Some(fs::read(&path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+const ROWS: &str = "create 't', 'f'\nput 't', 'r', 'f:q', 'v'\nflush 't'\n";
+
+#[test]
+fn no_command_touches_a_directory_that_is_not_a_store() {
+    let above = tempfile::tempdir().unwrap();
+    let root = above.path().join("hbase");
+    let text = root.to_str().unwrap();
+    assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
+    fs::remove_dir_all(root.join("halite")).unwrap();
+    let before = tree(&root);
+    assert!(before.keys().any(|path| path.to_str().unwrap().contains("/f/")), "there is a store file");
+    let other = above.path().join("other");
+    let other = other.to_str().unwrap();
+    let commands: [&[&str]; 7] = [
+        &["shell", "-n", "--data", text],
+        &["serve", "--zk-port", "0", "--master-port", "0", "--region-port", "0", "--web-port", "0", "--data", text],
+        &["bench", "--rows", "10", "--data", text],
+        &["lab", "E01", "--data", text],
+        &["demo", "--data", text],
+        &["copy", text, "t", other],
+        &["copy", other, "t", text],
+    ];
+    assert!(halite(&["shell", "-n", "--data", other], ROWS).status.success());
+    for arguments in commands {
+        let output = halite(arguments, "list\n");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("nothing has been changed"), "{arguments:?}: {said}");
+        assert!(tree(&root) == before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn nobody_else_may_look_into_a_store_whatever_the_umask() {
+    for umask in ["000", "022", "077", "277"] {
+        let above = tempfile::tempdir().unwrap();
+        let root = above.path().join("store");
+        let script = format!("umask {umask}; exec '{}' shell -n --data '{}'", env!("CARGO_BIN_EXE_halite"), root.display());
+        let output = run(Command::new("sh").args(["-c", &script]), ROWS);
+        assert!(output.status.success(), "{umask}: {}", String::from_utf8_lossy(&output.stderr));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(&root), 0o700, "{umask}");
+        for path in tree(&root).keys() {
+            assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{umask}: {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_store_that_others_may_enter_is_served_with_a_warning() {
+    let root = tempfile::tempdir().unwrap();
+    let text = root.path().to_str().unwrap();
+    assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
+    for directory in ["", "data", "halite"] {
+        fs::set_permissions(root.path().join(directory), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let (code, log) = Served::start(&["--data", text]).end(Signal::TERM);
+    assert_eq!(code, Some(0));
+    assert!(log.contains("can be entered by other users") && log.contains("halite data"), "{log}");
+}
+
+#[test]
+fn a_removed_lock_file_lets_no_second_process_in() {
+    let root = tempfile::tempdir().unwrap();
+    let text = root.path().to_str().unwrap();
+    assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
+    let served = Served::start(&["--data", text]);
+    let address = format!("rpc://{}", served.address("master"));
+    for round in 0..3 {
+        fs::remove_file(root.path().join("halite/LOCK")).unwrap();
+        let output = halite(&["shell", "-n", "--data", text], "put 't', 'intruder', 'f:q', 'v'\n");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("another process"), "{said}");
+        let put = format!("put 't', 'r{round}', 'f:q', 'v'\nflush 't'\n");
+        let output = halite(&["shell", "-n", "--connect", &address], &put);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(root.path().join("halite/LOCK").exists(), "it was made again");
+    assert_eq!(served.end(Signal::KILL).0, None);
+    let output = halite(&["shell", "-n", "--data", text], "scan 't'\n");
+    let rows = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(["r0", "r1", "r2"].iter().all(|row| rows.contains(row)) && !rows.contains("intruder"), "{rows}");
+}

@@ -1,0 +1,125 @@
+//! What a directory is before anything in it is created, changed or removed: a store, empty, or something else.
+
+use halite_types::{Error, Result};
+
+use crate::catalog::layout;
+use crate::env::{DirEntry, Env};
+use crate::wal;
+
+/// What is in the directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A store: it has a manifest.
+    Store,
+    /// Nothing, or what a creation that was cut short has left: a store may be created.
+    Nothing,
+}
+
+/// Examines the root, and changes nothing.
+///
+/// # Errors
+/// `InvalidRequest` for a directory that is something else, `Corrupt` for a store without its manifest, or the file system's.
+pub(crate) fn examine(env: &Env) -> Result<Found> {
+    let root = env.fs.root();
+    let exists = |path: &str| env.fs.exists(path).map_err(|error| Error::io(format!("looking for {root}/{path}"), error));
+    if exists(layout::MANIFEST)? {
+        return Ok(Found::Store);
+    }
+    let entries = list(env, "")?;
+    if entries.is_empty() {
+        return Ok(Found::Nothing);
+    }
+    let has = |name: &str| entries.iter().any(|entry| entry.name == name && entry.is_dir);
+    // It is made, and durable, before anything else is: without it nothing here was made by a creation.
+    if !has(layout::HALITE) {
+        return Err(foreign(&root, &entries, has(layout::DATA) || has(layout::MANIFESTS)));
+    }
+    match first_beyond_a_creation(env, &entries)? {
+        None => Ok(Found::Nothing),
+        Some(path) => {
+            let text = format!(
+                "{root} holds {path} but no manifest ({}): this may be a store that has lost it; nothing has been changed; restore the manifest \
+                 from a copy, or run \"halite check {root}\" and \"halite repair {root}\"",
+                layout::MANIFEST
+            );
+            Err(Error::corrupt(text))
+        }
+    }
+}
+
+fn foreign(root: &str, entries: &[DirEntry], has_data: bool) -> Error {
+    let name = entries.first().map_or("", |entry| &entry.name);
+    if has_data {
+        return Error::invalid(format!(
+            "{root} holds {name} but no {}/: this is a root directory of HBase, or a store that has lost that directory; nothing has been changed; \
+             give an empty or new directory, restore {}/ from a copy, or run \"halite repair {root}\"",
+            layout::HALITE,
+            layout::HALITE
+        ));
+    }
+    Error::invalid(format!(
+        "{root} is not a store and not empty (it holds {name}); nothing has been changed; give an empty or new directory, such as one in it"
+    ))
+}
+
+/// The first entry that an interrupted creation of a store does not leave behind.
+fn first_beyond_a_creation(env: &Env, entries: &[DirEntry]) -> Result<Option<String>> {
+    for entry in entries {
+        let beyond = match (entry.name.as_str(), entry.is_dir) {
+            ("hbase.id" | "hbase.version", false) => None,
+            (layout::HALITE, true) => first_of(env, layout::HALITE, |inner| match (inner.name.as_str(), inner.is_dir) {
+                ("LOCK" | "MANIFEST.tmp", false) => Some(false),
+                ("wal", true) => Some(true),
+                _ => None,
+            })?,
+            (layout::DATA, true) => {
+                first_of(env, layout::DATA, |inner| (inner.is_dir && matches!(&*inner.name, "default" | "hbase")).then_some(true))?
+            }
+            (name, _) => Some(name.to_owned()),
+        };
+        if beyond.is_some() {
+            return Ok(beyond);
+        }
+    }
+    Ok(None)
+}
+
+/// The first entry of a directory that is not `known`, or is known as a directory that has to be empty and is not.
+fn first_of(env: &Env, directory: &str, known: impl Fn(&DirEntry) -> Option<bool>) -> Result<Option<String>> {
+    for entry in list(env, directory)? {
+        let path = format!("{directory}/{}", entry.name);
+        match known(&entry) {
+            None => return Ok(Some(path)),
+            Some(false) => {}
+            Some(true) => {
+                if let Some(inner) = list(env, &path)?.first() {
+                    return Ok(Some(format!("{path}/{}", inner.name)));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The directories that others than the owner may enter, if they may enter the root.
+pub(crate) fn exposed(env: &Env) -> Vec<String> {
+    let is_exposed = |path: &&str| env.fs.is_private(path).is_ok_and(|is_private| !is_private);
+    if !is_exposed(&"") {
+        return Vec::new();
+    }
+    let ours = [layout::HALITE, layout::DATA, layout::MANIFESTS, layout::ARCHIVE, layout::STAGING];
+    ours.into_iter().filter(is_exposed).map(str::to_owned).collect()
+}
+
+/// The entries of a directory.
+pub(crate) fn list(env: &Env, path: &str) -> Result<Vec<DirEntry>> {
+    env.fs.list(path).map_err(|error| Error::io(format!("listing {}/{path}", env.fs.root()), error))
+}
+
+/// Makes what comes before everything else in a new store, durably: from here on an interrupted creation is known for one.
+pub(crate) fn begin_creation(env: &Env) -> Result<()> {
+    for directory in [layout::HALITE, ""] {
+        env.fs.sync_dir(directory).map_err(|error| Error::io(format!("creating a store in {}", env.fs.root()), error))?;
+    }
+    env.fs.create_dir_all(wal::DIRECTORY).map_err(|error| Error::io(format!("making directory {}/{}", env.fs.root(), wal::DIRECTORY), error))
+}

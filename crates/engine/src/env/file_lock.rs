@@ -1,0 +1,167 @@
+//! The lock of a directory on a real disk: on the directory's own inode, which is there as long as the directory is, and on a
+//! lock file in it.
+//!
+//! The directory is what counts: a lock file can be removed by hand, and the next process would make and lock another one.
+//! Network file systems may refuse locks on directories; there the file alone counts, and one that was removed or replaced
+//! means that the lock is lost. Versions of this program that do not know of the directory's lock look at the file.
+#![expect(clippy::disallowed_methods, reason = "a part of the door that everything else goes through")]
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::Lock;
+
+/// A lock file may be replaced between opening and locking it so many times.
+const ATTEMPTS_MAX: usize = 10;
+
+/// Both locks. The kernel releases them when the handles are closed, also when the process is killed.
+pub(super) struct FileLock {
+    directory_path: PathBuf,
+    directory: File,
+    /// Whether the directory's inode is locked; if not, its file system does not know how.
+    by_directory: bool,
+    file_path: PathBuf,
+    file: Mutex<File>,
+    mode: u32,
+}
+
+impl FileLock {
+    /// Takes both locks; `None` if another process holds one of them.
+    pub(super) fn take(directory_path: &Path, file_path: &Path, owner: &str, mode: u32) -> io::Result<Option<Self>> {
+        let directory = File::open(directory_path)?;
+        let by_directory = match try_flock(&directory) {
+            Ok(()) => true,
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            Err(_) => false,
+        };
+        let Some(mut file) = lock_file(file_path, mode)? else { return Ok(None) };
+        file.set_len(0)?;
+        file.write_all(owner.as_bytes())?;
+        let (directory_path, file_path) = (directory_path.to_owned(), file_path.to_owned());
+        Ok(Some(Self { directory_path, directory, by_directory, file_path, file: Mutex::new(file), mode }))
+    }
+}
+
+impl Lock for FileLock {
+    fn is_held(&self) -> io::Result<bool> {
+        if !leads_to(&self.directory_path, &self.directory)? {
+            return Ok(false);
+        }
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if leads_to(&self.file_path, &file)? {
+            return Ok(true);
+        }
+        if !self.by_directory {
+            return Ok(false);
+        }
+        // Another process of this version cannot have come in. One that looks at the file only may hold a new one; if not, the
+        // new one is ours. A disk without room for it is no reason to stop.
+        match lock_file(&self.file_path, self.mode) {
+            Ok(Some(new)) => *file = new,
+            Ok(None) => return Ok(false),
+            Err(_) => {}
+        }
+        Ok(true)
+    }
+}
+
+fn try_flock(file: &File) -> Result<(), Errno> {
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+/// Opens or creates a lock file and locks it; `None` if another process holds it.
+fn lock_file(path: &Path, mode: u32) -> io::Result<Option<File>> {
+    for _ in 0..ATTEMPTS_MAX {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(mode).open(path)?;
+        match try_flock(&file) {
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            other => other?,
+        }
+        // A file that was removed meanwhile keeps nobody out.
+        if leads_to(path, &file)? {
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a path leads to this open file or directory.
+fn leads_to(path: &Path, open: &File) -> io::Result<bool> {
+    let identity = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+    match fs::metadata(path) {
+        Ok(there) => Ok(identity(&there) == identity(&open.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(directory: &Path) -> Option<FileLock> {
+        FileLock::take(directory, &directory.join("LOCK"), "me", 0o600).unwrap()
+    }
+
+    #[test]
+    fn a_removed_lock_file_lets_nobody_in_and_comes_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = take(directory.path()).unwrap();
+        fs::remove_file(directory.path().join("LOCK")).unwrap();
+        assert!(take(directory.path()).is_none(), "the directory is locked");
+        assert!(held.is_held().unwrap());
+        assert!(directory.path().join("LOCK").exists());
+        drop(held);
+        assert!(take(directory.path()).is_some());
+    }
+
+    #[test]
+    fn a_replaced_lock_file_that_another_holds_is_a_lost_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = take(directory.path()).unwrap();
+        let path = directory.path().join("LOCK");
+        fs::remove_file(&path).unwrap();
+        // A process that does not know of the directory's lock.
+        let other = lock_file(&path, 0o600).unwrap().unwrap();
+        assert!(!held.is_held().unwrap());
+        drop(other);
+        assert!(held.is_held().unwrap(), "nobody holds it any more");
+    }
+
+    #[test]
+    fn without_locks_on_directories_a_missing_lock_file_is_a_lost_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut held = take(directory.path()).unwrap();
+        held.by_directory = false;
+        assert!(held.is_held().unwrap());
+        fs::remove_file(directory.path().join("LOCK")).unwrap();
+        assert!(!held.is_held().unwrap());
+    }
+
+    #[test]
+    fn a_directory_that_was_replaced_is_a_lost_lock() {
+        let above = tempfile::tempdir().unwrap();
+        let (path, moved) = (above.path().join("store"), above.path().join("moved"));
+        fs::create_dir(&path).unwrap();
+        let held = take(&path).unwrap();
+        fs::rename(&path, &moved).unwrap();
+        assert!(!held.is_held().unwrap());
+        fs::create_dir(&path).unwrap();
+        assert!(!held.is_held().unwrap());
+        fs::remove_dir(&path).unwrap();
+        fs::rename(&moved, &path).unwrap();
+        assert!(held.is_held().unwrap());
+    }
+}
