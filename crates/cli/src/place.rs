@@ -12,7 +12,7 @@ use halite::{
 /// The options that say where.
 #[derive(clap::Args)]
 pub(crate) struct PlaceFlags {
-    /// Directory of the store; it is created if it does not exist
+    /// Directory of the store; `shell` and `demo` create it if it does not exist, other commands do not
     #[arg(long, value_name = "DIR", default_value = "halite-data", env = "HALITE_DATA")]
     data: PathBuf,
     /// HBase cluster or Halite server to work on instead: zk://HOST:PORT[,HOST:PORT...][/ZNODE], rpc://HOST:PORT[,HOST:PORT...] or site:HBASE-SITE.XML
@@ -30,6 +30,17 @@ impl PlaceFlags {
             Some(uri) => connect(uri),
             None => Ok(Place::Here(halite::open(&self.data).with_context(|| format!("store {}", self.data.display()))?)),
         }
+    }
+
+    /// Opens a store that exists, or connects: for commands that read, or that need a table.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; a directory without a store, which is left as it is.
+    pub(crate) fn open_existing(&self) -> anyhow::Result<Place> {
+        if self.connect.is_none() {
+            must_be_store(&self.data)?;
+        }
+        self.open()
     }
 
     /// The store's directory; `None` if it is a cluster.
@@ -54,6 +65,18 @@ impl PlaceFlags {
 /// Whether a text is the address of a cluster; if not it is a directory.
 fn is_address(text: &str) -> bool {
     text.contains("://") || text.starts_with("site:")
+}
+
+/// Refuses a directory that holds no store, because opening would make one there.
+fn must_be_store(directory: &Path) -> anyhow::Result<()> {
+    if directory.join("halite").is_dir() {
+        return Ok(());
+    }
+    let state = if directory.is_dir() { "the directory holds none" } else { "no such directory" };
+    bail!(
+        "there is no store {}: {state}; give the directory of one, or the address of a cluster: zk://HOST:PORT, rpc://HOST:PORT or site:FILE",
+        directory.display()
+    )
 }
 
 /// Connects to a cluster.
@@ -103,10 +126,10 @@ impl Place {
     /// As [`Place::named`], for what has to be there.
     ///
     /// # Errors
-    /// As [`Place::named`]; a directory that does not exist.
+    /// As [`Place::named`]; a directory without a store.
     pub(crate) fn existing(text: &str) -> anyhow::Result<Self> {
-        if !is_address(text) && !Path::new(text).is_dir() {
-            bail!("there is no store {text}; give the directory of one, or the address of a cluster: zk://HOST:PORT, rpc://HOST:PORT or site:FILE");
+        if !is_address(text) {
+            must_be_store(Path::new(text))?;
         }
         Self::named(text)
     }

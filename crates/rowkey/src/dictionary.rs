@@ -65,9 +65,23 @@ impl Dictionary {
     /// # Errors
     /// As the cluster's; `InvalidRequest` for more than [`ENTRIES_MAX`] entries.
     pub async fn open(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
+        Self::open_or(cluster, of, key, true).await
+    }
+
+    /// As [`Self::open`], for those who only read: where there is no table of dictionaries none is made, and nothing is known.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_existing(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
+        Self::open_or(cluster, of, key, false).await
+    }
+
+    async fn open_or(cluster: &dyn Cluster, of: &TableName, key: &KeySchema, is_made: bool) -> Result<Self> {
         let name = Self::table_of(of)?;
         let table = cluster.table(&name);
+        let mut exists = true;
         match table.descriptor().await {
+            Err(error) if error.kind() == ErrorKind::NoSuchTable && !is_made => exists = false,
             Err(error) if error.kind() == ErrorKind::NoSuchTable => {
                 let descriptor = TableDescriptor::new(name).family(FamilyDescriptor::new(FAMILY));
                 // Somebody else may have made it meanwhile.
@@ -85,7 +99,9 @@ impl Dictionary {
             }
         }
         let dictionary = Self { table, fields, known: Mutex::default(), salts: SaltDrawer::new() };
-        dictionary.refresh().await?;
+        if exists {
+            dictionary.refresh().await?;
+        }
         Ok(dictionary)
     }
 

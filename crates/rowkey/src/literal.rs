@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use halite_types::key::{parse_bytes, print_bytes};
+use halite_types::key::parse_bytes;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
@@ -144,7 +144,7 @@ impl fmt::Display for Shown<'_> {
             (Value::F32(value), _) => write!(out, "{value}"),
             (Value::F64(value), _) => write!(out, "{value}"),
             (Value::Decimal(value), _) => write!(out, "{value}"),
-            (Value::Text(text), _) => write!(out, "'{}'", print_bytes(text.as_bytes())),
+            (Value::Text(text), _) => write!(out, "'{}'", printable(text)),
             (Value::Bytes(value), _) => write!(out, "x'{}'", halite_types::key::hexadecimal(value)),
             (Value::Uuid(value), _) => {
                 let digits = halite_types::key::hexadecimal(value);
@@ -155,6 +155,23 @@ impl fmt::Display for Shown<'_> {
             (Value::Ipv6(value), _) => write!(out, "{value}"),
         }
     }
+}
+
+/// Text as it is, with `\xNN` for what a terminal would not show as itself: control characters, those that turn the direction of
+/// writing, and the backslash; a quote is doubled.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\\' => out.push_str("\\x5C"),
+            '\'' => out.push_str("''"),
+            _ if char.is_control() || matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}') => {
+                char.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("\\x{byte:02X}")));
+            }
+            _ => out.push(char),
+        }
+    }
+    out
 }
 
 /// A time or a date of the years the calendar has.
@@ -236,5 +253,12 @@ mod tests {
             let said = ty.parse(text).unwrap_err();
             assert!(said.contains(wanted), "{ty} {text}: {said}");
         }
+    }
+
+    #[test]
+    fn text_is_shown_as_it_is_read() {
+        let shown = |text: &str| Shown(&text.into(), FieldType::String).to_string();
+        assert_eq!(shown("\u{5f20}\u{4e09} caf\u{e9}"), "'\u{5f20}\u{4e09} caf\u{e9}'");
+        assert_eq!(shown("it's\n\u{202e}\\"), "'it''s\\x0A\\xE2\\x80\\xAE\\x5C'");
     }
 }

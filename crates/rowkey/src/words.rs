@@ -1,5 +1,6 @@
 //! Values, conditions and decoded keys as people write them beside a declared key: `device_id=s1`, `ts=2024-03-15..2024-03-16`.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use bytes::Bytes;
@@ -11,19 +12,59 @@ use crate::plan::{KeyQuery, Test};
 use crate::schema::{FieldId, KeySchema};
 use crate::value::{FieldType, Value};
 
+/// Keys that lists of values make at once, at most.
+const LISTED_KEYS_MAX: usize = 100_000;
+
 impl KeySchema {
-    /// The values of `FIELD=VALUE` texts, in the order of the fields; a field that none of them names is null.
+    /// The values of `FIELD=VALUE` texts, in the order of the fields; a field that none of them names is null. Text in single quotes is
+    /// taken as it is, with quotes inside doubled.
     ///
     /// # Errors
-    /// What is wrong with which of them.
+    /// What is wrong with which of them; a field that is given twice.
     pub fn parse_values<'t>(&self, given: impl IntoIterator<Item = &'t str>) -> Result<Vec<Value<'static>>, String> {
-        let mut values = vec![Value::Null; self.fields().len()];
+        let mut lists = self.parse_lists(given, |text| Ok(vec![text]))?;
+        Ok(lists.pop().unwrap_or_default())
+    }
+
+    /// As [`Self::parse_values`], where `FIELD=A,B,C` gives several values: the values of one key for every choice of one from each list,
+    /// the last field changing first.
+    ///
+    /// # Errors
+    /// As [`Self::parse_values`]; more than 100,000 keys.
+    pub fn parse_value_lists<'t>(&self, given: impl IntoIterator<Item = &'t str>) -> Result<Vec<Vec<Value<'static>>>, String> {
+        self.parse_lists(given, |text| cut(text, ","))
+    }
+
+    fn parse_lists<'t>(
+        &self,
+        given: impl IntoIterator<Item = &'t str>,
+        cut: impl Fn(&'t str) -> Result<Vec<&'t str>, String>,
+    ) -> Result<Vec<Vec<Value<'static>>>, String> {
+        let mut lists: Vec<Option<Vec<Value<'static>>>> = vec![None; self.fields().len()];
         for one in given {
             let (name, text) = one.split_once('=').ok_or_else(|| format!("{one:?}: a value is given as FIELD=VALUE"))?;
             let field = self.field_named(name)?;
-            values[field] = self.fields()[field].ty.parse(text).map_err(|error| format!("{name}: {error}"))?;
+            let name = name.trim();
+            let in_field = |error: String| format!("{name}: {error}");
+            let ty = self.fields()[field].ty;
+            let values = cut(text).map_err(in_field)?.into_iter().map(|text| value_of(ty, text)).collect::<Result<_, _>>().map_err(in_field)?;
+            if lists[field].replace(values).is_some() {
+                return Err(format!("{name} is given twice; several values are {name}=A,B,C"));
+            }
         }
-        Ok(values)
+        let lists: Vec<_> = lists.into_iter().map(|list| list.unwrap_or_else(|| vec![Value::Null])).collect();
+        let keys = lists.iter().fold(1_usize, |keys, list| keys.saturating_mul(list.len()));
+        if keys > LISTED_KEYS_MAX {
+            return Err(format!("the lists come to {keys} keys, and at most {LISTED_KEYS_MAX} are made at once"));
+        }
+        let mut all = vec![Vec::with_capacity(lists.len())];
+        for list in lists {
+            all = all
+                .iter()
+                .flat_map(|head: &Vec<Value<'static>>| list.iter().map(|value| head.iter().cloned().chain([value.clone()]).collect()))
+                .collect();
+        }
+        Ok(all)
     }
 
     /// What a key says, `~` standing before what it says only in part: `device_id = 's1', ts = 2024-03-15T00:00:00Z`.
@@ -50,52 +91,178 @@ impl KeySchema {
 
 impl KeyQuery {
     /// With a condition as text: `FIELD=VALUE`, `FIELD<VALUE`, `FIELD<=VALUE`, `FIELD>VALUE`, `FIELD>=VALUE`, `FIELD=A..B` (A
-    /// included, B not; either may be left out), `FIELD=A,B,C` and `FIELD=PREFIX*`.
+    /// included, B not; either may be left out), `FIELD=A,B,C` and `FIELD=PREFIX*`. Text in single quotes is taken as it is, whatever
+    /// signs and words are in it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with it; a range that ends before it begins; signs and words of other query languages, which would be taken as text.
     pub fn with_condition(self, key: &KeySchema, text: &str) -> Result<Self, String> {
         let at = text.find(['=', '<', '>']).ok_or_else(|| format!("{text:?}: a condition is FIELD=VALUE, FIELD<VALUE, FIELD=A..B or the like"))?;
         let (name, rest) = text.split_at(at);
+        if name.ends_with('!') {
+            return Err(format!("{text:?}: that a field is not equal to a value cannot be asked; ask for what is below and above it"));
+        }
         let field = key.field_named(name)?;
+        let name = name.trim();
         let ty = key.fields()[field].ty;
-        let value = |text: &str| ty.parse(text).map_err(|error| format!("{name}: {error}"));
-        let test = if let Some(text) = rest.strip_prefix("<=") {
-            Test::Range { low: Bound::Unbounded, high: Bound::Included(value(text)?) }
-        } else if let Some(text) = rest.strip_prefix(">=") {
-            Test::Range { low: Bound::Included(value(text)?), high: Bound::Unbounded }
-        } else if let Some(text) = rest.strip_prefix('<') {
-            Test::Range { low: Bound::Unbounded, high: Bound::Excluded(value(text)?) }
-        } else if let Some(text) = rest.strip_prefix('>') {
-            Test::Range { low: Bound::Excluded(value(text)?), high: Bound::Unbounded }
-        } else {
-            equals(ty, &rest[1..], value)?
-        };
+        let value = |text: &str| plain(text).and_then(|()| value_of(ty, text));
+        let test = test(ty, rest, value).map_err(|error| format!("{name}: {error}"))?;
         Ok(self.with(field, test))
     }
 }
 
+/// What stands behind the name of a field, from the operator on.
+fn test(ty: FieldType, rest: &str, value: impl Fn(&str) -> Result<Value<'static>, String>) -> Result<Test, String> {
+    Ok(if let Some(text) = rest.strip_prefix("<=") {
+        Test::Range { low: Bound::Unbounded, high: Bound::Included(value(text)?) }
+    } else if let Some(text) = rest.strip_prefix(">=") {
+        Test::Range { low: Bound::Included(value(text)?), high: Bound::Unbounded }
+    } else if let Some(text) = rest.strip_prefix('<') {
+        Test::Range { low: Bound::Unbounded, high: Bound::Excluded(value(text)?) }
+    } else if let Some(text) = rest.strip_prefix('>') {
+        Test::Range { low: Bound::Excluded(value(text)?), high: Bound::Unbounded }
+    } else {
+        equals(ty, &rest[1..], value)?
+    })
+}
+
 /// What stands behind `=`: a value, a list, a range or a beginning.
 fn equals(ty: FieldType, text: &str, value: impl Fn(&str) -> Result<Value<'static>, String>) -> Result<Test, String> {
-    if let Some((low, high)) = text.split_once("..") {
-        let bound = |text: &str, some: fn(Value<'static>) -> Bound<Value<'static>>| {
-            if text.is_empty() { Ok(Bound::Unbounded) } else { value(text).map(some) }
-        };
-        return Ok(Test::Range { low: bound(low, Bound::Included)?, high: bound(high, Bound::Excluded)? });
+    match cut(text, "..")?[..] {
+        [_] => {}
+        [low, high] => return range(low, high, value),
+        _ => return Err(format!("{text}: a range is A..B; text with dots in it stands in single quotes")),
     }
-    if let Some(prefix) = text.strip_suffix('*') {
+    let pieces = cut(text, ",")?;
+    if let [only] = pieces[..]
+        && let Some(prefix) = only.trim().strip_suffix('*')
+    {
+        plain_prefix(prefix)?;
+        let prefix = unquoted(prefix)?.unwrap_or_else(|| prefix.to_owned());
         return match ty {
-            FieldType::String | FieldType::Char(_) => Ok(Test::Prefix(Bytes::copy_from_slice(prefix.as_bytes()))),
-            FieldType::Bytes | FieldType::Fixed(_) => Ok(Test::Prefix(parse_bytes(prefix).into())),
+            FieldType::String | FieldType::Char(_) => Ok(Test::Prefix(Bytes::from(prefix.into_bytes()))),
+            FieldType::Bytes | FieldType::Fixed(_) => Ok(Test::Prefix(parse_bytes(&prefix).into())),
             _ => Err(format!("{text}: only text and bytes have beginnings")),
         };
     }
-    let mut values = text.split(',').map(value).collect::<Result<Vec<_>, _>>()?;
+    let mut values = pieces.into_iter().map(value).collect::<Result<Vec<_>, _>>()?;
     Ok(match values.pop() {
         Some(Value::Null) if values.is_empty() => Test::IsNull,
         Some(only) if values.is_empty() => Test::Equals(only),
         last => Test::In(values.into_iter().chain(last).collect()),
     })
+}
+
+/// `A..B`, of which B is not included.
+fn range(low: &str, high: &str, value: impl Fn(&str) -> Result<Value<'static>, String>) -> Result<Test, String> {
+    let bound = |text: &str| if text.trim().is_empty() { Ok(None) } else { value(text).map(Some) };
+    let (from, to) = (bound(low)?, bound(high)?);
+    if let (Some(from), Some(to)) = (&from, &to)
+        && from.compare(to).is_ge()
+    {
+        return Err(match from.compare(to) {
+            Ordering::Equal => format!("{low}..{high} holds nothing, because its end is not included; a single value is asked for without dots"),
+            _ => format!("{low}..{high} ends before it begins; the lesser value comes first, for fields in descending order too"),
+        });
+    }
+    let included = |value: Option<Value<'static>>| value.map_or(Bound::Unbounded, Bound::Included);
+    let excluded = |value: Option<Value<'static>>| value.map_or(Bound::Unbounded, Bound::Excluded);
+    Ok(Test::Range { low: included(from), high: excluded(to) })
+}
+
+/// The value of a text, which may stand in single quotes.
+fn value_of(ty: FieldType, text: &str) -> Result<Value<'static>, String> {
+    match unquoted(text)? {
+        Some(text) if ty.is_text() => {
+            let value = Value::Text(text.clone().into());
+            if ty.accepts(&value) { Ok(value) } else { ty.parse(&text).and_then(|_| Err(format!("'{text}' is no {ty}"))) }
+        }
+        Some(text) => ty.parse(&text),
+        // Blanks around a value are of the command line; those of text stand in quotes.
+        None => ty.parse(text.trim()),
+    }
+}
+
+/// What stands between single quotes, if the text does.
+fn unquoted(text: &str) -> Result<Option<String>, String> {
+    let text = text.trim();
+    if !text.starts_with('\'') {
+        return Ok(None);
+    }
+    let end = quoted_bytes(text)?;
+    if end < text.len() {
+        return Err(format!("{text}: something follows the closing quote; a quote inside quotes is doubled"));
+    }
+    Ok(Some(text[1..end - 1].replace("''", "'")))
+}
+
+/// How long the quoted text is that `text` begins with, both quotes included.
+fn quoted_bytes(text: &str) -> Result<usize, String> {
+    let mut at = 1;
+    loop {
+        at += text[at..].find('\'').ok_or_else(|| format!("{text}: the quote has no end"))? + 1;
+        if !text[at..].starts_with('\'') {
+            return Ok(at);
+        }
+        at += 1;
+    }
+}
+
+/// The pieces between separators that do not stand in quotes. Quotes count where a piece begins with them.
+fn cut<'t>(text: &'t str, separator: &str) -> Result<Vec<&'t str>, String> {
+    let (mut pieces, mut rest) = (Vec::new(), text);
+    loop {
+        let trimmed = rest.trim_start();
+        let blanks = rest.len() - trimmed.len();
+        let quoted = match trimmed.strip_prefix(['x', 'X']).filter(|digits| digits.starts_with('\'')) {
+            Some(digits) => 1 + quoted_bytes(digits)?,
+            None if trimmed.starts_with('\'') => quoted_bytes(trimmed)?,
+            None => 0,
+        };
+        let Some(at) = rest[blanks + quoted..].find(separator) else {
+            pieces.push(rest);
+            return Ok(pieces);
+        };
+        let end = blanks + quoted + at;
+        pieces.push(&rest[..end]);
+        rest = &rest[end + separator.len()..];
+    }
+}
+
+/// Refuses what looks like another query language, and would be compared as it stands.
+fn plain(text: &str) -> Result<(), String> {
+    let text = text.trim();
+    let literal = format!("to ask for the text itself, put it in quotes: '{}'", text.replace('\'', "''"));
+    if text.starts_with('\'') {
+        return Ok(());
+    }
+    if text.is_empty() {
+        return Err("a value is missing; empty text is ''".to_owned());
+    }
+    if text == "?" {
+        return Err(format!("? stands for a value in WITH QUERIES; give the value here; {literal}"));
+    }
+    if text.starts_with(['=', '<', '>', '!']) {
+        return Err(format!("{text:?} begins with an operator; there are =, <, <=, > and >=; {literal}"));
+    }
+    if text.starts_with(['(', '[']) || text.len() > 1 && text.starts_with('"') && text.ends_with('"') {
+        return Err(format!("parentheses and double quotes are not taken away; a list is A,B,C; {literal}"));
+    }
+    if text.contains('*') || text.ends_with('%') {
+        return Err(format!("{text:?}: only a beginning can be asked for, as PREFIX*; {literal}"));
+    }
+    let is_joint = |word: &str| ["OR", "AND", "||", "&&"].iter().any(|joint| word.eq_ignore_ascii_case(joint));
+    if text.split_whitespace().any(is_joint) {
+        return Err(format!(
+            "{text:?}: conditions are not joined by words; one of several values is FIELD=A,B, and conditions that all hold are arguments of their own; {literal}"
+        ));
+    }
+    Ok(())
+}
+
+/// The same of the text in front of `*`, which may be empty.
+fn plain_prefix(text: &str) -> Result<(), String> {
+    if text.is_empty() { Ok(()) } else { plain(text) }
 }
 
 #[cfg(test)]
@@ -121,5 +288,61 @@ mod tests {
             assert!(error.contains(wanted), "{error}");
         }
         assert!(key.parse_values(["ts"]).unwrap_err().contains("FIELD=VALUE"));
+    }
+
+    #[test]
+    fn quotes_hold_text_with_any_signs_in_it() {
+        let key: KeySchema = "(name STRING, n U8 NULLABLE)".parse().unwrap();
+        let test = |text: &str| KeyQuery::all().with_condition(&key, text).map(|query| query.conditions[0].test.clone());
+        for (text, wanted) in [
+            ("name='a OR b'", "a OR b"),
+            ("name='*a'", "*a"),
+            ("name='it''s, all..'", "it's, all.."),
+            ("name = it's ", "it's"),
+            ("name='null'", "null"),
+            ("name=''", ""),
+        ] {
+            assert_eq!(test(text), Ok(Test::Equals(wanted.into())), "{text}");
+        }
+        assert_eq!(test("name='a b'*"), Ok(Test::Prefix(Bytes::from_static(b"a b"))));
+        assert_eq!(test("name='a,b',c"), Ok(Test::In(vec!["a,b".into(), "c".into()])));
+        assert_eq!(test("n=null"), Ok(Test::IsNull));
+        assert_eq!(key.parse_values(["name='x=y'", "n=3"]), Ok(vec!["x=y".into(), Value::Unsigned(3)]));
+    }
+
+    /// Other query languages' words were compared as text, and ranges the wrong way round planned as no key at all.
+    #[test]
+    fn what_would_be_misunderstood_is_refused_with_what_to_write() {
+        let key: KeySchema = "(name STRING, ts TIMESTAMP DESC)".parse().unwrap();
+        for (text, wanted) in [
+            ("name=a OR b", "one of several values is FIELD=A,B"),
+            ("name=*a", "only a beginning can be asked for"),
+            ("name=a*b", "only a beginning"),
+            ("name=a%", "only a beginning"),
+            ("name==a", "begins with an operator"),
+            ("name<>a", "begins with an operator"),
+            ("name!=a", "is not equal"),
+            ("name=?", "stands for a value"),
+            ("name=(a,b)", "parentheses"),
+            ("name=", "empty text is ''"),
+            ("name='a", "the quote has no end"),
+            ("name='a' b", "follows the closing quote"),
+            ("ts=2024-03-16..2024-03-15", "ts: 2024-03-16..2024-03-15 ends before it begins; the lesser value comes first"),
+            ("ts=5..5", "holds nothing"),
+            ("name=a..b..c", "a range is A..B"),
+        ] {
+            let error = KeyQuery::all().with_condition(&key, text).map(|query| query.conditions).unwrap_err();
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
+        assert!(key.parse_values(["name=a", "name=b"]).unwrap_err().contains("name is given twice"));
+    }
+
+    #[test]
+    fn lists_of_values_are_the_keys_of_every_choice() {
+        let key: KeySchema = "(a STRING, b U8)".parse().unwrap();
+        let keys = key.parse_value_lists(["b=1,2", "a=x,'y,z'"]).unwrap();
+        assert_eq!(keys[1], vec!["x".into(), Value::Unsigned(2)]);
+        assert_eq!((keys.len(), &keys[2][0]), (4, &Value::from("y,z")));
+        assert!(key.parse_value_lists(["b=1,x"]).unwrap_err().starts_with("b: "));
     }
 }

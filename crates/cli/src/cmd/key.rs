@@ -27,12 +27,14 @@ enum What {
     New,
     /// The key of these values, piece by piece
     ///
-    /// Times are 2024-03-15T08:00:00Z, 2024-03-15 or a number; bytes are x'0aff' or text with \xNN; a missing value is null.
+    /// Times are 2024-03-15T08:00:00Z, 2024-03-15 or a number; bytes are x'0aff' or text with \xNN; a missing value is null; text in
+    /// single quotes is taken as it is. FIELD=A,B gives several keys, one in a line. Without values they are read from standard input, those
+    /// of a key in a line, with blanks between, or tabs.
     Encode {
         #[command(flatten)]
         which: Declared,
         /// Values of the fields, as in `device_id=s1`
-        #[arg(value_name = "FIELD=VALUE", required = true)]
+        #[arg(value_name = "FIELD=VALUE")]
         values: Vec<String>,
         /// Give values that a dictionary of the table does not have their numbers
         #[arg(long, requires = "table")]
@@ -49,7 +51,7 @@ enum What {
     /// Which keys a question reads: ranges, fan-out, order, regions
     ///
     /// Conditions are FIELD=VALUE, FIELD<VALUE, FIELD<=VALUE, FIELD>VALUE, FIELD>=VALUE, FIELD=A..B (A included, B not), FIELD=A,B,C and FIELD=PREFIX*.
-    /// All of them hold.
+    /// All of them hold. Text in single quotes is taken as it is, as in FIELD='a, b'.
     Explain {
         #[command(flatten)]
         which: Declared,
@@ -150,7 +152,27 @@ enum What {
         /// How bad a finding ends the command with 1
         #[arg(long, value_enum, default_value_t = key::FailOn::Error)]
         fail_on: key::FailOn,
+        #[command(flatten)]
+        load: ExpectedLoad,
     },
+}
+
+/// What is expected of a table, for the rules that depend on it.
+#[derive(Clone, Copy, clap::Args)]
+pub(crate) struct ExpectedLoad {
+    /// Region servers; where a store is in this process, it is one
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) servers: Option<u32>,
+    /// Rows of the table once it is full
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rows: Option<u64>,
+    /// Rows written each second at the busiest time
+    #[arg(long, value_name = "ROWS", value_parser = rate)]
+    pub(crate) writes_per_second: Option<f64>,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|rate: &f64| *rate > 0.0 && rate.is_finite()).ok_or_else(|| format!("{text} is no number above 0"))
 }
 
 /// What is asked.
@@ -163,7 +185,7 @@ pub(crate) struct Question {
     #[arg(long)]
     pub(crate) reverse: bool,
     /// Rows that are wanted
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, value_name = "ROWS", value_parser = at_least_one)]
     pub(crate) limit: Option<usize>,
     /// How many values a field has, as far as you know: gaps between the values of one with few are skipped
     #[arg(long, value_name = "FIELD=COUNT", value_parser = distinct)]
@@ -172,7 +194,12 @@ pub(crate) struct Question {
 
 fn distinct(text: &str) -> Result<(String, u64), String> {
     let (field, count) = text.split_once('=').ok_or("give a field and a number, like region=12")?;
-    Ok((field.to_owned(), count.parse().map_err(|_| format!("{count} is no number of values"))?))
+    let values = count.parse().ok().filter(|values| *values > 0);
+    Ok((field.to_owned(), values.ok_or_else(|| format!("{count} is no number of values; give one above 0"))?))
+}
+
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| format!("{text} is no number above 0"))
 }
 
 /// Which key.
@@ -203,8 +230,8 @@ impl Key {
             What::Infer { table: Some(table), place, sample, format, .. } => key::infer_table(&table, &place, sample, format),
             What::Infer { .. } => anyhow::bail!("give a FILE with keys, or --table"),
             What::Lint { explain: Some(rule), .. } => key::explain_rule(&rule),
-            What::Lint { file: Some(file), format, fail_on, .. } => key::lint_file(&file, format, fail_on),
-            What::Lint { table: Some(table), place, format, fail_on, .. } => key::lint_table(&table, &place, format, fail_on),
+            What::Lint { file: Some(file), format, fail_on, load, .. } => key::lint_file(&file, format, fail_on, load),
+            What::Lint { table: Some(table), place, format, fail_on, load, .. } => key::lint_table(&table, &place, format, fail_on, load),
             What::Lint { .. } => anyhow::bail!("give a FILE, or --table"),
         }
     }

@@ -52,6 +52,7 @@ impl Shell {
             }
         }
         if io::stdin().is_terminal() && io::stdout().is_terminal() {
+            shell.session.interactive = !self.noninteractive;
             self.greet(&mut shell, place)?;
             return shell::converse(&mut shell, Candidates::new(cluster), self.noninteractive);
         }

@@ -3,31 +3,75 @@
 use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context as _, anyhow, bail};
 use halite::block_on;
 use halite::key::{hexadecimal, parse_bytes, print_bytes};
 use halite::rowkey::literal::Shown;
-use halite::rowkey::{Cause, KeySchema, Value};
+use halite::rowkey::{Cause, KeyBuf, KeySchema, Value};
 
 use super::declared::Found;
 use crate::cmd::key::Declared;
 use crate::text_table::TextTable;
 
-/// Prints the key of values given as `FIELD=VALUE`, whole and by segments.
-/// With `assign`, values that have no number in a dictionary get one.
+/// Prints the key of values given as `FIELD=VALUE`, whole and by segments; of lists of values, and of lines of standard input where no
+/// value is given, a key a line. With `assign`, values that have no number in a dictionary get one.
 pub(crate) fn encode(which: &Declared, given: &[String], assign: bool) -> anyhow::Result<ExitCode> {
-    let parsed = |key: &KeySchema| key.parse_values(given.iter().map(String::as_str)).map_err(|error| anyhow!(error));
-    let found = which.find_with(|found| match &found.dictionary {
-        Some(dictionary) if assign => Ok(block_on(dictionary.assign(&parsed(&found.key)?))?),
-        _ => Ok(()),
-    })?;
+    if given.is_empty() {
+        return encode_lines(which, assign);
+    }
+    let parsed = |key: &KeySchema| key.parse_value_lists(given.iter().map(String::as_str)).map_err(|error| anyhow!(error));
+    let found = which.find_with(assign, |found| number(found, assign, || parsed(&found.key)))?;
+    let keys = parsed(&found.key)?;
+    if let [values] = &keys[..] {
+        return show(&found, values);
+    }
+    let mut out = std::io::stdout().lock();
+    keys.iter().try_for_each(|values| Ok(writeln!(out, "{}", print_bytes(&key_of(&found, values)?))?)).map(|()| ExitCode::SUCCESS)
+}
+
+/// Gives values of dictionaries their numbers, if that is asked for.
+fn number(found: &Found, assign: bool, keys: impl FnOnce() -> anyhow::Result<Vec<Vec<Value<'static>>>>) -> anyhow::Result<()> {
+    if let (true, Some(dictionary)) = (assign, &found.dictionary) {
+        keys()?.iter().try_for_each(|values| block_on(dictionary.assign(values)))?;
+    }
+    Ok(())
+}
+
+/// The keys of the lines of standard input, each with `FIELD=VALUE` separated by tabs, or by blanks where there is no tab.
+fn encode_lines(which: &Declared, assign: bool) -> anyhow::Result<ExitCode> {
+    let lines = std::io::stdin().lock().lines().collect::<Result<Vec<String>, _>>()?;
+    let values = |key: &KeySchema| {
+        let numbered = (1..).zip(&lines).filter(|(_, line)| !line.trim().is_empty());
+        let read = numbered.map(|(number, line)| {
+            let given = if line.contains('\t') { line.split('\t').collect::<Vec<_>>() } else { line.split_whitespace().collect() };
+            key.parse_values(given).map_err(|error| anyhow!("line {number}: {error}")).map(|values| (number, values))
+        });
+        read.collect::<anyhow::Result<Vec<(usize, Vec<Value<'static>>)>>>()
+    };
+    let found = which.find_with(assign, |found| number(found, assign, || Ok(values(&found.key)?.into_iter().map(|(_, values)| values).collect())))?;
+    let mut out = std::io::stdout().lock();
+    for (number, values) in values(&found.key)? {
+        writeln!(out, "{}", print_bytes(&key_of(&found, &values).with_context(|| format!("line {number}"))?))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The key of values, or which field of them is wrong.
+fn key_of(found: &Found, values: &[Value<'_>]) -> anyhow::Result<KeyBuf> {
+    found.key.encode_with(values, &*found.helper()).map_err(|error| {
+        let text = found.key.describe_error(&error);
+        match error.cause {
+            Cause::NotInDictionary if found.dictionary.is_some() => anyhow!("{text}; --assign gives it a number"),
+            Cause::NotInDictionary => anyhow!("{text}; dictionaries are kept beside tables: give --table"),
+            _ => anyhow!(text),
+        }
+    })
+}
+
+/// One key, whole and by segments.
+fn show(found: &Found, values: &[Value<'_>]) -> anyhow::Result<ExitCode> {
     let key = &found.key;
-    let values = parsed(key)?;
-    let bytes = key.encode_with(&values, &*found.helper()).map_err(|error| match error.cause {
-        Cause::NotInDictionary if found.dictionary.is_some() => anyhow!("{error}; --assign gives it a number"),
-        Cause::NotInDictionary => anyhow!("{error}; dictionaries are kept beside tables: give --table"),
-        _ => error.into(),
-    })?;
+    let bytes = key_of(found, values)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", print_bytes(&bytes))?;
     writeln!(out, "x'{}', {} bytes\n", hexadecimal(&bytes), bytes.len())?;
@@ -56,7 +100,7 @@ pub(crate) fn decode(found: &Found, keys: &[String]) -> anyhow::Result<ExitCode>
             }
             Err(error) => {
                 bad += 1;
-                writeln!(out, "{text}: {error}")?;
+                writeln!(out, "{text}: {}", key.describe_bad_key(&bytes, &*helper, &error))?;
             }
         }
         Ok(())

@@ -38,19 +38,23 @@ impl Declared {
     /// # Errors
     /// Text that is no key, shown where it is wrong; a table without one; nobody there.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        self.find_with(|_| Ok(()))
+        self.find_with(false, |_| Ok(()))
     }
 
-    /// As [`Self::find`]; the table's store is open while `then` looks at what was found.
-    pub(crate) fn find_with(&self, then: impl FnOnce(&Found) -> anyhow::Result<()>) -> anyhow::Result<Found> {
+    /// As [`Self::find`]; the table's store is open while `then` looks at what was found. If `then` adds to the dictionaries of the table
+    /// they are made where there are none.
+    pub(crate) fn find_with(&self, adds: bool, then: impl FnOnce(&Found) -> anyhow::Result<()>) -> anyhow::Result<Found> {
         let Some(table) = &self.table else {
             let text = self.key.as_ref().context("give --key with a declaration, or --table")?;
             let found = Found { key: read_key(text)?, regions: Vec::new(), dictionary: None };
             then(&found)?;
             return Ok(found);
         };
-        let place = self.place.open()?;
-        let found = found_in(&place, table)?;
+        let place = self.place.open_existing()?;
+        let mut found = found_in(&place, table)?;
+        if adds && found.dictionary.is_some() {
+            found.dictionary = Some(Arc::new(block_on(Dictionary::open(&*place.cluster(), table, &found.key))?));
+        }
         then(&found)?;
         place.close()?;
         Ok(found)
@@ -63,7 +67,7 @@ pub(super) fn found_in(place: &Place, table: &TableName) -> anyhow::Result<Found
     let handle = cluster.table(table);
     let key = key_of(&*block_on(handle.descriptor())?)?;
     let regions = block_on(handle.regions())?;
-    let dictionary = if Dictionary::is_needed(&key) { Some(Arc::new(block_on(Dictionary::open(&*cluster, table, &key))?)) } else { None };
+    let dictionary = if Dictionary::is_needed(&key) { Some(Arc::new(block_on(Dictionary::open_existing(&*cluster, table, &key))?)) } else { None };
     Ok(Found { key, regions, dictionary })
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use halite::key::successor_of_row;
-use halite::{Bytes, Filter, RegionInfo, Scan, TableName};
+use halite::{Bytes, Filter, RegionInfo, Scan, Table, TableName, block_on};
 
 use super::code::read_key_bytes;
-use crate::place::{Place, PlaceFlags, PlaceTable};
+use crate::place::PlaceFlags;
 
 /// Places in each region where keys are read, at most.
 const PLACES_OF_REGION: usize = 64;
@@ -18,10 +19,10 @@ const GUESSED_BYTES: usize = 8;
 
 /// Keys, and where known a time of a cell in the row of each, in milliseconds.
 #[derive(Default)]
-pub(super) struct Sampled {
-    pub(super) keys: Vec<Bytes>,
+pub(crate) struct Sampled {
+    pub(crate) keys: Vec<Bytes>,
     /// As many as keys, or none.
-    pub(super) times_ms: Vec<i64>,
+    pub(crate) times_ms: Vec<i64>,
 }
 
 /// Keys of a file, one in a line; `-` is standard input.
@@ -42,15 +43,18 @@ pub(super) fn of_file(file: &Path) -> anyhow::Result<Sampled> {
 
 /// About `wanted` keys of a table: short scans at places all over each region.
 pub(super) fn of_table(name: &TableName, place: &PlaceFlags, wanted: usize) -> anyhow::Result<(Sampled, Vec<RegionInfo>)> {
-    let place = place.open()?;
-    let sampled = sample(&place, name, wanted);
+    let place = place.open_existing()?;
+    let sampled = sample_of(&place.cluster().table(name), wanted)?;
     place.close()?;
-    sampled
+    Ok(sampled)
 }
 
-fn sample(place: &Place, name: &TableName, wanted: usize) -> anyhow::Result<(Sampled, Vec<RegionInfo>)> {
-    let table = place.table(&name.to_string())?;
-    let regions = table.regions()?;
+/// The same of a table that is at hand.
+///
+/// # Errors
+/// The table's.
+pub(crate) fn sample_of(table: &Arc<dyn Table>, wanted: usize) -> halite::Result<(Sampled, Vec<RegionInfo>)> {
+    let regions = block_on(table.regions())?;
     let of_region = wanted.div_ceil(regions.len().max(1)).max(1);
     let mut sampled = Sampled::default();
     for region in &regions {
@@ -58,13 +62,13 @@ fn sample(place: &Place, name: &TableName, wanted: usize) -> anyhow::Result<(Sam
         if left == 0 {
             break;
         }
-        region_keys(&table, region, of_region.min(left), &mut sampled)?;
+        region_keys(table, region, of_region.min(left), &mut sampled)?;
     }
     Ok((sampled, regions))
 }
 
 /// Short scans at the region's beginning and at places that divide the keys between its first and its last one evenly.
-fn region_keys(table: &PlaceTable, region: &RegionInfo, wanted: usize, sampled: &mut Sampled) -> anyhow::Result<()> {
+fn region_keys(table: &Arc<dyn Table>, region: &RegionInfo, wanted: usize, sampled: &mut Sampled) -> halite::Result<()> {
     let first = read(table, region, region.start.clone(), 1, false)?.into_iter().next();
     let last = read(table, region, region.start.clone(), 1, true)?.into_iter().next();
     let (Some((first, _)), Some((last, _))) = (first, last) else { return Ok(()) };
@@ -96,12 +100,11 @@ fn region_keys(table: &PlaceTable, region: &RegionInfo, wanted: usize, sampled: 
 }
 
 /// Keys from `start` on in a region with the times of their first cells; its last ones if `reverse`.
-fn read(table: &PlaceTable, region: &RegionInfo, start: Bytes, rows: usize, reverse: bool) -> anyhow::Result<Vec<(Bytes, i64)>> {
+fn read(table: &Arc<dyn Table>, region: &RegionInfo, start: Bytes, rows: usize, reverse: bool) -> halite::Result<Vec<(Bytes, i64)>> {
     let scan = Scan::range(start.max(region.start.clone()), region.end.clone()).limit(rows).filter(Filter::FirstKeyOnly);
-    let scan = scan.reverse(reverse);
+    let mut found = table.scan(scan.reverse(reverse).cache_blocks(false));
     let mut keys = Vec::with_capacity(rows.min(1024));
-    for row in table.scan(scan) {
-        let row = row?;
+    while let Some(row) = block_on(found.next())? {
         let time = row.iter().next().map_or(0, |cell| cell.timestamp());
         keys.push((Bytes::copy_from_slice(row.key()), time));
     }

@@ -4,17 +4,22 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use halite::TableName;
-use halite::rowkey::language::{Statement, statements};
-use halite::rowkey::lint::{Finding, RULES, Rule, Severity, Subject, find_rule, lint, lint_declaration, lint_struct, report};
-use halite::rowkey::{KeySchema, LanguageError};
-use halite_types::nearest::nearest;
+use halite::rowkey::LanguageError;
+use halite::rowkey::language::{Span, Statement, Suppression, located_key, located_statements};
+use halite::rowkey::lint::{Finding, Load, RULES, Rule, Sample, Severity, Subject, find_rule, lint, lint_declaration, lint_structs, report};
+use halite_types::nearest::{nearest, suggestion};
 use serde_json::{Value, json};
 
 use super::declared::declared_by;
+use super::keys::sample_of;
 use super::sample;
+use crate::cmd::key::ExpectedLoad;
 use crate::place::PlaceFlags;
+
+/// Keys that are sampled of a table.
+const SAMPLED_ROWS: usize = 20_000;
 
 /// How findings are written.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -46,31 +51,89 @@ pub(crate) fn explain_rule(id: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What findings are about: a part of a file, or a table.
+struct Source {
+    /// What it is called in reports.
+    name: String,
+    /// The file and the lines of its parts; `None` of a table.
+    file: Option<String>,
+    /// The line it begins on, and those of the segments of its key where they are known.
+    line: usize,
+    segment_lines: Vec<usize>,
+}
+
+impl Source {
+    fn line_of(&self, finding: &Finding) -> usize {
+        finding.segment.and_then(|at| self.segment_lines.get(at)).copied().unwrap_or(self.line)
+    }
+}
+
+type Found = (Source, Vec<Finding>);
+
 /// Looks at the statements of a file, or at the structs that a Java source builds.
-pub(crate) fn lint_file(file: &Path, format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
+pub(crate) fn lint_file(file: &Path, format: ReportFormat, fail_on: FailOn, load: ExpectedLoad) -> anyhow::Result<ExitCode> {
     let text = read(file)?;
     let shown = |error: LanguageError| anyhow!("{} cannot be read\n{}", file.display(), error.render(&text));
-    let mut found = Vec::new();
     let first = text.lines().map(str::trim_start).find(|line| !line.is_empty() && !line.starts_with("--"));
-    if file.extension().is_some_and(|extension| extension == "java") {
-        found.push((file.display().to_string(), lint_struct(&text)));
+    let found = if file.extension().is_some_and(|extension| extension == "java") {
+        of_java(file, &text)
     } else if first.and_then(|line| line.get(..7)).is_some_and(|begin| begin.eq_ignore_ascii_case("ROW KEY")) {
-        let key: KeySchema = text.parse().map_err(shown)?;
-        found.push((file.display().to_string(), lint(&Subject { key: Some(&key), ..Subject::default() })));
+        of_key(file, &text, load).map_err(shown)?
     } else {
-        for statement in statements(&text).map_err(shown)? {
-            match statement {
-                Statement::CreateTable(table) => {
-                    found.push((format!("{}, table {}", file.display(), table.descriptor.name()), lint_declaration(&table, &Subject::default())));
-                }
-                Statement::Adopt { table, key } => {
-                    found.push((format!("{}, table {table}", file.display()), lint(&Subject { key: Some(&key), ..Subject::default() })));
-                }
-                Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) => {}
-            }
-        }
+        of_statements(file, &text, load).map_err(shown)?
+    };
+    if found.is_empty() {
+        bail!("{} has nothing to look at: lint reads CREATE TABLE, ALTER TABLE .. ADOPT, one ROW KEY, or Java that builds a Struct", file.display());
     }
     tell(&found, format, fail_on)
+}
+
+fn of_java(file: &Path, text: &str) -> Vec<Found> {
+    let name = file.display().to_string();
+    let structs = lint_structs(text).into_iter();
+    structs.map(|(line, found)| (Source { name: name.clone(), file: Some(name.clone()), line, segment_lines: Vec::new() }, found)).collect()
+}
+
+fn of_key(file: &Path, text: &str, load: ExpectedLoad) -> Result<Vec<Found>, LanguageError> {
+    let (key, segments, suppressions) = located_key(text)?;
+    let name = file.display().to_string();
+    let line = |span: &Span| text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() + 1;
+    let segment_lines: Vec<usize> = segments.iter().map(line).collect();
+    let source = Source { name: name.clone(), file: Some(name), line: segment_lines.first().copied().unwrap_or(1), segment_lines };
+    let findings = lint(&Subject { key: Some(&key), load: load.into(), ..Subject::default() });
+    Ok(vec![(source, allowed(findings, &suppressions, text))])
+}
+
+fn of_statements(file: &Path, text: &str, load: ExpectedLoad) -> Result<Vec<Found>, LanguageError> {
+    let mut found = Vec::new();
+    for located in located_statements(text)? {
+        let known = Subject { load: load.into(), ..Subject::default() };
+        let (table, key, findings) = match &located.statement {
+            Statement::CreateTable(table) => (table.descriptor.name(), &table.key, lint_declaration(table, &known)),
+            Statement::Adopt { table, key, .. } => (table, key, lint(&Subject { key: Some(key), ..known })),
+            Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) => continue,
+        };
+        let source = Source {
+            name: format!("{}, table {table}", file.display()),
+            file: Some(file.display().to_string()),
+            line: located.line(text, None),
+            segment_lines: (0..key.segments().len()).map(|at| located.line(text, Some(at))).collect(),
+        };
+        found.push((source, allowed(findings, &located.suppressions, text)));
+    }
+    Ok(found)
+}
+
+/// The findings that no comment allows. A comment that names no rule is told, because it allows nothing.
+fn allowed(mut findings: Vec<Finding>, suppressions: &[Suppression], text: &str) -> Vec<Finding> {
+    for unknown in suppressions.iter().filter(|suppression| find_rule(&suppression.rule).is_none()) {
+        let line = text.bytes().take(unknown.span.start).filter(|byte| *byte == b'\n').count() + 1;
+        let near = suggestion(nearest(&unknown.rule.to_ascii_uppercase(), RULES.iter().map(|rule| rule.id)));
+        // Whether that can be written makes no difference to what is found.
+        let _ = writeln!(std::io::stderr(), "line {line}: lint:allow {}: there is no such rule{near}, so nothing is allowed", unknown.rule);
+    }
+    findings.retain(|finding| !suppressions.iter().any(|suppression| suppression.rule == finding.rule.id));
+    findings
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
@@ -82,28 +145,46 @@ fn read(file: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("file {}", file.display()))
 }
 
-/// Looks at a table: what it declares, its families, and some of its rows.
-pub(crate) fn lint_table(name: &TableName, place: &PlaceFlags, format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
-    let place = place.open()?;
+/// Looks at a table: what it declares, its families, keys from all over it, and the cells of some of its rows.
+pub(crate) fn lint_table(
+    name: &TableName,
+    place: &PlaceFlags,
+    format: ReportFormat,
+    fail_on: FailOn,
+    load: ExpectedLoad,
+) -> anyhow::Result<ExitCode> {
+    let place = place.open_existing()?;
     let table = place.table(&name.to_string())?;
     let descriptor = table.descriptor()?;
     let declared = declared_by(&descriptor)?;
-    let regions = table.regions()?;
-    let (sample, cells) = sample::read(&table, &regions)?;
+    // The first rows of a region have few values of what the key begins with, whatever the others have.
+    let (sampled, regions) = sample_of(&place.cluster().table(name), SAMPLED_ROWS)?;
+    let cells = sample::read(&table, &regions)?;
+    let is_here = place.store().is_some();
     place.close()?;
+    let sample = Sample { keys: sampled.keys, is_in_arrival_order: false };
     let starts: Vec<_> = regions.iter().map(|region| region.start.clone()).filter(|start| !start.is_empty()).collect();
-    let known = Subject { sample: Some(&sample), cells: Some(&cells), splits: Some(&starts), ..Subject::default() };
+    let mut load = Load::from(load);
+    load.servers = load.servers.or(is_here.then_some(1));
+    let known = Subject { sample: Some(&sample), cells: Some(&cells), splits: Some(&starts), load, ..Subject::default() };
     let findings = match &declared {
         Some(declared) => lint_declaration(declared, &known),
         None => lint(&Subject { table: Some(&descriptor), ..known }),
     };
-    tell(&[(format!("table {name}"), findings)], format, fail_on)
+    let source = Source { name: format!("table {name}"), file: None, line: 0, segment_lines: Vec::new() };
+    tell(&[(source, findings)], format, fail_on)
 }
 
-fn tell(found: &[(String, Vec<Finding>)], format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
+impl From<ExpectedLoad> for Load {
+    fn from(load: ExpectedLoad) -> Self {
+        Self { rows: load.rows, writes_per_second: load.writes_per_second, servers: load.servers }
+    }
+}
+
+fn tell(found: &[Found], format: ReportFormat, fail_on: FailOn) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     match format {
-        ReportFormat::Text => found.iter().try_for_each(|(source, findings)| write!(out, "{}", report(findings, source)))?,
+        ReportFormat::Text => found.iter().try_for_each(|(source, findings)| write!(out, "{}", report(findings, &source.name)))?,
         ReportFormat::Json => {
             let all: Vec<_> = found.iter().flat_map(|(source, findings)| findings.iter().map(move |finding| as_json(source, finding))).collect();
             writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
@@ -119,9 +200,10 @@ fn tell(found: &[(String, Vec<Finding>)], format: ReportFormat, fail_on: FailOn)
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn as_json(source: &str, finding: &Finding) -> Value {
+fn as_json(source: &Source, finding: &Finding) -> Value {
     json!({
-        "source": source,
+        "source": source.name,
+        "line": source.file.as_ref().map(|_| source.line_of(finding)),
         "rule": finding.rule.id,
         "severity": finding.severity.name(),
         "segment": finding.segment.map(|at| at + 1),
@@ -132,19 +214,26 @@ fn as_json(source: &str, finding: &Finding) -> Value {
     })
 }
 
-/// SARIF 2.1.0 (OASIS), as far as findings without lines need it.
-fn as_sarif(found: &[(String, Vec<Finding>)]) -> Value {
+/// SARIF 2.1.0 (OASIS), as far as findings on lines of files and on tables need it.
+fn as_sarif(found: &[Found]) -> Value {
     let help = |page| json!({ "text": page, "markdown": page });
     let uri = |id| format!("{}/blob/main/docs/lint/{id}.md", env!("CARGO_PKG_REPOSITORY"));
     let rule = |rule: &Rule| json!({ "id": rule.id, "shortDescription": { "text": rule.summary }, "helpUri": uri(rule.id), "help": help(rule.page) });
     let rules: Vec<_> = RULES.iter().map(rule).collect();
-    let result = |source: &str, finding: &Finding| {
+    let location = |source: &Source, finding: &Finding| {
+        let mut location = json!({ "logicalLocations": [{ "name": source.name }] });
+        if let Some(file) = &source.file {
+            location["physicalLocation"] = json!({ "artifactLocation": { "uri": file }, "region": { "startLine": source.line_of(finding) } });
+        }
+        location
+    };
+    let result = |source: &Source, finding: &Finding| {
         let said: Vec<_> = [Some(&finding.message), finding.evidence.as_ref(), finding.fix.as_ref()].into_iter().flatten().cloned().collect();
         json!({
             "ruleId": finding.rule.id,
             "level": finding.severity.name(),
             "message": { "text": said.join("\n") },
-            "locations": [{ "physicalLocation": { "artifactLocation": { "uri": source.split(", table ").next() } }, "logicalLocations": [{ "name": source }] }],
+            "locations": [location(source, finding)],
         })
     };
     let results: Vec<_> = found.iter().flat_map(|(source, findings)| findings.iter().map(move |finding| result(source, finding))).collect();

@@ -17,6 +17,7 @@ mod split;
 pub(crate) use code::{decode, encode};
 pub(crate) use explain::explain;
 pub(crate) use infer::{AnswerFormat, infer_file, infer_table};
+pub(crate) use keys::sample_of;
 pub(crate) use lint::{FailOn, ReportFormat, explain_rule, lint_file, lint_table};
 pub(crate) use new::new;
 pub(crate) use roll::roll_table;

@@ -10,7 +10,7 @@ use crate::place::PlaceFlags;
 
 /// Makes them, and says which.
 pub(crate) fn roll_table(table: &TableName, ahead: u32, place: &PlaceFlags) -> anyhow::Result<ExitCode> {
-    let place = place.open()?;
+    let place = place.open_existing()?;
     let rolled = block_on(roll(&*place.cluster(), table, jiff::Timestamp::now().as_millisecond(), ahead))?;
     let mut out = std::io::stdout();
     for border in &rolled.made {

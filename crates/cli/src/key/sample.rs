@@ -1,7 +1,7 @@
 //! Reads a little of a table for lint: the first rows of each region, with what is deleted where the store gives it.
 
-use halite::rowkey::lint::{CellSample, Sample};
-use halite::{Bytes, RegionInfo, Result, Row, Scan};
+use halite::rowkey::lint::CellSample;
+use halite::{RegionInfo, Result, Scan};
 
 use crate::place::PlaceTable;
 
@@ -18,25 +18,24 @@ const BATCH: usize = 1_000;
 /// Versions of a cell that are read: enough to see how a value changes.
 const VERSIONS: u32 = 4;
 
-/// Keys and cells from the beginnings of the regions.
+/// Cells from the beginnings of the regions.
 ///
 /// # Errors
 /// The store's. One that refuses to show what is deleted is read without.
-pub(super) fn read(table: &PlaceTable, regions: &[RegionInfo]) -> Result<(Sample, CellSample)> {
+pub(super) fn read(table: &PlaceTable, regions: &[RegionInfo]) -> Result<CellSample> {
     read_as(table, regions, true).or_else(|_| read_as(table, regions, false))
 }
 
-fn read_as(table: &PlaceTable, regions: &[RegionInfo], raw: bool) -> Result<(Sample, CellSample)> {
-    let (mut keys, mut cells, mut bytes) = (Vec::new(), CellSample::default(), 0);
+fn read_as(table: &PlaceTable, regions: &[RegionInfo], raw: bool) -> Result<CellSample> {
+    let (mut cells, mut bytes) = (CellSample::default(), 0);
     // The same of every region: one of which nothing was read would look empty.
     let rows = (ROWS / regions.len().max(1)).clamp(1, ROWS_OF_REGION);
     let bytes_of_region = (BYTES / regions.len().max(1)).min(BYTES_OF_REGION);
     for region in regions {
-        let (first, end) = (keys.len(), bytes + bytes_of_region);
+        let end = bytes + bytes_of_region;
         let scan = Scan::range(region.start.clone(), region.end.clone()).limit(rows).batch(BATCH).versions(VERSIONS).raw(raw).cache_blocks(false);
         for piece in table.scan(scan) {
             let piece = piece?;
-            take(&piece, &mut keys, first);
             cells.see(&piece);
             bytes += piece.iter().map(|cell| cell.key().len() + cell.value().len()).sum::<usize>();
             if bytes >= end {
@@ -45,13 +44,5 @@ fn read_as(table: &PlaceTable, regions: &[RegionInfo], raw: bool) -> Result<(Sam
         }
         cells.end_of_range();
     }
-    Ok((Sample { keys, is_in_arrival_order: false }, cells))
-}
-
-/// Adds the key of a row, of which several pieces may come.
-fn take(piece: &Row, keys: &mut Vec<Bytes>, first_of_region: usize) {
-    let is_known = keys.get(first_of_region..).and_then(<[_]>::last).is_some_and(|last| last == piece.key());
-    if !is_known && !piece.is_empty() {
-        keys.push(Bytes::copy_from_slice(piece.key()));
-    }
+    Ok(cells)
 }

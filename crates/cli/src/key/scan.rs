@@ -18,7 +18,7 @@ use crate::place::PlaceFlags;
 
 /// Prints rows, a line each.
 pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, columns: &[String], after: Option<&str>) -> anyhow::Result<ExitCode> {
-    let place = place.open()?;
+    let place = place.open_existing()?;
     let found = found_in(&place, table)?;
     let table = place.cluster().table(table);
     let plan = Arc::new(plan_of(&found, question)?);

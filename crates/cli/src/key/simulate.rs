@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
-use halite::rowkey::language::{Query, SplitClause, Statement};
+use halite::rowkey::language::{Column, Query, SplitClause};
 use halite::rowkey::simulate::picture::svg;
 use halite::rowkey::simulate::{Design, FieldSpec, Generator, Regions, SimulateOptions, Simulation, Traffic, simulate};
 use halite::rowkey::split::Splits;
@@ -15,6 +15,7 @@ use super::declared::{declared_by, key_of, read_key};
 use super::infer::AnswerFormat;
 use super::simulated::{as_json, tell};
 use super::split::splits_of;
+use crate::cmd::key::at_least_one;
 use crate::place::PlaceFlags;
 
 /// Regions where nothing else is said.
@@ -39,7 +40,7 @@ pub(crate) struct Simulated {
     /// Values of a field: uniform(n), zipf(n,s), hot(share,n), seq(from), cycle(n), one(a,b,c), random, uuid, now(jitter=500ms, step=1s), or text as in sensor_{zipf(1000,1.1):05}
     #[arg(long, value_name = "FIELD=DRAWN")]
     field: Vec<String>,
-    /// Trace instead: lines of `time_ms<TAB>R|W<TAB>field=value field=value`, or `time_ms<TAB>R|W<TAB>KEY`
+    /// Trace instead: lines of `time_ms<TAB>R|W<TAB>field=value field=value`, or `time_ms<TAB>R|W<TAB>KEY<TAB>key` where the third word is KEY itself
     #[arg(long, value_name = "FILE", conflicts_with_all = ["field", "ops", "rate", "reads"])]
     trace: Option<PathBuf>,
     /// Operations that are drawn
@@ -58,10 +59,10 @@ pub(crate) struct Simulated {
     #[arg(long, value_name = "SEED", default_value_t = 7)]
     seed: u64,
     /// Operations of one window
-    #[arg(long, value_name = "COUNT", default_value_t = 2_000)]
+    #[arg(long, value_name = "COUNT", default_value_t = 2_000, value_parser = at_least_one)]
     window: usize,
     /// Milliseconds of one window of time; it lasts longer where it has fewer than 8 writes for each region
-    #[arg(long, value_name = "MS", default_value_t = 1_000)]
+    #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
     window_ms: u64,
     /// What will be asked, as in WITH QUERIES: `latest: device_id = ? AND ts IN RANGE`
     #[arg(long, value_name = "QUERY")]
@@ -84,7 +85,8 @@ pub(super) struct Planned {
 pub(crate) fn simulate_keys(what: &Simulated) -> anyhow::Result<ExitCode> {
     let planned = what.designs()?;
     let (traffic, said) = what.traffic(&planned)?;
-    let options = SimulateOptions { window: what.window, window_ms: what.window_ms, seed: what.seed };
+    // A window is as long as the traffic at most.
+    let options = SimulateOptions { window: what.window.min(traffic.operations.len()), window_ms: what.window_ms, seed: what.seed };
     let found: Vec<Simulation> = planned.iter().map(|one| simulate(&one.design, &traffic, &options)).collect::<Result<_, _>>()?;
     match what.format {
         AnswerFormat::Text => tell(&planned, &found, &said, &options)?,
@@ -106,14 +108,14 @@ impl Simulated {
         for text in &self.key {
             let key = read_key(text)?;
             let (regions, split) = self.regions(&key, None)?;
-            let queries = self.queries(&key)?;
+            let queries = self.queries(&key, &[])?;
             planned.push(Planned { design: Design { name: key.to_text(), key, regions, queries }, split });
         }
         Ok(planned)
     }
 
     fn of_table(&self, table: &TableName) -> anyhow::Result<Planned> {
-        let place = self.place.open()?;
+        let place = self.place.open_existing()?;
         let handle = place.table(&table.to_string())?;
         let descriptor = handle.descriptor()?;
         let there = handle.regions()?;
@@ -121,7 +123,11 @@ impl Simulated {
         let key = key_of(&descriptor)?;
         let declared = declared_by(&descriptor)?;
         let (regions, split) = self.regions(&key, Some(&there))?;
-        let queries = if self.query.is_empty() { declared.map(|declared| declared.queries).unwrap_or_default() } else { self.queries(&key)? };
+        let queries = match declared {
+            Some(declared) if self.query.is_empty() => declared.queries,
+            Some(declared) => self.queries(&key, &declared.columns)?,
+            None => self.queries(&key, &[])?,
+        };
         Ok(Planned { design: Design { name: format!("table {table}: {key}"), key, regions, queries }, split })
     }
 
@@ -130,7 +136,7 @@ impl Simulated {
             // Even parts of keys that nobody has seen yet are those of the traffic.
             let clause: SplitClause = text.parse().map_err(|error: LanguageError| anyhow!("the splits cannot be read\n{}", error.render(text)))?;
             let splits = splits_of(&clause, key, |table| {
-                let place = self.place.open()?;
+                let place = self.place.open_existing()?;
                 let regions = place.table(&table.to_string())?.regions()?;
                 place.close()?;
                 Ok(Splits::like(&regions).keys)
@@ -148,18 +154,20 @@ impl Simulated {
         }
     }
 
-    /// The queries of the command line, read by the language's own parser.
-    fn queries(&self, key: &KeySchema) -> anyhow::Result<Vec<Query>> {
-        if self.query.is_empty() {
-            return Ok(Vec::new());
+    /// The queries of the command line, about the fields of the key and columns of its table.
+    fn queries(&self, key: &KeySchema, columns: &[Column]) -> anyhow::Result<Vec<Query>> {
+        let names: Vec<&str> =
+            key.fields().iter().map(|field| field.name.as_str()).chain(columns.iter().map(|column| column.name.as_str())).collect();
+        let read = |text: &String| {
+            Query::parse(text, &names).map_err(|error| {
+                anyhow!("--query cannot be read for {key}; one is like \"latest: device = ? AND ts IN RANGE\"\n{}", error.render(text))
+            })
+        };
+        let queries = self.query.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+        if let Some((at, twice)) = queries.iter().enumerate().find(|(at, query)| queries[..*at].iter().any(|other| other.name == query.name)) {
+            bail!("--query {} is given twice; query {} needs another name", twice.name, at + 1);
         }
-        let asked = self.query.join(", ");
-        let text = format!("CREATE TABLE t (FAMILY f, {key}) WITH QUERIES ({asked})");
-        match text.parse() {
-            Ok(Statement::CreateTable(table)) => Ok(table.queries),
-            Ok(_) => bail!("{asked:?} is no query; one is like \"latest: device_id = ? AND ts IN RANGE\""),
-            Err(error) => Err(anyhow!("the queries cannot be read\n{}", error.render(&text))),
-        }
+        Ok(queries)
     }
 
     /// The traffic, and what it is in words.
@@ -198,12 +206,16 @@ impl Simulated {
     /// What is drawn for each field: as the command line says, or what its type suggests.
     fn specs(&self, known: &[(&str, FieldType)]) -> anyhow::Result<Vec<(String, String)>> {
         let mut specs: Vec<(String, String)> = known.iter().map(|(name, ty)| ((*name).to_owned(), usual(name, *ty))).collect();
+        let mut given_before = std::collections::HashSet::new();
         for given in &self.field {
             let (name, text) =
                 given.split_once('=').with_context(|| format!("{given:?}: a field is given as FIELD=DRAWN, like id=zipf(1000,1.1)"))?;
             let place = specs.iter_mut().find(|(known, _)| known == name.trim());
             let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
             let (_, drawn) = place.with_context(|| format!("no key has a field {name}; there are {}", names.join(", ")))?;
+            if !given_before.insert(name.trim()) {
+                bail!("--field {} is given twice", name.trim());
+            }
             text.trim().clone_into(drawn);
         }
         Ok(specs)

@@ -48,6 +48,7 @@ fn figures(options: &SimulateOptions) -> Vec<(String, Figure)> {
     let figure = |name: &str, of: Figure| (name.to_owned(), of);
     vec![
         figure("writes", |of| grouped(of.writes.operations)),
+        figure("keys that are none of this design", |of| if of.misfits == 0 { String::new() } else { grouped(of.misfits) }),
         figure("regions", |of| of.writes.regions().to_string()),
         figure("busiest region over the mean, all writes", |of| format!("{:.2}", of.writes.max_over_mean)),
         (format!("  in a window of {} writes: median, p99", grouped(options.window as u64)), |of| windows(&of.writes)),
@@ -175,6 +176,7 @@ fn design(one: &Planned, of: &Simulation) -> Value {
         |hot: &[(halite::Bytes, u64)]| hot.iter().map(|(key, count)| json!({ "key": print_bytes(key), "operations": count })).collect::<Vec<_>>();
     json!({
         "row_key": of.key,
+        "misfits": of.misfits,
         "split": one.split,
         "borders": of.borders.iter().map(|border| print_bytes(border)).collect::<Vec<_>>(),
         "verdict": verdict(of),

@@ -59,7 +59,7 @@ pub(crate) fn split(which: &Declared, clause: Option<&str>, as_shell: bool) -> a
         Some(text) => {
             let clause: SplitClause = text.parse().map_err(|error: LanguageError| anyhow!("the splits cannot be read\n{}", error.render(text)))?;
             splits_of(&clause, &found.key, |table| {
-                let place = which.place.open()?;
+                let place = which.place.open_existing()?;
                 let regions = place.table(&table.to_string())?.regions()?;
                 place.close()?;
                 Ok(Splits::like(&regions).keys)

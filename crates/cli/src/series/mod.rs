@@ -18,7 +18,7 @@ const VALUE: &str = "value";
 const BATCH: usize = 10_000;
 
 fn open(which: &Which) -> anyhow::Result<(Place, Series)> {
-    let place = which.place.open()?;
+    let place = which.place.open_existing()?;
     let series = block_on(Series::of_table(&*place.cluster(), &which.table, which.column.as_deref()))?;
     Ok((place, series))
 }

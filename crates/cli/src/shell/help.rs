@@ -21,7 +21,19 @@ pub(crate) fn help(session: &mut Session<'_>, topic: Option<&Value>) -> Outcome<
         }
         return Ok(());
     }
-    let known = words::all().flat_map(Word::names).chain(Group::ALL.map(Group::name));
+    let words: Vec<_> = topic.split_whitespace().map(str::to_ascii_uppercase).collect();
+    if let Some(statement) = STATEMENTS.iter().find(|statement| statement.name == words.join(" ")) {
+        return show_statement(session, statement);
+    }
+    if topic == STATEMENTS_GROUP {
+        for statement in STATEMENTS {
+            show_statement(session, statement)?;
+            session.say("")?;
+        }
+        return Ok(());
+    }
+    let known = words::all().flat_map(Word::names).chain(Group::ALL.map(Group::name)).chain(STATEMENTS.iter().map(|statement| statement.name));
+    let known = known.chain([STATEMENTS_GROUP]);
     session.say(format!("ERROR: Invalid command or command group name: {topic}{}\n", suggestion(nearest(&topic, known))))?;
     groups(session)
 }
@@ -38,6 +50,45 @@ fn command(session: &mut Session<'_>, word: &Word) -> Outcome<()> {
         session.say(format!("\nOptions in {{}}: {}", word.options.join(", ")).split_inclusive(", ").fold(String::new(), wrap_word))?;
     }
     Ok(())
+}
+
+/// Group name of the statements of the row-key language.
+const STATEMENTS_GROUP: &str = "statements";
+
+/// A statement of the row-key language.
+struct StatementHelp {
+    name: &'static str,
+    about: &'static str,
+    synopsis: &'static str,
+    examples: &'static [&'static str],
+}
+
+const STATEMENTS: &[StatementHelp] = &[
+    StatementHelp {
+        name: "CREATE TABLE",
+        about: "Creates a table that declares its row key, its columns, its queries and its splits. A statement may take several lines and ends with a semicolon.",
+        synopsis: "CREATE TABLE [IF NOT EXISTS] table (column TYPE [FAMILY f], ..., ROW KEY (segment, ...)) [WITH (OPTION = value, ...)] [WITH QUERIES (name: conditions, ...)] [SPLIT ...];",
+        examples: &["CREATE TABLE sensor_data (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP DESC)) SPLIT BY SALT;"],
+    },
+    StatementHelp {
+        name: "ALTER TABLE",
+        about: "Declares the row key of rows that a table has already. A sample of the rows is read first: a key that fits fewer than 90 % of them, or that takes the place of one that fits, is refused in a script and asked about at a terminal. FORCE declares it nevertheless.",
+        synopsis: "ALTER TABLE table ADOPT ROW KEY (segment, ...) [FORCE];",
+        examples: &["ALTER TABLE old ADOPT ROW KEY (id STRING, ts TIMESTAMP DESC);", "ALTER TABLE old ADOPT ROW KEY TEXT '{user}_{rev(ts):19}';"],
+    },
+    StatementHelp {
+        name: "SHOW CREATE TABLE",
+        about: "Prints the statement that creates a table with the same declaration.",
+        synopsis: "SHOW CREATE TABLE table;",
+        examples: &["SHOW CREATE TABLE sensor_data;"],
+    },
+];
+
+fn show_statement(session: &mut Session<'_>, statement: &StatementHelp) -> Outcome<()> {
+    session.say(format!("Statement: {}", statement.name))?;
+    session.say(wrap(statement.about))?;
+    session.say(format!("\n  {}\n\nExamples:", wrap(statement.synopsis).replace('\n', "\n  ")))?;
+    statement.examples.iter().try_for_each(|example| session.say(format!("  halite> {example}")))
 }
 
 fn wrap_word(mut text: String, word: &str) -> String {
@@ -76,7 +127,8 @@ fn groups(session: &mut Session<'_>) -> Outcome<()> {
         names.sort_unstable();
         session.say(format!("  Group name: {}\n  Commands: {}\n", group.name(), names.join(", ")))?;
     }
-    Ok(())
+    let names: Vec<_> = STATEMENTS.iter().map(|statement| statement.name).collect();
+    session.say(format!("  Group name: {STATEMENTS_GROUP}\n  Statements of the row-key language, which end with a semicolon: {}\n", names.join(", ")))
 }
 
 const USAGE: &str = r#"Names of tables, families and rows are strings and need quotes. Commas stand between arguments.

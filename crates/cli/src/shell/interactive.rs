@@ -61,7 +61,11 @@ pub(crate) fn converse(shell: &mut Shell<'_>, candidates: Candidates, stop_at_er
                 if !line.trim().is_empty() {
                     editor.add_history_entry(&line)?;
                 }
-                match shell.feed(&line)? {
+                let mut state = shell.feed(&line)?;
+                if state == State::Again {
+                    state = if stop_at_error { State::Done { failed: true } } else { shell.feed(&line)? };
+                }
+                match state {
                     State::Exit(code) => break code,
                     State::Done { failed: true } if stop_at_error => break 1,
                     _ => {}

@@ -6,6 +6,7 @@
 //! ```
 //! Statements of the row-key language (`statements.rs`) go their own way. A statement may take several lines: what is not complete yet is kept until it is.
 
+mod adopt;
 mod ast;
 mod column;
 mod complete;
@@ -35,6 +36,8 @@ pub(crate) use session::Session;
 
 use std::io;
 
+use halite::rowkey::language::{Progress, progress};
+
 use lexer::SyntaxProblem;
 use session::Stop;
 use value::Value;
@@ -46,6 +49,8 @@ pub(crate) enum State {
     Done { failed: bool },
     /// The statement goes on on the next line.
     Unfinished,
+    /// The statement before has failed because this line does not belong to it; the line has to be fed again.
+    Again,
     /// `exit` was called with this code.
     Exit(u8),
 }
@@ -56,11 +61,13 @@ pub(crate) struct Shell<'a> {
     pending: String,
     missing_quote: Option<char>,
     line: usize,
+    /// The line on which what is pending begins.
+    first: usize,
 }
 
 impl<'a> Shell<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {
-        Self { session, pending: String::new(), missing_quote: None, line: 1 }
+        Self { session, pending: String::new(), missing_quote: None, line: 1, first: 1 }
     }
 
     /// `halite:001:0> `: the line's number and how many brackets are open; `*` or a quote while a statement goes on.
@@ -92,6 +99,17 @@ impl<'a> Shell<'a> {
     /// # Errors
     /// If the output cannot be written.
     pub(crate) fn feed(&mut self, line: &str) -> io::Result<State> {
+        if self.pending.trim().is_empty() {
+            self.first = self.line;
+        }
+        if statements::begins(&self.pending)
+            && let Some(why) = statements::left_open(&self.pending, line)
+        {
+            let lines = self.pending_lines(self.line - 1);
+            self.cancel();
+            self.finish(Err(Stop::Problem(format!("the statement of {lines} has not run: {why}"))))?;
+            return Ok(State::Again);
+        }
         self.line += 1;
         self.pending.push_str(line);
         self.pending.push('\n');
@@ -119,12 +137,21 @@ impl<'a> Shell<'a> {
 
     /// Runs what is pending if its last line ends it.
     fn feed_statement(&mut self) -> io::Result<State> {
-        if !statements::is_complete(&self.pending) {
+        let progress = progress(&self.pending);
+        if progress != Progress::Ended {
+            if progress == Progress::Complete && self.session.interactive {
+                self.show("(';' ends the statement)")?;
+            }
             return Ok(State::Unfinished);
         }
         let text = std::mem::take(&mut self.pending);
         let outcome = statements::run(&mut self.session, &text);
         self.finish(outcome)
+    }
+
+    /// `line 3` or `lines 3 to 5`, the lines of what is pending.
+    fn pending_lines(&self, last: usize) -> String {
+        if last > self.first { format!("lines {} to {last}", self.first) } else { format!("line {}", self.first) }
     }
 
     /// Says that the input has ended inside a statement, if it has.
@@ -135,11 +162,16 @@ impl<'a> Shell<'a> {
         if self.pending.trim().is_empty() {
             return Ok(State::Done { failed: false });
         }
+        let lines = self.pending_lines(self.line - 1);
         let what = match self.missing_quote {
             Some(quote) => format!("inside a string; the closing {quote} is missing"),
-            None if statements::begins(&self.pending) => "inside a statement; its semicolon is missing".to_owned(),
+            None if statements::begins(&self.pending) => format!("inside the statement of {lines}; its ';' is missing"),
             None => "inside a statement; a bracket, 'end' or value is missing".to_owned(),
         };
+        if let (true, Progress::Wrong(error)) = (statements::begins(&self.pending), progress(&self.pending)) {
+            let text = std::mem::take(&mut self.pending);
+            return self.finish(Err(Stop::Problem(error.render(&text).trim_start_matches("error: ").to_owned())));
+        }
         let first = self.pending.lines().next().unwrap_or_default().to_owned();
         self.cancel();
         self.finish(Err(Stop::Problem(format!("the input ends {what}\n  {first}"))))

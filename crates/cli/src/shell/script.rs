@@ -28,7 +28,11 @@ pub(crate) fn run_lines(shell: &mut Shell<'_>, mut next_line: impl FnMut() -> io
             Some(line) => {
                 let shown = format!("{}{line}", shell.prompt());
                 shell.show(&shown)?;
-                shell.feed(line)?
+                match shell.feed(line)? {
+                    State::Again if stop_at_error => State::Done { failed: true },
+                    State::Again => shell.feed(line)?,
+                    state => state,
+                }
             }
             None => shell.end()?,
         };

@@ -50,6 +50,8 @@ pub(crate) struct Session<'a> {
     admin: Arc<dyn Admin>,
     out: Box<dyn Write + 'a>,
     answers: Answers,
+    /// Whether a person types the commands, who can be asked before something doubtful is done.
+    pub(crate) interactive: bool,
     /// Columns of the terminal; `None` if output goes elsewhere, which is then not padded.
     pub(crate) width: Option<usize>,
     /// The zone timestamps are shown in.
@@ -60,7 +62,16 @@ pub(crate) struct Session<'a> {
 impl<'a> Session<'a> {
     pub(crate) fn new(cluster: Arc<dyn Cluster>, out: impl Write + 'a, answers: Answers) -> Self {
         let admin = cluster.admin();
-        Self { cluster, admin, out: Box::new(out), answers, width: None, zone: jiff::tz::TimeZone::UTC, variables: BTreeMap::new() }
+        Self {
+            cluster,
+            admin,
+            out: Box::new(out),
+            answers,
+            interactive: false,
+            width: None,
+            zone: jiff::tz::TimeZone::UTC,
+            variables: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn table(&self, name: &TableName) -> Arc<dyn Table> {

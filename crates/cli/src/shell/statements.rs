@@ -2,21 +2,16 @@
 //!
 //! They are told from commands by their first words, may take several lines, and end with a semicolon.
 
-use halite::rowkey::language::{SplitClause, Statement, TableDeclaration, statements};
+use halite::rowkey::language::{Progress, SplitClause, Statement, TableDeclaration, progress, statements};
 use halite::rowkey::split::SplitNote;
-use halite::rowkey::{Cause, KeySchema};
-use halite_types::key::print_bytes;
-use halite_types::{Bytes, Filter, Scan, TableName, block_on};
+use halite_types::{Bytes, TableName, block_on};
 
+use super::adopt::adopt;
 use super::session::{Outcome, Session, Stop};
 use super::value::Value;
-use super::words::{About, must_exist, split_keys, table_exists, warn};
+use super::words::{About, find, must_exist, split_keys, table_exists, warn};
 use crate::key::splits_of;
 
-/// Rows that are looked at when a table is given a schema for rows it has.
-const ADOPTED_ROWS_MAX: usize = 10_000;
-/// Rows that are shown of those that do not fit.
-const ADOPTED_SHOWN_MAX: usize = 3;
 /// Words that begin a statement; of commands none does.
 const BEGINNINGS: [&[&str]; 3] = [&["CREATE", "TABLE"], &["ALTER", "TABLE"], &["SHOW", "CREATE", "TABLE"]];
 
@@ -33,11 +28,30 @@ pub(super) fn begins(text: &str) -> bool {
     })
 }
 
-/// Whether the statement ends with its last line.
-pub(super) fn is_complete(text: &str) -> bool {
-    let last = text.trim_end().lines().next_back().unwrap_or_default();
-    // A comment may stand behind the semicolon, and a semicolon in a comment.
-    last.split("--").next().unwrap_or_default().trim_end().ends_with(';')
+/// Why the lines before `line` cannot be the beginning of a statement that `line` goes on with: their semicolon is missing, or they are
+/// wrong and `line` is a command.
+pub(super) fn left_open(before: &str, line: &str) -> Option<String> {
+    let whole = format!("{before}{line}\n");
+    let error = statements(&whole).err().filter(|error| error.span.start < whole.len())?;
+    let starts_line = error.span.start == before.len() + (line.len() - line.trim_start().len());
+    let next = line.trim();
+    match progress(before) {
+        Progress::Complete if starts_line || is_command(line) => Some(format!("its ';' is missing: add it in front of\n  {next}")),
+        Progress::Open if is_command(line) => Some(format!("it is not finished, and this line does not go on with it\n  {next}")),
+        Progress::Wrong(error) if is_command(line) => Some(error.render(before).trim_start_matches("error: ").to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether a line is a command of the shell or begins another statement, rather than a part of a statement: `count I64` declares a
+/// column, `count 't'` counts.
+fn is_command(line: &str) -> bool {
+    let line = line.trim_start();
+    let (word, rest) = line.split_at(line.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(line.len()));
+    let rest = rest.trim();
+    let method = rest.strip_prefix('.').map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default());
+    let is_known = |word: &str| find(word).is_some() || matches!(word, "exit" | "quit" | "help" | "puts");
+    begins(line) || method.is_some_and(is_known) || is_known(word) && (rest.is_empty() || rest.starts_with(['\'', '"']))
 }
 
 /// Runs the statements of a text.
@@ -46,7 +60,7 @@ pub(super) fn run(session: &mut Session<'_>, text: &str) -> Outcome {
     for statement in found {
         match statement {
             Statement::CreateTable(declaration) => create(session, &declaration)?,
-            Statement::Adopt { table, key } => adopt(session, &table, &key)?,
+            Statement::Adopt { table, key, forced } => adopt(session, &table, &key, forced)?,
             Statement::ShowCreateTable(table) => show(session, &table)?,
             Statement::AlterSalt { table, salts, .. } => {
                 must_exist(session, &table)?;
@@ -87,40 +101,6 @@ fn first_keys(session: &mut Session<'_>, declaration: &TableDeclaration) -> Outc
     Ok(splits.keys)
 }
 
-fn adopt(session: &mut Session<'_>, table: &TableName, key: &KeySchema) -> Outcome<()> {
-    let current = block_on(session.table(table).descriptor()).about(session, table)?;
-    if let Some(Ok(before)) = KeySchema::of_table(&current) {
-        before.check_change(key)?;
-    }
-    let descriptor = key.declared_in((*current).clone());
-    session.ask(|admin| admin.alter_table(descriptor)).about(session, table)?;
-    session.say(format!("Table {table} has the {key}"))?;
-    say_what_fits(session, table, key)
-}
-
-/// Looks at the first rows of a table and says which are no keys of the schema.
-fn say_what_fits(session: &mut Session<'_>, table: &TableName, key: &KeySchema) -> Outcome<()> {
-    let mut rows = session.table(table).scan(Scan::all().filter(Filter::FirstKeyOnly).limit(ADOPTED_ROWS_MAX).cache_blocks(false));
-    let (mut seen, mut odd) = (0_usize, Vec::new());
-    while seen < ADOPTED_ROWS_MAX
-        && let Some(row) = block_on(rows.next()).about(session, table)?
-    {
-        seen += 1;
-        match key.decode(row.key()) {
-            // What cannot be read at all says nothing about rows.
-            Err(error) if matches!(error.cause, Cause::Unsupported(_)) => return Ok(()),
-            Err(error) => odd.push((print_bytes(row.key()), error)),
-            Ok(_) => {}
-        }
-    }
-    let first = if seen == ADOPTED_ROWS_MAX { "first " } else { "" };
-    session.say(format!("{} of the {first}{seen} row(s) are keys of this schema", seen - odd.len()))?;
-    for (row, error) in odd.iter().take(ADOPTED_SHOWN_MAX) {
-        session.say(format!("  {row}: {error}"))?;
-    }
-    Ok(())
-}
-
 fn show(session: &mut Session<'_>, table: &TableName) -> Outcome<()> {
     let descriptor = block_on(session.table(table).descriptor()).about(session, table)?;
     match TableDeclaration::of_table(&(*descriptor).clone().without_defaults()) {
@@ -149,8 +129,30 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_ends_with_a_semicolon() {
-        assert!(is_complete("SHOW CREATE TABLE t;\n") && is_complete("x; -- lint:allow K-MONO ids; or so"));
-        assert!(!is_complete("CREATE TABLE t (\n") && !is_complete("a -- b;\n") && !is_complete(""));
+    fn a_line_that_cannot_go_on_with_a_statement_says_what_is_missing() {
+        let whole = "CREATE TABLE t (v DOUBLE FAMILY d, ROW KEY (a STRING))\n";
+        for (before, line, wanted) in [
+            (whole, "put 't', 'a', 'd:v', '1'", "its ';' is missing: add it in front of\n  put 't'"),
+            (whole, "SHOW CREATE TABLE t;", "its ';' is missing"),
+            (whole, "t.put 'a', 'd:v', '1'", "its ';' is missing"),
+            (whole, "WIHT (TTL = 5);", "its ';' is missing"),
+            (whole, "# what follows", "its ';' is missing"),
+            ("CREATE TABLE t (v DOUBLE FAMILY d,\n", "put 't', 'a', 'd:v', '1'", "it is not finished"),
+            ("CREATE TABLE t (v DUBLE FAMILY d,\n", "exit", "there is no type DUBLE"),
+        ] {
+            let said = left_open(before, line).unwrap_or_default();
+            assert!(said.contains(wanted), "{before}{line}: {said}");
+        }
+        for (before, line) in [
+            (whole, "WITH (TTL = 5)"),
+            (whole, "WITH (TTLL = 5)"),
+            (whole, ";"),
+            (whole, "-- a comment"),
+            (whole, ""),
+            ("CREATE TABLE t (\n", "count I64 FAMILY d,"),
+            ("CREATE TABLE t (v DUBLE FAMILY d,\n", "count I64 FAMILY d,"),
+        ] {
+            assert_eq!(left_open(before, line), None, "{before}{line}");
+        }
     }
 }

@@ -219,3 +219,98 @@ fn neighbours_merge_by_their_encoded_or_whole_names() {
     let starts: Vec<_> = regions(&shell).into_iter().map(|region| region.start).collect();
     assert_eq!(starts, ["", "b"]);
 }
+
+#[test]
+fn a_statement_without_its_semicolon_swallows_no_command() {
+    let lines = ["CREATE TABLE t (v DOUBLE FAMILY d,", "  ROW KEY (a STRING))", "create 'u', 'f'", "list"];
+    let (text, end) = pipe(&lines, false);
+    assert!(text.contains("ERROR: the statement of lines 1 to 2 has not run: its ';' is missing: add it in front of\n  create 'u', 'f'"), "{text}");
+    assert!(text.contains("Created table u") && text.contains("1 row(s)"), "{text}");
+    assert_eq!(end, super::End::Input);
+    let (text, end) = pipe(&lines, true);
+    assert!(!text.contains("Created table u"), "{text}");
+    assert_eq!(end, super::End::Failed);
+    let (text, _) = pipe(&["SHOW CREATE TABLE t"], true);
+    assert!(text.contains("ERROR: the input ends inside the statement of line 1; its ';' is missing"), "{text}");
+}
+
+#[test]
+fn help_knows_the_statements_of_the_row_key_language() {
+    let (text, _) = pipe(&["help 'create table'", "help 'ALTER TABLE'", "help 'statements'", "help"], true);
+    assert_eq!(text.matches("Statement: CREATE TABLE").count(), 2, "{text}");
+    assert_eq!(text.matches("Statement: SHOW CREATE TABLE").count(), 1, "{text}");
+    assert!(text.contains("ADOPT ROW KEY (segment, ...) [FORCE];") && text.contains("CREATE TABLE, ALTER TABLE, SHOW CREATE TABLE"), "{text}");
+}
+
+/// Runs lines at a terminal whose answers are given; what the shell printed.
+fn typed(lines: &[&str], answer: Option<&str>) -> String {
+    let (mut out, answer) = (Vec::new(), answer.map(str::to_owned));
+    let session = Session::new(scratch::cluster(), &mut out, Box::new(move || Ok(answer.clone())));
+    let mut shell = Shell::new(session);
+    shell.session.interactive = true;
+    for line in lines {
+        shell.feed(line).unwrap();
+    }
+    drop(shell);
+    mask(&String::from_utf8(out).unwrap())
+}
+
+/// A key that fitted 0 of 1,092 rows was declared, and then the right one was refused.
+#[test]
+fn a_key_that_rows_do_not_fit_is_asked_about_or_refused_and_may_be_replaced() {
+    let rows = ["create 'old', 'f'", "for i in 1..40 do put 'old', \"user#{i}_x\", 'f:q', 'v' end"];
+    let wrong = "ALTER TABLE old ADOPT ROW KEY (id U64, at TIMESTAMP);";
+    let right = "ALTER TABLE old ADOPT ROW KEY TEXT '{user}_{what}';";
+    let (text, _) = pipe(&[&rows[..], &[wrong, "SHOW CREATE TABLE old;"]].concat(), false);
+    assert!(
+        text.contains("the key fits 0 of 40 sampled row(s) of 1 region(s), 0.0 %; at least 90 % must fit") && text.contains("declares no row key"),
+        "{text}"
+    );
+    let forced = wrong.replace(';', " FORCE;");
+    let (text, _) = pipe(&[&rows[..], &[&forced, right, "SHOW CREATE TABLE old;"]].concat(), false);
+    assert!(text.contains("it fits 0 of 40 sampled") && text.contains("it fits 40 of 40 sampled"), "{text}");
+    assert!(text.ends_with("  FAMILY f,\n  ROW KEY TEXT '{user}_{what}'\n);\n"), "{text}");
+    let text = typed(&[&rows[..], &[wrong, right]].concat(), Some("n"));
+    assert!(text.contains("Declare it nevertheless (y/n)?") && text.contains("ERROR: table old keeps what it declares"), "{text}");
+    assert!(typed(&[&rows[..], &[wrong]].concat(), Some("y")).contains("Table old has the ROW KEY (id U64, at TIMESTAMP)"));
+    let (text, _) = pipe(&[&rows[..], &["alter 'old', ROW_KEY => '(id U16)'"]].concat(), false);
+    assert!(text.contains("the key fits 0 of 40 sampled"), "{text}");
+}
+
+#[test]
+fn a_key_that_fits_gives_way_to_another_one_by_force_only() {
+    let rows = ["create 'old', 'f'", "for i in 1..9 do put 'old', \"user#{i}_x\", 'f:q', 'v' end", "ALTER TABLE old ADOPT ROW KEY (k STRING);"];
+    let right = "ALTER TABLE old ADOPT ROW KEY TEXT '{user}_{what}'";
+    let (text, _) = pipe(&[&rows[..], &[&format!("{right};")]].concat(), false);
+    for wanted in [
+        "it declares ROW KEY (k STRING) already, which fits 9 of 9",
+        "so the rows do not tell which is right:\n  row user1_x\n  declared: k = 'user1_x'\n  new: user = 'user1', what = 'x'",
+        "ADOPT ROW KEY .. FORCE;",
+    ] {
+        assert!(text.contains(wanted), "no {wanted}:\n{text}");
+    }
+    let (text, _) = pipe(&[&rows[..], &[&format!("{right} FORCE;"), "SHOW CREATE TABLE old;"]].concat(), false);
+    assert!(text.ends_with("ROW KEY TEXT '{user}_{what}'\n);\n"), "{text}");
+    let (text, _) = pipe(&["create 'e', 'f'", "ALTER TABLE e ADOPT ROW KEY (k STRING);", "ALTER TABLE e ADOPT ROW KEY (k U64);"], false);
+    assert!(!text.contains("ERROR") && text.matches("the table has no rows").count() == 2, "an empty table may declare anything: {text}");
+}
+
+/// Queries kept the old names, and what SHOW CREATE TABLE printed could not be read.
+#[test]
+fn queries_follow_the_fields_of_an_adopted_key() {
+    let create =
+        "CREATE TABLE t (v DOUBLE FAMILY d, ROW KEY (SALT(4 BY a), a STRING, b U8)) WITH QUERIES (q: a = ? ORDER BY b, r: v = ?) SPLIT BY SALT;";
+    for rename in ["ALTER TABLE t ADOPT ROW KEY (SALT(4 BY x), x STRING, y U8);", "alter 't', ROW_KEY => '(SALT(4 BY x), x STRING, y U8)'"] {
+        let (text, _) = pipe(&[create, rename, "SHOW CREATE TABLE t;"], false);
+        let shown = text.rsplit_once("SHOW CREATE TABLE t;\n").unwrap().1;
+        assert!(shown.contains("q: x = ? ORDER BY y") && shown.contains("r: v = ?"), "{text}");
+        assert_eq!(halite::rowkey::language::statements(shown).map(|found| found.len()), Ok(1), "{shown}");
+    }
+    let (text, _) = pipe(&[create, "ALTER TABLE t ADOPT ROW KEY (a STRING, c U64);", "SHOW CREATE TABLE t;"], false);
+    assert!(
+        text.contains("no longer declared: query q: it names b, which the key does not have") && text.contains("no longer declared: SPLIT BY SALT: "),
+        "{text}"
+    );
+    let shown = text.rsplit_once("SHOW CREATE TABLE t;\n").unwrap().1;
+    assert!(!shown.contains("SPLIT") && halite::rowkey::language::statements(shown).is_ok(), "{shown}");
+}

@@ -61,7 +61,7 @@ fn mistakes_are_shown_where_they_are() {
     let (_, _, errors) = key(&["encode", "--key", SENSORS, "device_id=a", "ts=soon"], "");
     assert!(errors.contains("ts: \"soon\" is no TIMESTAMP; 2024-03-15T08:00:00Z"), "{errors}");
     let (_, _, errors) = key(&["encode", "--key", SENSORS, "device_id=a"], "");
-    assert!(errors.contains("the value is null"), "{errors}");
+    assert!(errors.contains("field ts: ") && errors.contains("the value is null"), "{errors}");
 }
 
 #[test]
@@ -369,7 +369,10 @@ fn traffic_that_makes_no_sense_is_refused() {
     refused(&["--field", "id=unifrom(3)"], "there is no unifrom(3)");
     refused(&["--ops", "99000000000"], "1 to 5000000 can be simulated");
     refused(&["--reads", "2"], "a share from 0 to 1");
-    refused(&["--query", "q: id == ?"], "the queries cannot be read");
+    refused(&["--query", "q: id == ?"], "--query cannot be read");
+    refused(&["--query", "q: idd = ?"], "1 | q: idd = ?");
+    refused(&["--window", "0"], "0 is no number above 0");
+    refused(&["--field", "id=uuid", "--field", "id=random"], "--field id is given twice");
     refused(&["--split", "INTO nothing"], "the splits cannot be read");
     refused(&["--start", "soon"], "--start");
     let empty = tempfile::NamedTempFile::new().unwrap();
@@ -378,4 +381,148 @@ fn traffic_that_makes_no_sense_is_refused() {
     let (_, said, errors) = key(&["simulate", "--key", "(id STRING)", "--trace", empty.path().to_str().unwrap(), "--split", "AT ('b')"], "");
     let whole = said.lines().find(|line| line.starts_with("busiest region over the mean, all writes"));
     assert!(said.contains("3 operations of ") && whole.is_some_and(|line| line.ends_with(" 1.00")), "{said}{errors}");
+}
+
+#[test]
+fn commands_that_read_create_no_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let typo = folder.path().join("typo");
+    let sample = folder.path().join("points.csv");
+    std::fs::write(&sample, "device,ts,value\n").unwrap();
+    for (data, state) in [(typo.as_path(), "no such directory"), (folder.path(), "the directory holds none")] {
+        let data = data.to_str().unwrap();
+        for command in [
+            &["key", "encode", "--table", "t", "a=1"][..],
+            &["key", "decode", "--table", "t", "a"],
+            &["key", "explain", "--table", "t", "a=1"],
+            &["key", "explain", "--table", "t", "a=1", "--run"],
+            &["key", "scan", "t"],
+            &["key", "split", "--table", "t"],
+            &["key", "split", "--key", "(a STRING)", "LIKE t"],
+            &["key", "infer", "--table", "t"],
+            &["key", "simulate", "--table", "t"],
+            &["key", "lint", "--table", "t"],
+            &["key", "roll", "t"],
+            &["series", "read", "t"],
+            &["series", "pack", "t"],
+            &["series", "write", "t", sample.to_str().unwrap()],
+        ] {
+            let (code, said, errors) = halite(&[command, &["--data", data]].concat(), "");
+            assert!(code == Some(1) && errors.contains("there is no store") && errors.contains(state), "{command:?}: {said}{errors}");
+        }
+    }
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["points.csv"], "nothing was made");
+}
+
+#[test]
+fn lists_and_lines_are_encoded_to_a_key_each() {
+    let (code, said, errors) = key(&["encode", "--key", "(id STRING, n U8)", "id=a,'b,c'", "n=1,2"], "");
+    assert_eq!((code, said.as_str()), (Some(0), "a\\x00\\x01\\x01\na\\x00\\x01\\x02\nb,c\\x00\\x01\\x01\nb,c\\x00\\x01\\x02\n"), "{errors}");
+    let (code, said, _) = key(&["encode", "--key", "(id STRING, n U8)"], "id=a n=1\n\nid=b c\tn=2\n");
+    assert_eq!((code, said.as_str()), (Some(0), "a\\x00\\x01\\x01\nb c\\x00\\x01\\x02\n"));
+    let (code, _, errors) = key(&["encode", "--key", "(id STRING, n U8)"], "id=a n=1\nid=b n=300\n");
+    assert!(code == Some(1) && errors.contains("line 2: n: 300 is outside of U8"), "{errors}");
+}
+
+#[test]
+fn a_wrong_salt_says_which_is_expected_and_text_is_shown_as_text() {
+    let key_of = "(SALT(16 BY name), name STRING)";
+    let (_, said, _) = key(&["decode", "--key", key_of, "\\x05user_001"], "");
+    assert!(said.contains("the salt is 5, and name = 'user_001' has 6"), "{said}");
+    let name = "name=caf\u{e9} \u{5f20}";
+    let (_, said, _) = key(&["encode", "--key", "(name STRING)", name], "");
+    assert!(said.contains("'caf\u{e9} \u{5f20}'"), "{said}");
+}
+
+#[test]
+fn questions_that_would_be_misunderstood_are_refused_and_those_without_an_answer_say_so() {
+    for (condition, wanted) in [
+        ("ts=2024-03-16..2024-03-15", "ends before it begins"),
+        ("device_id=a OR b", "one of several values is FIELD=A,B"),
+        ("device_id=*a", "only a beginning can be asked for"),
+    ] {
+        let (code, _, errors) = key(&["explain", "--key", SENSORS, condition], "");
+        assert!(code == Some(1) && errors.contains(wanted), "{condition}: {errors}");
+    }
+    let (_, said, _) = key(&["explain", "--key", SENSORS, "device_id=a", "ts>2024-03-16", "ts<2024-03-15"], "");
+    assert_eq!(said, "reads    nothing: no key meets all of these conditions\n");
+    let (_, said, _) = key(&["explain", "--key", SENSORS, "device_id='a OR b'"], "");
+    assert!(said.contains("device_id = 'a OR b'"), "{said}");
+    let (code, _, errors) = key(&["explain", "--key", SENSORS, "--limit", "0"], "");
+    assert!(code == Some(2) && errors.contains("0 is no number above 0"), "{errors}");
+}
+
+#[test]
+fn gaps_in_text_keys_are_skipped_where_a_pattern_says_where_values_end() {
+    let explain = |key_of: &str, more: &[&str]| key(&[&["explain", "--key", key_of, "--distinct", "region=4"], more].concat(), "").1;
+    let said = explain("TEXT '{region}_{user}' WHERE region MATCHES '[^_]+'", &["user=u5"]);
+    assert!(said.contains("skip scan: about 4 values of region"), "{said}");
+    let said = explain("TEXT '{region}_{user}'", &["user=u5"]);
+    assert!(said.contains("no skip scan over region: its text may hold the delimiter behind it") && said.contains("Q-FULL"), "{said}");
+    let said = explain("(region STRING, user U64)", &[]);
+    assert!(said.contains("no skip scan over region"), "{said}");
+}
+
+#[test]
+fn lint_names_lines_and_says_what_it_cannot_look_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let file = write("t.sql", "-- tables\n\nCREATE TABLE t (\n  v DOUBLE FAMILY d,\n  ROW KEY (\n    ts TIMESTAMP,\n    id STRING)\n);\n");
+    let (_, said, _) = key(&["lint", &file, "--format", "sarif"], "");
+    let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let line = |rule: &str| {
+        let found = results.iter().find(|result| result["ruleId"] == rule).unwrap_or_else(|| panic!("no {rule}: {said}"));
+        found["locations"][0]["physicalLocation"]["region"]["startLine"].as_u64()
+    };
+    assert_eq!(line("K-MONO"), Some(6));
+    let java = write(
+        "K.java",
+        "class K {\n  /* two\n lines */\n  Struct s = new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct();\n}\n",
+    );
+    let (_, said, _) = key(&["lint", &java, "--format", "json"], "");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&said).unwrap()[0]["line"], 4);
+    for (name, text) in [("a.sql", "-- nothing\n"), ("b.java", "class A {}"), ("c.sql", "SHOW CREATE TABLE t;")] {
+        let (code, _, errors) = key(&["lint", &write(name, text)], "");
+        assert!(code == Some(1) && errors.contains("has nothing to look at"), "{name}: {errors}");
+    }
+    let allowed = write(
+        "d.sql",
+        "ALTER TABLE t ADOPT ROW KEY (ts TIMESTAMP, id STRING); -- lint:allow K-MONO a log\n-- lint:allow K-MNOO x\nCREATE TABLE u (ROW KEY (a STRING));",
+    );
+    let (code, said, errors) = key(&["lint", &allowed], "");
+    assert!(
+        code == Some(0) && !said.contains("K-MONO") && errors.contains("line 2: lint:allow K-MNOO: there is no such rule (did you mean K-MONO?)"),
+        "{said}{errors}"
+    );
+}
+
+#[test]
+fn rules_about_load_speak_when_it_is_told() {
+    let table = "CREATE TABLE t (v DOUBLE, ROW KEY (SALT(256 BY id), id STRING, ts TIMESTAMP)) SPLIT BY SALT;";
+    let (_, said, _) = key(&["lint", "-"], table);
+    assert!(!said.contains("P-MANY"), "{said}");
+    let (_, said, _) = key(&["lint", "-", "--servers", "1"], table);
+    assert!(said.contains("P-MANY") && said.contains("256 regions on 1 servers"), "{said}");
+    let (code, _, errors) = key(&["lint", "-", "--servers", "0"], table);
+    assert_eq!(code, Some(2), "{errors}");
+}
+
+/// The first rows of a region have one value of what the key begins with, however many the table has.
+#[test]
+fn lint_of_a_table_looks_at_keys_from_all_over_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let mut script = "CREATE TABLE t (v STRING FAMILY d, ROW KEY TEXT '{device}_{n:5}' WHERE device MATCHES '[^_]+');\n".to_owned();
+    script.push_str("for i in 1..30 do for n in 1..400 do t.put \"d#{i}_#{n.to_s.rjust(5, '0')}\", 'd:v', 'x' end end\n");
+    let script = script.replace("for i", "t = get_table 't'\nfor i");
+    let (code, said, errors) = halite(&["shell", "-n", "--data", data], &script);
+    assert_eq!(code, Some(0), "{}{errors}", &said[said.len().saturating_sub(500)..]);
+    let (_, said, errors) = key(&["lint", "--table", "t", "--data", data], "");
+    assert!(!said.contains("K-LOWCARD") && !said.contains("K-MISFIT") && said.contains("table t:"), "{said}{errors}");
 }

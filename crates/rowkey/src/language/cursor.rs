@@ -15,12 +15,14 @@ pub(super) struct Cursor<'a> {
     tokens: Vec<Token<'a>>,
     comments: Vec<Comment<'a>>,
     at: usize,
+    /// Where the segments of the key stand that was read last; for reports, which a mistake in a statement does not need.
+    pub(super) segments: Vec<Span>,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(source: &'a str) -> Result<Self, LanguageError> {
         let (tokens, comments) = cut(source)?;
-        Ok(Self { tokens, comments, at: 0 })
+        Ok(Self { tokens, comments, at: 0, segments: Vec::new() })
     }
 
     /// The same over text that stands inside another one: `place` says for each byte of it, and for its end, where.
@@ -31,7 +33,7 @@ impl<'a> Cursor<'a> {
         for token in &mut tokens {
             token.span = moved(token.span);
         }
-        Ok(Self { tokens, comments, at: 0 })
+        Ok(Self { tokens, comments, at: 0, segments: Vec::new() })
     }
 
     pub(super) fn comments(&self) -> &[Comment<'a>] {

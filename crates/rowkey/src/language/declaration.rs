@@ -17,6 +17,8 @@ pub enum Statement {
         table: TableName,
         /// What its keys are said to be.
         key: KeySchema,
+        /// `FORCE`: whether it is declared although the rows do not fit it, or fit what is declared now.
+        forced: bool,
     },
     /// `ALTER TABLE .. ALTER SALT TO ..`.
     AlterSalt {

@@ -42,7 +42,7 @@ pub(super) fn primary_key(cursor: &mut Cursor<'_>) -> Result<Option<RawKey>, Lan
 pub(super) fn adopted_key(cursor: &mut Cursor<'_>) -> Result<KeySchema, LanguageError> {
     let Some(mut key) = primary_key(cursor)? else { return row_key(cursor)?.build(&[]) };
     key.profile = Profile::Phoenix;
-    if !cursor.at_end() && !cursor.is_sign(';') {
+    if !cursor.at_end() && !cursor.is_sign(';') && !cursor.is_word("FORCE") {
         let options = options(cursor)?;
         if let Some(other) = options.iter().find(|option| !OURS.iter().any(|ours| ours.eq_ignore_ascii_case(&option.name.text))) {
             return Err(LanguageError::new(other.name.span, "only what says something of the key is said when rows are adopted"));

@@ -1,14 +1,17 @@
 //! Where a schema is kept: in attributes of the table's descriptor, so that every HBase keeps it and shows it.
 
+use std::sync::Arc;
+
 use halite_types::{Error, FamilyDescriptor, TableDescriptor};
 
 use super::columns::RawColumn;
 use super::create::{RawTable, clause, elements, values};
 use super::cursor::Cursor;
-use super::declaration::TableDeclaration;
+use super::declaration::{ColumnType, SplitClause, Statement, TableDeclaration};
 use super::error::{LanguageError, Span};
 use super::statement::suppressions;
 use crate::schema::{Field, KeySchema, Segment};
+use crate::split::{Rolling, Splits};
 
 /// The attribute of a table that holds the canonical text of its key.
 pub const ROW_KEY: &str = "ROW_KEY";
@@ -78,6 +81,94 @@ impl TableDeclaration {
         };
         let text = descriptor.attributes.get(ROW_SCHEMA).map_or("", String::as_str);
         Some(read_schema(text, key, descriptor))
+    }
+}
+
+/// A table's descriptor with another key, and what of its declaration could not stay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Redeclared {
+    /// The descriptor that declares the new key.
+    pub descriptor: TableDescriptor,
+    /// Queries and splits that the new key cannot have, each with the reason.
+    pub dropped: Vec<String>,
+}
+
+impl KeySchema {
+    /// A descriptor in which this key takes the place of the declared one. Queries and columns name fields by their new names if the
+    /// two keys write the same bytes; a query that names a field this key does not have, and a split it cannot have, are dropped.
+    ///
+    /// # Errors
+    /// `InvalidRequest` for a column of the table that this key has no place for, or that has the name of a field.
+    pub fn adopted_in(&self, descriptor: &TableDescriptor) -> Result<Redeclared, Error> {
+        let before = KeySchema::of_table(descriptor).and_then(Result::ok);
+        let declared = self.declared_in(descriptor.clone());
+        let Some(text) = descriptor.attributes.get(ROW_SCHEMA) else { return Ok(Redeclared { descriptor: declared, dropped: Vec::new() }) };
+        let key = before.as_ref().unwrap_or(self).clone();
+        let wrong = |error: LanguageError| Error::invalid(format!("{ROW_SCHEMA} of table {}: {error}", descriptor.name()));
+        let mut declaration = read_schema(text, key, descriptor).map_err(wrong)?;
+        if let Some(before) = before.filter(|before| before.check_change(self).is_ok()) {
+            declaration.rename(before.fields(), self.fields());
+        }
+        declaration.key = self.clone();
+        let dropped = declaration.drop_unfit();
+        // The parser of statements has the last word, so that what SHOW CREATE TABLE prints can be read again.
+        if let Err(error) = declaration.to_string().parse::<Statement>() {
+            return Err(Error::invalid(format!("the columns of table {} do not go with this key: {}", descriptor.name(), error.message)));
+        }
+        let mut descriptor = declared;
+        match declaration.schema_text() {
+            text if text.is_empty() => drop(descriptor.attributes.remove(ROW_SCHEMA)),
+            text => drop(descriptor.attributes.insert(ROW_SCHEMA.to_owned(), text)),
+        }
+        Ok(Redeclared { descriptor, dropped })
+    }
+}
+
+impl TableDeclaration {
+    /// Gives fields of the key their new names wherever the declaration uses them.
+    fn rename(&mut self, before: &[Field], new: &[Field]) {
+        let rename = |name: &mut String| {
+            if let Some((_, new)) = before.iter().zip(new).find(|(before, _)| before.name == *name) {
+                name.clone_from(&new.name);
+            }
+        };
+        for query in &mut self.queries {
+            query.conditions.iter_mut().for_each(|condition| rename(&mut condition.column));
+            query.order.iter_mut().for_each(|order| rename(&mut order.column));
+        }
+        for column in &mut self.columns {
+            if let ColumnType::Series { offset_of: Some(field), .. } = &mut column.ty {
+                rename(field);
+            }
+        }
+    }
+
+    /// Drops queries and splits that the key cannot have.
+    fn drop_unfit(&mut self) -> Vec<String> {
+        let mut dropped = Vec::new();
+        let (key, columns) = (&self.key, &self.columns);
+        let is_known = |name: &str| key.field_id(name).is_some() || columns.iter().any(|column| column.name == name);
+        self.queries.retain(|query| match query.columns().find(|name| !is_known(name)) {
+            Some(unknown) => {
+                dropped.push(format!("query {}: it names {unknown}, which the key does not have", query.name));
+                false
+            }
+            None => true,
+        });
+        if let Some(split) = &self.split
+            && let Err(reason) = check_split(split, key)
+        {
+            dropped.push(format!("{split}: {reason}"));
+            self.split = None;
+        }
+        dropped
+    }
+}
+
+fn check_split(split: &SplitClause, key: &KeySchema) -> Result<(), String> {
+    match split {
+        SplitClause::Rolling(width_ms) => Rolling::of(&Arc::new(key.clone()), *width_ms).map(drop).map_err(|error| error.to_string()),
+        split => Splits::declared(split, key).map(drop).map_err(|error| error.to_string()),
     }
 }
 

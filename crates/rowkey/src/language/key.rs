@@ -59,6 +59,7 @@ pub(super) fn row_key(cursor: &mut Cursor<'_>) -> Result<RawKey, LanguageError> 
     if cursor.eat_word("TEXT") {
         let segments = template(cursor)?;
         let patterns = patterns(cursor)?;
+        cursor.segments = segments.iter().map(|segment| segment.span).collect();
         return Ok(RawKey { profile: Profile::Text, span: start.to(cursor.last_span()), segments, patterns, primary: false });
     }
     if !cursor.is_sign('(') {
@@ -82,6 +83,7 @@ pub(super) fn segment_list(cursor: &mut Cursor<'_>) -> Result<Vec<RawSegment>, L
     if cursor.is_word("BY") {
         return Err(cursor.unexpected(&["','", "')'"]).suggest("BY stands inside the parentheses: SALT(16 BY device_id)"));
     }
+    cursor.segments = segments.iter().map(|segment| segment.span).collect();
     if cursor.eat_sign(')') { Ok(segments) } else { Err(cursor.unexpected(&["','", "')'", "DESC", "NULLABLE"])) }
 }
 

@@ -3,6 +3,9 @@
 use super::TEXT_BYTES_MAX;
 use super::error::{LanguageError, Span};
 
+/// How the message about a quote or a comment ends that nothing closes.
+pub(super) const NO_END: &str = "has no end";
+
 /// One piece of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'a> {
@@ -85,7 +88,7 @@ impl<'a> Lexer<'a> {
                 self.note(&comment[..length], start);
             } else if let Some(comment) = rest.strip_prefix("/*") {
                 let Some(length) = comment.find("*/") else {
-                    return Err(LanguageError::new(Span { start, end: start + 2 }, "the comment has no end").suggest("add */"));
+                    return Err(LanguageError::new(Span { start, end: start + 2 }, format!("the comment {NO_END}")).suggest("add */"));
                 };
                 self.at += length + 4;
                 self.note(&comment[..length], start);
@@ -145,7 +148,7 @@ impl<'a> Lexer<'a> {
         loop {
             let rest = self.rest();
             let Some(length) = rest.find(quote) else {
-                return Err(LanguageError::new(Span { start, end: start + 1 }, "the quote has no end").suggest(format!("add {quote}")));
+                return Err(LanguageError::new(Span { start, end: start + 1 }, format!("the quote {NO_END}")).suggest(format!("add {quote}")));
             };
             text.push_str(&rest[..length]);
             self.at += length + 1;

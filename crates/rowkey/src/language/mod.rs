@@ -59,10 +59,11 @@ pub use declaration::{
     Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause, Statement, Suppression, TableDeclaration,
 };
 pub use error::{LanguageError, Span};
-pub use kept::{ROW_KEY, ROW_SCHEMA};
+pub use kept::{ROW_KEY, ROW_SCHEMA, Redeclared};
 pub use split::REGIONS_MAX;
 pub(crate) use split::print_table;
-pub use statement::statements;
+pub(crate) use statement::line_of;
+pub use statement::{Located, Progress, located_key, located_statements, progress, statements};
 pub(crate) use types::print_width;
 
 use self::cursor::Cursor;

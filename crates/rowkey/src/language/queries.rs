@@ -45,6 +45,26 @@ pub(super) fn queries(cursor: &mut Cursor<'_>) -> Result<(Vec<Query>, Vec<Span>)
     }
 }
 
+impl Query {
+    /// Reads one query, as it stands in `WITH QUERIES`, about these columns.
+    ///
+    /// # Errors
+    /// The first mistake, with its place in `text`; a column that is none of `columns`.
+    pub fn parse(text: &str, columns: &[&str]) -> Result<Self, LanguageError> {
+        let mut cursor = Cursor::new(text)?;
+        let mut places = Vec::new();
+        let found = query(&mut cursor, &mut places)?;
+        if !cursor.at_end() {
+            return Err(unexpected(&cursor, Some(&found)));
+        }
+        if let Some((unknown, span)) = found.columns().zip(&places).find(|(column, _)| !columns.contains(column)) {
+            let message = format!("query {} names {unknown}, and there are {}", found.name, columns.join(", "));
+            return Err(LanguageError::new(*span, message).near(unknown, columns.iter().copied()));
+        }
+        Ok(found)
+    }
+}
+
 /// The error that something else than the rest of a query was expected.
 fn unexpected(cursor: &Cursor<'_>, query: Option<&Query>) -> LanguageError {
     let rows: &[&str] = &["LIMIT", "OFFSET"];

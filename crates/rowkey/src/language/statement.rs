@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! statement := CREATE TABLE ..                                          -- create.rs
-//!            | ALTER TABLE table ADOPT key                              -- key.rs, or a foreign one: foreign.rs
+//!            | ALTER TABLE table ADOPT key [FORCE]                      -- key.rs, or a foreign one: foreign.rs
 //!            | ALTER TABLE table ALTER SALT TO n [FROM TIMESTAMP 'time' | FROM TIMESTAMP milliseconds]
 //!            | SHOW CREATE TABLE table
 //! table     := name | namespace ":" name | namespace "." name           -- in double quotes if a name holds '-' or '.'
@@ -17,35 +17,127 @@ use super::cursor::Cursor;
 use super::declaration::{Statement, Suppression};
 use super::error::{LanguageError, Span};
 use super::foreign::adopted_key;
-use super::lexer::TokenKind;
-use crate::schema::SALTS_MAX;
+use super::key::row_key;
+use super::lexer::{NO_END, TokenKind};
+use crate::schema::{KeySchema, SALTS_MAX};
 use crate::value::{FieldType, TimeUnit, Value};
+
+/// A statement with its place in a text, for reports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located {
+    /// The statement.
+    pub statement: Statement,
+    /// Where it stands, without its semicolon.
+    pub span: Span,
+    /// Where the segments of its key stand, in their order; fewer where they follow from other words, as a salt from `SALT_BUCKETS`.
+    pub segments: Vec<Span>,
+    /// Lint rules that comments in it allow to be broken.
+    pub suppressions: Vec<Suppression>,
+}
+
+impl Located {
+    /// The line of `text`, from 1 on, of a segment of its key, or of the statement itself.
+    pub fn line(&self, text: &str, segment: Option<usize>) -> usize {
+        let key = match &self.statement {
+            Statement::CreateTable(declaration) => Some(&declaration.key),
+            Statement::Adopt { key, .. } => Some(key),
+            _ => None,
+        };
+        let known = self.segments.len() == key.map_or(0, |key| key.segments().len());
+        let span = segment.filter(|_| known).and_then(|at| self.segments.get(at)).unwrap_or(&self.span);
+        line_of(text, span.start)
+    }
+}
+
+/// The line of a byte of `text`, from 1 on.
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
 
 /// The statements of a text, with a semicolon behind each but the last.
 ///
 /// # Errors
 /// The first mistake, with its place.
 pub fn statements(text: &str) -> Result<Vec<Statement>, LanguageError> {
+    Ok(located_statements(text)?.into_iter().map(|located| located.statement).collect())
+}
+
+/// The same with their places.
+///
+/// # Errors
+/// As [`statements`].
+pub fn located_statements(text: &str) -> Result<Vec<Located>, LanguageError> {
     let mut cursor = Cursor::new(text)?;
-    let mut statements = Vec::new();
+    let mut found = Vec::new();
     let mut start = 0;
     loop {
         while cursor.eat_sign(';') {}
         if cursor.at_end() {
-            return Ok(statements);
+            return Ok(found);
         }
+        let first = cursor.span();
+        cursor.segments.clear();
         let mut statement = statement(&mut cursor)?;
+        let span = first.to(cursor.last_span());
         // What is said on the last line of a statement stands behind its semicolon.
         let end =
             if cursor.is_sign(';') { text[cursor.span().end..].find('\n').map_or(text.len(), |line| cursor.span().end + line) } else { text.len() };
+        let suppressions = suppressions(&cursor, Span { start, end });
         if let Statement::CreateTable(declaration) = &mut statement {
-            declaration.suppressions = suppressions(&cursor, Span { start, end });
+            declaration.suppressions.clone_from(&suppressions);
         }
         start = end;
-        statements.push(statement);
+        found.push(Located { statement, span, segments: std::mem::take(&mut cursor.segments), suppressions });
         if !cursor.at_end() && !cursor.is_sign(';') {
             return Err(cursor.unexpected(&["';'", "the end"]));
         }
+    }
+}
+
+/// A row key that stands alone, with the places of its segments and the lint rules that comments allow to be broken.
+///
+/// # Errors
+/// As [`KeySchema`]'s `FromStr`.
+pub fn located_key(text: &str) -> Result<(KeySchema, Vec<Span>, Vec<Suppression>), LanguageError> {
+    let mut cursor = Cursor::new(text)?;
+    let key = row_key(&mut cursor)?;
+    cursor.expect_end()?;
+    let suppressions = suppressions(&cursor, Span { start: 0, end: text.len() });
+    Ok((key.build(&[])?, cursor.segments, suppressions))
+}
+
+/// How far statements have come that are read line by line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// A semicolon ends the last one.
+    Ended,
+    /// The last one could end here; its semicolon is missing.
+    Complete,
+    /// More must follow.
+    Open,
+    /// A mistake, which no later line repairs.
+    Wrong(LanguageError),
+}
+
+/// Reads the beginning of statements.
+pub fn progress(text: &str) -> Progress {
+    let mut cursor = match Cursor::new(text) {
+        Ok(cursor) => cursor,
+        Err(error) if !error.message.ends_with(NO_END) => return Progress::Wrong(error),
+        // A semicolon at the end of a line was hardly meant as a part of text.
+        Err(_) if text.trim_end().ends_with(';') => return Progress::Ended,
+        Err(_) => return Progress::Open,
+    };
+    while !cursor.at_end() {
+        cursor.advance();
+    }
+    if text.get(cursor.last_span().start..cursor.last_span().end) == Some(";") {
+        return Progress::Ended;
+    }
+    match statements(text) {
+        Ok(_) => Progress::Complete,
+        Err(error) if error.span.start >= text.len() => Progress::Open,
+        Err(error) => Progress::Wrong(error),
     }
 }
 
@@ -75,7 +167,8 @@ fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, LanguageError> {
     }
     let table = table_name(cursor)?;
     if cursor.eat_word("ADOPT") {
-        return Ok(Statement::Adopt { table, key: adopted_key(cursor)? });
+        let key = adopted_key(cursor)?;
+        return Ok(Statement::Adopt { table, key, forced: cursor.eat_word("FORCE") });
     }
     if !cursor.eat_words(&["ALTER", "SALT", "TO"]) {
         return Err(cursor.unexpected(&["ADOPT", "ALTER SALT TO"]));

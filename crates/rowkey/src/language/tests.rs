@@ -118,7 +118,7 @@ fn keys_are_printed_as_in_the_golden_file() {
 fn show(statement: &Statement) -> String {
     match statement {
         Statement::CreateTable(declaration) => declaration.to_string(),
-        Statement::Adopt { table, key } => format!("{table} adopts {key}"),
+        Statement::Adopt { table, key, forced } => format!("{table} adopts {key}{}", if *forced { " FORCE" } else { "" }),
         other => format!("{other:?}"),
     }
 }

@@ -4,6 +4,7 @@
 //! `org.apache.hadoop.hbase.types.Struct`): of the last two the first has to have one as well, and is taken without.
 
 use super::{Finding, Findings};
+use crate::language::line_of;
 
 /// Types whose `isSkippable` is false: they take what is left of the key when they are read.
 const WITHOUT_END: [&str; 3] = ["RawString", "RawBytes", "OrderedBlob"];
@@ -11,15 +12,26 @@ const WITHOUT_END: [&str; 3] = ["RawString", "RawBytes", "OrderedBlob"];
 /// What is wrong with the structs that a Java source builds: K-SKIP. Chains of `add` between `new StructBuilder` and
 /// `toStruct` are looked at; comments and texts are not.
 pub fn lint_struct(java: &str) -> Vec<Finding> {
+    lint_structs(java).into_iter().flat_map(|(_, findings)| findings).collect()
+}
+
+/// The same of each struct, with the line that it begins on, from 1 on; empty if the source builds none.
+pub fn lint_structs(java: &str) -> Vec<(usize, Vec<Finding>)> {
     let source = without_comments(java);
-    let mut found = Findings::default();
+    let mut structs = Vec::new();
+    let mut at = source.split("new StructBuilder").next().map_or(0, str::len);
     for built in source.split("new StructBuilder").skip(1) {
+        let line = line_of(&source, at);
+        at += "new StructBuilder".len() + built.len();
+        let mut found = Findings::default();
         let built = built.split("toStruct").next().unwrap_or(built);
         let types: Vec<&str> = built.split(".add(").skip(1).filter_map(type_name).collect();
-        let Some(at) = types.iter().rev().skip(1).rev().position(|name| WITHOUT_END.contains(name)) else { continue };
-        unended(&types, at, &mut found);
+        if let Some(at) = types.iter().rev().skip(1).rev().position(|name| WITHOUT_END.contains(name)) {
+            unended(&types, at, &mut found);
+        }
+        structs.push((line, found.0));
     }
-    found.0
+    structs
 }
 
 /// K-SKIP.
@@ -69,6 +81,8 @@ fn without_comments(java: &str) -> String {
             1
         };
         out.push(' ');
+        // Lines are counted in what is left.
+        out.extend(found[..length].chars().filter(|char| *char == '\n'));
         rest = &found[length..];
     }
     out.push_str(rest);

@@ -82,10 +82,41 @@ fn leading(key: &KeySchema, subject: &Subject<'_>, found: &mut Findings) {
                 }
             } else if field.ty == FieldType::Bool {
                 few_values(at, &field.name, "two", found).fix(salted(key));
+            } else if key.segments().len() > 1 && is_named_for_few(field) {
+                few_values(at, &field.name, "few", found)
+                    .evidence("by its name or type; lint --table counts them, and --explain says when few are enough")
+                    .fix(salted_by_others(key, at));
             }
         }
         _ => {}
     }
+}
+
+/// Whether the name or the type of a field is one of those that have a few values for all rows of a table.
+fn is_named_for_few(field: &Field) -> bool {
+    const NAMES: [&str; 16] = [
+        "status", "state", "type", "kind", "level", "severity", "gender", "sex", "flag", "country", "region", "category", "currency", "language",
+        "priority", "env",
+    ];
+    let name = field.name.to_ascii_lowercase();
+    let is_named = NAMES.iter().any(|word| name == *word || name.ends_with(&format!("_{word}"))) || name.starts_with("is_");
+    match field.ty {
+        FieldType::U8 | FieldType::I8 => !name.contains("shard") && !name.contains("salt") && !name.contains("bucket"),
+        FieldType::Char(bytes) => bytes == 1 || is_named,
+        ty => is_named && (ty.is_text() || ty.integer_range().is_some()),
+    }
+}
+
+/// The key with a salt in front of all that neither grows nor has few values, the first field of many values.
+fn salted_by_others(key: &KeySchema, few: usize) -> String {
+    let few = key.segments()[few].kind.field();
+    let by: Vec<FieldId> = (0..key.fields().len()).filter(|&id| Some(id) != few && growth(&key.fields()[id]).is_none()).collect();
+    if by.is_empty() {
+        return salted(key);
+    }
+    let mut segments = vec![Segment::new(SegmentKind::Salt { count: SALTS, by, function: HashFunction::default() })];
+    segments.extend(key.segments().iter().cloned());
+    declaration(key, segments)
 }
 
 fn few_values<'f>(at: usize, name: &str, how_many: &str, found: &'f mut Findings) -> &'f mut Finding {

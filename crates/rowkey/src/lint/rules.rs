@@ -41,6 +41,7 @@ pub static RULES: &[Rule] = &[
     rule!("K-UNIQ", Warning, "rows may share a key, and the later one replaces the earlier one"),
     rule!("K-TRUNC", Warning, "a digest or a beginning stands for a field, and two fields may share it"),
     rule!("K-LOWCARD", Warning, "the field that spreads the load has few values"),
+    rule!("K-MISFIT", Warning, "rows that are no keys of the declaration, which questions about fields do not find"),
     rule!("K-LEN", Warning, "the key is long, and stands in every cell"),
     rule!("K-NULLTAIL", Warning, "HBase's Struct drops a null at the end, which then sorts wrongly in descending order"),
     rule!("K-BLOB", Warning, "HBase's OrderedBlobVar does not sort as its bytes"),

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use halite_types::key::print_bytes;
 
+use crate::fit::KeyFit;
 use crate::schema::{KeySchema, Profile, SegmentKind};
 use crate::value::Value;
 
@@ -24,6 +25,7 @@ pub(super) fn check(sample: &Sample, subject: &Subject<'_>, found: &mut Findings
     signed_salts(sample, found);
     frontier(sample, found);
     let Some(key) = subject.key else { return };
+    misfits(key, sample, found);
     let decoded = decoded(key, sample);
     few_values(key, &decoded, found);
     mixed_case(key, &decoded, found);
@@ -41,6 +43,26 @@ fn duplicates(sample: &Sample, found: &mut Findings) {
     let Some(first) = again.first() else { return };
     let evidence = format!("{} of {} sampled keys stand there already, {} for one", again.len(), sample.keys.len(), print_bytes(first));
     found.add("K-UNIQ", None, "Different rows were given one key, and the later one replaced the earlier one.").evidence(evidence);
+}
+
+/// K-MISFIT: what a scan by fields does not find, and other rules do not see.
+fn misfits(key: &KeySchema, sample: &Sample, found: &mut Findings) {
+    let fit = KeyFit::of(key, &sample.keys);
+    let Some((row, error)) = fit.examples.first() else { return };
+    let odd = fit.keys - fit.fitting;
+    let message = format!(
+        "{odd} of {} sampled rows are no keys of the declaration: questions about fields do not find them, and what is said of fields here leaves them out.",
+        fit.keys
+    );
+    let fix = if fit.is_enough() {
+        "the rows under keys that fit, or deleted"
+    } else {
+        "the key that the rows have: halite key infer finds it, and ALTER TABLE .. ADOPT ROW KEY declares it"
+    };
+    found
+        .add("K-MISFIT", None, message)
+        .evidence(format!("{:.1} % of the sample; {} for one: {}", percent(odd, fit.keys), print_bytes(row), key.describe_error(error)))
+        .fix(fix);
 }
 
 /// K-LEN, by what is there.
@@ -122,11 +144,12 @@ fn shown(value: &Value<'_>) -> String {
 
 /// K-LOWCARD: the field that comes first, or that a salt is made of, by what it really has.
 fn few_values(key: &KeySchema, counted: &Counted<'_>, found: &mut Findings) {
+    let first = key.segments().iter().position(|segment| !matches!(segment.kind, SegmentKind::Const(_)));
     for (at, segment) in key.segments().iter().enumerate() {
         let (fields, wanted) = match &segment.kind {
             SegmentKind::Salt { count, .. } => (key.hashed_fields(at), (*count as usize).min(4096)),
             SegmentKind::Hash { by, .. } => (by.clone(), VALUES_MIN),
-            kind if at == 0 => (kind.field().into_iter().collect(), VALUES_MIN),
+            kind if Some(at) == first => (kind.field().into_iter().collect(), VALUES_MIN),
             _ => continue,
         };
         let [field] = fields[..] else { continue };
@@ -138,7 +161,7 @@ fn few_values(key: &KeySchema, counted: &Counted<'_>, found: &mut Findings) {
         let name = &key.fields()[field].name;
         let (top, of_top) = counted[field].iter().max_by_key(|(_, count)| **count).map_or(("", 0), |(value, count)| (value.as_str(), *count));
         found
-            .add("K-LOWCARD", at, format!("{name} spreads the load, and has {distinct} values: at most {distinct} places in the table are written to, however many salts or regions there are."))
+            .add("K-LOWCARD", at, format!("{name} spreads the load, and has {distinct} values in the sample: at most {distinct} places in the table are written to, however many salts or regions there are."))
             .evidence(format!("in {rows} keys; {top} alone has {:.1} %", percent(of_top, rows)))
             .fix("a salt over a field of many values, or over several fields");
     }

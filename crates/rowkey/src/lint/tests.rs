@@ -41,6 +41,8 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("K-TRUNC", "(HASH(host STRING BYTES 2 USING md5), ts TIMESTAMP)", "(HASH(host BYTES 2 USING md5), host STRING, ts TIMESTAMP)"),
     ("K-LOWCARD", "(flag BOOL, id STRING)", "(id STRING, flag BOOL)"),
     ("K-LOWCARD", "(SALT(16 BY flag), flag BOOL, id STRING)", "(SALT(16 BY flag, id), flag BOOL, id STRING)"),
+    ("K-LOWCARD", "(status STRING, id STRING)", "(SALT(16 BY id), status STRING, id STRING)"),
+    ("K-LOWCARD", "(CONST 'v', kind U8, id STRING)", "(id STRING, kind U8)"),
     ("K-LEN", "(a CHAR(100), b CHAR(100))", "(a CHAR(10), b CHAR(10))"),
     ("K-NULLTAIL", "(a STRING, b STRING DESC NULLABLE) PROFILE ORDERED COMPAT", "(a STRING, b STRING NULLABLE) PROFILE ORDERED"),
     ("K-BLOB", "(a BYTES, b I64) PROFILE ORDERED COMPAT", "(b I64, a BYTES) PROFILE ORDERED COMPAT"),

@@ -10,7 +10,7 @@ use super::query::{Condition, Test};
 use super::range::{KeyRange, Pin, PinValue};
 use super::walk::Walk;
 use super::{Note, Plan};
-use crate::literal::Shown;
+use crate::literal::{Shown, printable};
 use crate::schema::{KeySchema, SegmentKind};
 use crate::value::{FieldType, Value};
 
@@ -31,6 +31,7 @@ impl Plan {
     fn write_head(&self, out: &mut String, regions: &[RegionInfo]) -> fmt::Result {
         let ranges = self.ranges().count();
         match self.points() {
+            _ if ranges == 0 => return writeln!(out, "reads    nothing: no key meets all of these conditions"),
             Some(points) => writeln!(out, "gets     {}", points.len())?,
             None => writeln!(out, "ranges   {ranges}")?,
         }
@@ -111,6 +112,7 @@ impl Plan {
                 format!("{values} values of {} are more than a plan has ranges: one range from the first to the last of them", name(*field))
             }
             Note::SkipScan { segment, distinct } => format!("skip scan: about {distinct} values of {}, each looked up", of(*segment)),
+            Note::NoSkip { field, why } => format!("no skip scan over {}: {}", name(*field), why.text(name(*field))),
             Note::EverySalt { salts, .. } => format!("every one of {salts} salts is read, because no condition tells which"),
             Note::TrimBuckets { field } => {
                 format!("{} is in the key as its bucket: leave out cells of the first and last one by their offset", name(*field))
@@ -158,7 +160,10 @@ fn describe(schema: &KeySchema, condition: &Condition) -> String {
             let and = if low.is_empty() || high.is_empty() { "" } else { " AND " };
             if low.is_empty() && high.is_empty() { format!("{name} IS NOT NULL") } else { format!("{low}{and}{high}") }
         }
-        Test::Prefix(prefix) => format!("{name} LIKE '{}%'", print_bytes(prefix)),
+        Test::Prefix(prefix) => {
+            let text = std::str::from_utf8(prefix).ok().filter(|_| ty.is_text());
+            format!("{name} LIKE '{}%'", text.map_or_else(|| print_bytes(prefix), printable))
+        }
         Test::IsNull => format!("{name} IS NULL"),
         Test::NotNull => format!("{name} IS NOT NULL"),
     }

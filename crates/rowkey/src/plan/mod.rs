@@ -18,6 +18,7 @@ use crate::value::{FieldType, Value};
 
 mod bounds;
 mod constraint;
+mod delimited;
 mod encode;
 mod explain;
 mod order;
@@ -32,7 +33,7 @@ mod walk;
 pub use order::{OrderTerm, OrderedBy};
 pub use query::{Condition, KeyQuery, Test};
 pub use range::KeyRange;
-pub use skip::SkipStep;
+pub use skip::{NoSkip, SkipStep};
 
 use constraint::Constraint;
 pub(crate) use constraint::{from_integer, integer};
@@ -93,6 +94,13 @@ pub enum Note {
         segment: usize,
         /// Distinct values it is thought to have.
         distinct: u64,
+    },
+    /// The number of a field's values is known, and its gaps are not skipped.
+    NoSkip {
+        /// The field.
+        field: FieldId,
+        /// Why not.
+        why: NoSkip,
     },
     /// Salts that cannot be computed: a row may lie under any of them.
     EverySalt {
@@ -348,5 +356,8 @@ fn notes(walk: &Walk<'_>, skip: Option<usize>) -> Vec<Note> {
         None if walk.is_everything() => notes.push(Note::FullScan),
         None => {}
     }
+    let unused =
+        walk.options.distinct.iter().filter_map(|&(field, values)| Some(Note::NoSkip { field, why: skip::why_not(walk, skip, field, values)? }));
+    notes.extend(unused);
     notes
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::keys::Keys;
+use crate::codec::Decoded;
 use crate::language::{ConditionKind, Query};
 use crate::plan::{KeyQuery, Note, Plan, PlanOptions, Test};
 use crate::schema::KeySchema;
@@ -37,29 +38,36 @@ pub struct QueryCost {
 pub(super) fn costs(schema: &KeySchema, queries: &[Query], keys: &Keys, distinct: &[u32], borders: &[Bytes]) -> Vec<QueryCost> {
     let schema = Arc::new(schema.clone());
     let step = distinct.len().div_ceil(ASKED).max(1);
-    let rows: Vec<&[u8]> = distinct.iter().step_by(step).map(|&at| keys.get(at as usize)).collect();
-    queries.iter().filter_map(|query| cost(&schema, query, &rows, borders)).collect()
+    let rows: Vec<Decoded<'_>> = distinct.iter().step_by(step).filter_map(|&at| keys.decode(&schema, at as usize)).collect();
+    let options = PlanOptions { helper: Some(keys.helper()), ..PlanOptions::default() };
+    queries.iter().filter_map(|query| cost(&schema, query, &rows, borders, &options)).collect()
 }
 
-fn cost(schema: &Arc<KeySchema>, query: &Query, rows: &[&[u8]], borders: &[Bytes]) -> Option<QueryCost> {
-    let mut asked: Vec<(usize, usize, bool)> = rows.iter().filter_map(|row| ask(schema, query, row, rows, borders)).collect();
+fn cost(schema: &Arc<KeySchema>, query: &Query, rows: &[Decoded<'_>], borders: &[Bytes], options: &PlanOptions) -> Option<QueryCost> {
+    let mut asked: Vec<(usize, usize, bool)> = rows.iter().filter_map(|row| ask(schema, query, row, rows, borders, options)).collect();
     asked.sort_unstable();
     let (ranges, regions, reads_all) = *asked.get(asked.len() / 2)?;
     Some(QueryCost { name: query.name.clone(), weight: query.weight, ranges, regions, reads_all })
 }
 
-fn ask(schema: &Arc<KeySchema>, query: &Query, row: &[u8], rows: &[&[u8]], borders: &[Bytes]) -> Option<(usize, usize, bool)> {
-    let decoded = schema.decode(row).ok()?;
+fn ask(
+    schema: &Arc<KeySchema>,
+    query: &Query,
+    row: &Decoded<'_>,
+    rows: &[Decoded<'_>],
+    borders: &[Bytes],
+    options: &PlanOptions,
+) -> Option<(usize, usize, bool)> {
     let mut asked = KeyQuery::all();
     for condition in &query.conditions {
         // Conditions on other columns narrow no keys.
         let Some(field) = schema.field_id(&condition.column) else { continue };
-        let value = decoded.get(field)?.clone().into_owned();
+        let value = row.get(field)?.clone().into_owned();
         let ty = schema.fields()[field].ty;
         let test = match condition.kind {
             ConditionKind::Equal => Test::Equals(value),
             ConditionKind::In => {
-                let others = rows.iter().take(3).filter_map(|row| Some(schema.decode(row).ok()?.get(field)?.clone().into_owned()));
+                let others = rows.iter().take(3).filter_map(|row| Some(row.get(field)?.clone().into_owned()));
                 Test::In(others.chain([value]).collect())
             }
             ConditionKind::Range => range(value, ty),
@@ -71,7 +79,7 @@ fn ask(schema: &Arc<KeySchema>, query: &Query, row: &[u8], rows: &[&[u8]], borde
         };
         asked = asked.with(field, test);
     }
-    let plan = Plan::new(schema, &asked, &PlanOptions::default()).ok()?;
+    let plan = Plan::new(schema, &asked, options).ok()?;
     let starts = || std::iter::once(&b""[..]).chain(borders.iter().map(|border| &border[..]));
     let ends = borders.iter().map(|border| &border[..]).chain([&b""[..]]);
     let ranges: Vec<_> = plan.ranges().collect();

@@ -1,13 +1,13 @@
 //! The keys that traffic has in one design, and what is needed beside their values to make them.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
 use super::traffic::{Operation, Row, Traffic};
 use super::{Design, SimulateError};
-use crate::codec::{KEY_BYTES_MAX, KeyBuf, KeyHelper, SaltDrawer};
+use crate::codec::{Decoded, KEY_BYTES_MAX, KeyBuf, KeyHelper, SaltDrawer};
 use crate::schema::{FieldId, HashFunction, KeySchema};
 use crate::value::Value;
 
@@ -15,17 +15,21 @@ use crate::value::Value;
 pub(super) struct Keys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    helper: Arc<Helper>,
+    /// Keys of the trace that are none of the design.
+    pub(super) misfits: u64,
 }
 
 impl Keys {
     /// The keys of all operations.
     ///
     /// # Errors
-    /// A field that traffic says nothing of, and values that the key does not take.
+    /// A field that traffic says nothing of, and values that the key does not take; a trace of whole keys of which none is of the design.
     pub(super) fn of(design: &Design, traffic: &Traffic, seed: u64) -> Result<Self, SimulateError> {
-        let mut keys = Self { bytes: Vec::with_capacity(traffic.operations.len() * 32), ends: Vec::with_capacity(traffic.operations.len()) };
+        let helper = Arc::new(Helper { drawer: SaltDrawer::seeded(seed), dictionaries: Mutex::default() });
+        let count = traffic.operations.len();
+        let mut keys = Self { bytes: Vec::with_capacity(count * 32), ends: Vec::with_capacity(count), helper: Arc::clone(&helper), misfits: 0 };
         let places = if traffic.fields.is_empty() { Vec::new() } else { places(&design.key, traffic, &design.name)? };
-        let helper = Helper { drawer: SaltDrawer::seeded(seed), dictionaries: RefCell::default() };
         let mut key = KeyBuf::new();
         for operation in &traffic.operations {
             key.clear();
@@ -33,6 +37,12 @@ impl Keys {
                 .map_err(|message| SimulateError::Key { design: design.name.clone(), message })?;
             keys.bytes.extend_from_slice(&key);
             keys.ends.push(keys.bytes.len());
+            if matches!(operation.row, Row::Key(_)) && design.key.check_key(&key).is_err() {
+                keys.misfits += 1;
+            }
+        }
+        if keys.misfits == count as u64 {
+            return Err(SimulateError::NoKeys { design: design.name.clone(), keys: count });
         }
         Ok(keys)
     }
@@ -40,6 +50,16 @@ impl Keys {
     pub(super) fn get(&self, at: usize) -> &[u8] {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[at]]
+    }
+
+    /// The values of the key at a place, those of dictionaries among them.
+    pub(super) fn decode(&self, schema: &KeySchema, at: usize) -> Option<Decoded<'_>> {
+        schema.decode_with(self.get(at), &*self.helper).ok()
+    }
+
+    /// What knows the dictionaries of the traffic.
+    pub(super) fn helper(&self) -> Arc<dyn KeyHelper + Send + Sync> {
+        Arc::clone(&self.helper) as _
     }
 
     pub(super) fn shared(&self, at: usize) -> Bytes {
@@ -73,14 +93,38 @@ fn encode(key: &KeySchema, operation: &Operation, places: &[usize], helper: &Hel
 /// Draws salts, and numbers the values of dictionaries as they come.
 struct Helper {
     drawer: SaltDrawer,
-    dictionaries: RefCell<HashMap<(FieldId, Vec<u8>), u64>>,
+    dictionaries: Mutex<Numbers>,
+}
+
+#[derive(Default)]
+struct Numbers {
+    of_values: HashMap<(FieldId, Vec<u8>), u64>,
+    values: Vec<Vec<u8>>,
+}
+
+impl Helper {
+    fn numbers(&self) -> MutexGuard<'_, Numbers> {
+        self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl KeyHelper for Helper {
     fn dictionary_id(&self, field: FieldId, value: &[u8]) -> Option<u64> {
-        let mut known = self.dictionaries.borrow_mut();
-        let next = known.len() as u64;
-        Some(*known.entry((field, value.to_vec())).or_insert(next))
+        let mut numbers = self.numbers();
+        if let Some(number) = numbers.of_values.get(&(field, value.to_vec())) {
+            return Some(*number);
+        }
+        let next = numbers.values.len() as u64;
+        numbers.values.push(value.to_vec());
+        numbers.of_values.insert((field, value.to_vec()), next);
+        Some(next)
+    }
+
+    fn dictionary_value(&self, _: FieldId, id: u64) -> Option<Vec<u8>> {
+        let numbers = self.numbers();
+        let known = usize::try_from(id).ok().and_then(|id| numbers.values.get(id).cloned());
+        // A number of a trace of whole keys stands for itself.
+        Some(known.unwrap_or_else(|| id.to_string().into_bytes()))
     }
 
     fn next_salt(&self, segment: usize, function: HashFunction, count: u32) -> Option<u32> {

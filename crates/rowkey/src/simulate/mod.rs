@@ -94,6 +94,8 @@ pub struct Simulation {
     pub key: String,
     /// Where its regions begin, the empty key left out.
     pub borders: Vec<Bytes>,
+    /// Keys of the trace that are no keys of the design, and still count as writes and reads; 0 for traffic of values.
+    pub misfits: u64,
     /// Writes by region, in windows of so many writes.
     pub writes: Skew,
     /// Writes by region, in windows of time; these last longer where there are few writes.
@@ -151,6 +153,15 @@ pub enum SimulateError {
         /// What is wrong.
         message: String,
     },
+    /// A trace of whole keys, none of which is a key of the design.
+    NoKeys {
+        /// The design.
+        design: String,
+        /// Keys of the trace.
+        keys: usize,
+    },
+    /// A window without width.
+    Window,
     /// Traffic that only reads.
     NoWrites,
     /// Splits that are not possible.
@@ -162,10 +173,18 @@ impl fmt::Display for SimulateError {
         match self {
             Self::Operations(count) => write!(out, "{count} operations are not possible: 1 to {OPERATIONS_MAX} can be simulated"),
             Self::Field { design, field, there } => {
-                write!(out, "{design}: nothing says what values {field} has; the traffic has {}: give --field {field}=...", there.join(", "))
+                write!(
+                    out,
+                    "{design}: nothing says what values {field} has; the traffic has {}: give --field {field}=..., or {field}=value in each line of a trace",
+                    there.join(", ")
+                )
             }
             Self::Key { design, message } => write!(out, "{design}: {message}"),
             Self::Trace { line, message } => write!(out, "line {line} of the trace: {message}"),
+            Self::NoKeys { design, keys } => {
+                write!(out, "{design}: none of the {keys} keys of the trace is a key of it; nothing is said of rows it cannot have")
+            }
+            Self::Window => out.write_str("a window holds at least one operation, and lasts at least one millisecond"),
             Self::NoWrites => out.write_str("the traffic has reads only; without writes there are no rows"),
             Self::Splits(error) => write!(out, "{error}"),
         }
@@ -183,6 +202,9 @@ pub fn simulate(design: &Design, traffic: &Traffic, options: &SimulateOptions) -
     let count = traffic.operations.len();
     if !(1..=OPERATIONS_MAX).contains(&count) {
         return Err(SimulateError::Operations(count));
+    }
+    if options.window == 0 || options.window_ms == 0 {
+        return Err(SimulateError::Window);
     }
     let keys = Keys::of(design, traffic, options.seed)?;
     let places = |reads: bool| -> Vec<u32> {
@@ -205,6 +227,7 @@ pub fn simulate(design: &Design, traffic: &Traffic, options: &SimulateOptions) -
     Ok(Simulation {
         name: design.name.clone(),
         key: design.key.to_text(),
+        misfits: keys.misfits,
         writes: Skew::of(writes.iter().map(key), &borders, options.window),
         writes_by_time: by_time(&keys, &writes, time_of, &borders, options.window_ms),
         reads: (!reads.is_empty()).then(|| Skew::of(reads.iter().map(key), &borders, options.window)),

@@ -136,7 +136,7 @@ pub(super) fn first_field_ends(schema: &KeySchema, keys: &Keys, count: usize) ->
 pub(super) fn cardinalities(schema: &KeySchema, keys: &Keys, distinct: &[u32]) -> Vec<Cardinality> {
     let mut seen: Vec<HashSet<u64>> = vec![HashSet::new(); schema.fields().len()];
     for &at in distinct {
-        let Ok(decoded) = schema.decode(keys.get(at as usize)) else { continue };
+        let Some(decoded) = keys.decode(schema, at as usize) else { continue };
         for (values, value) in seen.iter_mut().zip(decoded.values()).filter(|(values, _)| values.len() < DISTINCT_MAX) {
             values.insert(fingerprint(value));
         }

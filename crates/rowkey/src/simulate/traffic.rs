@@ -5,12 +5,16 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use fastrand::Rng;
 use halite_types::key::parse_bytes;
+use halite_types::nearest::{nearest, suggestion};
 
 use super::SimulateError;
 use super::draw::{Drawn, FieldSpec};
 
 /// Operations of one simulation, at most: their keys are kept in memory.
 pub const OPERATIONS_MAX: usize = 5_000_000;
+
+/// What stands in front of a key in a trace.
+const KEY_MARK: &str = "KEY\t";
 
 /// Operations in the order of their times.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,8 +87,8 @@ impl Generator {
 
 impl Traffic {
     /// Reads a trace: a line for each operation, its time in milliseconds, `R` or `W`, and its row, with tabs between
-    /// them. The row is `field=value` for each field with blanks between, or the key as the shell prints it. `fields` are
-    /// the names that may stand there.
+    /// them. The row is `field=value` for each field with blanks between, or `KEY`, a tab and the key as the shell prints it. `fields`
+    /// are the names that may stand there.
     ///
     /// # Errors
     /// A line that is none of these, by its number; no line at all; more than [`OPERATIONS_MAX`].
@@ -104,8 +108,10 @@ impl Traffic {
                 "W" => false,
                 _ => return Err(wrong(format!("{what:?} is neither R nor W"))),
             };
-            let is_key = !row.split_once('=').is_some_and(|(name, _)| fields.contains(&name));
-            let row = if is_key { Row::Key(parse_bytes(row).into()) } else { values(row, fields, &mut names, &mut traffic.fields).map_err(wrong)? };
+            let row = match row.strip_prefix(KEY_MARK) {
+                Some(key) => Row::Key(parse_bytes(key).into()),
+                None => values(row, fields, &mut names, &mut traffic.fields).map_err(wrong)?,
+            };
             traffic.operations.push(Operation { time_ms, is_read, row });
         }
         if traffic.operations.is_empty() {
@@ -121,16 +127,19 @@ fn values<'f>(row: &str, fields: &[&'f str], places: &mut HashMap<&'f str, usize
     let is_first = named.is_empty();
     let mut drawn: Vec<Option<Drawn>> = vec![None; named.len()];
     for pair in row.split_ascii_whitespace() {
-        let (name, value) = pair.split_once('=').ok_or_else(|| format!("{pair:?} is not field=value"))?;
+        let (name, value) = pair.split_once('=').ok_or_else(|| format!("{pair:?} is not field=value; a whole key stands behind KEY and a tab"))?;
         let known = fields.iter().find(|field| **field == name);
-        let known = known.ok_or_else(|| format!("there is no field {name}; there are {}", fields.join(", ")))?;
+        let near = || suggestion(nearest(name, fields.iter().copied()));
+        let known = known.ok_or_else(|| format!("there is no field {name}{}; there are {}", near(), fields.join(", ")))?;
         if is_first && !places.contains_key(known) {
             places.insert(known, named.len());
             named.push((*known).to_owned());
             drawn.push(None);
         }
         let place = places.get(known).ok_or_else(|| format!("field {name} is not in the lines before"))?;
-        drawn[*place] = Some(Drawn::Text(value.to_owned()));
+        if drawn[*place].replace(Drawn::Text(value.to_owned())).is_some() {
+            return Err(format!("field {name} stands there twice"));
+        }
     }
     let missing = drawn.iter().position(Option::is_none);
     match missing {

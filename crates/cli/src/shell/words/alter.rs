@@ -119,7 +119,7 @@ fn change(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Option<Ta
         }
     }
     descriptor.check()?;
-    row_key::check(Some(&current), &mut descriptor)?;
+    row_key::check(session, Some(&current), &mut descriptor)?;
     session.ask(|admin| admin.alter_table(descriptor)).about(session, &table)?;
     Ok(Some(table))
 }

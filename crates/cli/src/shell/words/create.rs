@@ -165,7 +165,7 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
         return Err(Stop::Problem(format!("Table must have at least one column family: create '{table}', 'f'")));
     }
     descriptor.check()?;
-    let declared = row_key::check(None, &mut descriptor)?;
+    let declared = row_key::check(session, None, &mut descriptor)?;
     let keys = split_keys.clone();
     session.ask(|admin| admin.create_table(descriptor, keys)).about(session, &table)?;
     session.say(format!("Created table {table}"))?;

@@ -5,13 +5,18 @@ use halite::rowkey::language::{ROW_KEY, ROW_SCHEMA, TableDeclaration};
 use halite::rowkey::lint::{Severity, Subject, lint_declaration, lint_scan, report};
 use halite_types::{Bytes, Scan, TableDescriptor, TableName, block_on};
 
+use crate::shell::adopt::set_by_alter;
 use crate::shell::session::{Outcome, Session, Stop};
 
 /// Puts the text of a declared key into its canonical form; what the table declares then, if it declares a key.
 ///
 /// # Errors
-/// A text that is no key, shown where it is wrong; a key that would give the rows of `before` other bytes.
-pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDescriptor) -> Outcome<Option<TableDeclaration>> {
+/// A text that is no key, shown where it is wrong; a key that the rows of `before` do not fit.
+pub(super) fn check(
+    session: &mut Session<'_>,
+    before: Option<&TableDescriptor>,
+    descriptor: &mut TableDescriptor,
+) -> Outcome<Option<TableDeclaration>> {
     let name = descriptor.name().clone();
     let shown = |attribute: &str, error: &halite::rowkey::LanguageError, text: &str| {
         let lines = error.render(text);
@@ -24,8 +29,17 @@ pub(super) fn check(before: Option<&TableDescriptor>, descriptor: &mut TableDesc
         };
     };
     let key: KeySchema = text.parse().map_err(|error| shown(ROW_KEY, &error, &text))?;
-    if let Some(Ok(old)) = before.and_then(KeySchema::of_table) {
-        old.check_change(&key)?;
+    if let Some(before) =
+        before.filter(|before| before.attributes.get(ROW_KEY) != Some(&text) && before.attributes.get(ROW_KEY) != Some(&key.to_text()))
+    {
+        let declared = set_by_alter(session, before, &key)?;
+        // A schema that the same command sets is not touched.
+        if before.attributes.get(ROW_SCHEMA) == descriptor.attributes.get(ROW_SCHEMA) {
+            match declared.attributes.get(ROW_SCHEMA) {
+                Some(schema) => drop(descriptor.attributes.insert(ROW_SCHEMA.to_owned(), schema.clone())),
+                None => drop(descriptor.attributes.remove(ROW_SCHEMA)),
+            }
+        }
     }
     descriptor.attributes.insert(ROW_KEY.to_owned(), key.to_text());
     let wrong = |error| shown(ROW_SCHEMA, &error, descriptor.attributes.get(ROW_SCHEMA).map_or("", String::as_str));

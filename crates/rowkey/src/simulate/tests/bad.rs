@@ -63,8 +63,11 @@ fn a_trace_is_refused_at_the_line_that_is_wrong() {
         ("5\tD\tid=1\n", "neither R nor W"),
         ("5\tW\tid=1 ts=2\n6\tW\tid=1\n", "line 2 of the trace: field ts has no value"),
         ("5\tW\tid=1\n6\tW\tid=1 ts=2\n", "field ts is not in the lines before"),
-        ("5\tW\tid=1 tz=2\n", "there is no field tz; there are id, ts"),
+        ("5\tW\tid=1 tz=2\n", "there is no field tz (did you mean ts?); there are id, ts"),
         ("5\tW\tid=1 ts\n", "\"ts\" is not field=value"),
+        ("5\tW\tidd=1 ts=2\n", "there is no field idd (did you mean id?); there are id, ts"),
+        ("5\tW\tid=1 ts=2 id=3\n", "field id stands there twice"),
+        ("5\tW\tuser_1\n", "a whole key stands behind KEY and a tab"),
     ];
     for (text, wanted) in bad {
         let said = read(text).expect_err(text).to_string();
@@ -72,7 +75,32 @@ fn a_trace_is_refused_at_the_line_that_is_wrong() {
     }
     let mixed = read("9\tW\tid=1 ts=2\n7\tR\tid=3 ts=4\n\n").unwrap();
     assert_eq!((mixed.operations[0].time_ms, mixed.operations[0].is_read, mixed.fields.len()), (7, true, 2), "in the order of time");
-    let keys = read("1\tW\t\\x00a\n2\tW\tb=1\n").unwrap();
+    let keys = read("1\tW\tKEY\t\\x00a\n2\tW\tKEY\tb=1\n").unwrap();
     let found = simulate(&design("(id STRING)"), &keys, &SimulateOptions::default()).unwrap();
     assert_eq!((found.writes.operations, found.hot_rows.distinct), (2, 2));
+    assert_eq!(found.misfits, 0);
+    let odd = read("1\tW\tKEY\ta\n2\tW\tKEY\t\\x00\\x01\n").unwrap();
+    assert_eq!(simulate(&design("(id U16)"), &odd, &SimulateOptions::default()).unwrap().misfits, 1);
+    let said = simulate(&design("(id U64)"), &odd, &SimulateOptions::default()).unwrap_err().to_string();
+    assert!(said.contains("none of the 2 keys of the trace is a key of it"), "{said}");
+}
+
+#[test]
+fn windows_have_a_width() {
+    let traffic = generator(&[("id", "random")], 10).traffic().unwrap();
+    for options in [SimulateOptions { window: 0, ..SimulateOptions::default() }, SimulateOptions { window_ms: 0, ..SimulateOptions::default() }] {
+        let said = simulate(&design("(id U64)"), &traffic, &options).unwrap_err().to_string();
+        assert!(said.contains("at least one operation"), "{said}");
+    }
+}
+
+/// Values of dictionaries were counted as none, and queries of them as reading everything.
+#[test]
+fn values_of_dictionaries_are_counted_and_asked_for() {
+    let traffic = generator(&[("m", "metric_{uniform(5)}"), ("n", "uniform(9)")], 1000).traffic().unwrap();
+    let query = crate::language::Query::parse("one: m = ?", &["m", "n"]).unwrap();
+    let design = Design { queries: vec![query], ..design("(DICT(m, 3), n U8)") };
+    let found = simulate(&design, &traffic, &SimulateOptions::default()).unwrap();
+    assert_eq!(found.cardinalities[0].distinct, 5);
+    assert!(!found.queries[0].reads_all && found.queries[0].ranges == 1, "{:?}", found.queries);
 }

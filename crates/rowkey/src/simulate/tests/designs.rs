@@ -166,7 +166,7 @@ fn javas_remainder_as_it_was_coded_sends_half_of_all_rows_to_the_first_of_a_thou
             salt if salt < 100 => format!("0{salt}"),
             salt => salt.to_string(),
         };
-        format!("{at}\tW\t{salt}{id}\n")
+        format!("{at}\tW\tKEY\t{salt}{id}\n")
     };
     let trace = (0..100_000).map(line).collect::<Vec<_>>().concat();
     let traffic = crate::simulate::Traffic::of_trace(&trace, &["id"]).unwrap();
