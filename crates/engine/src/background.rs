@@ -7,10 +7,12 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::time::Duration;
 
 use halite_types::{Error, ErrorKind, Result};
 
 use crate::compaction::Requested;
+use crate::heal::Healed;
 use crate::region::Region;
 
 /// One piece of work.
@@ -62,6 +64,8 @@ pub(crate) struct Background {
     memstore_bytes: AtomicU64,
     /// Whether threads take from the list.
     threads: AtomicBool,
+    /// Pieces of work that ended in a panic.
+    panics: AtomicU64,
 }
 
 #[derive(Default)]
@@ -80,12 +84,14 @@ struct List {
     /// Flushes that ended, and the error of the last if it failed.
     flushes_ended: u64,
     failure: Option<Error>,
+    /// Why the last compaction failed, if it did.
+    compaction_failure: Option<Error>,
     closing: bool,
 }
 
 impl Background {
     fn list(&self) -> MutexGuard<'_, List> {
-        self.list.lock().expect("nothing panics while it holds the list of work")
+        self.list.lock().healed()
     }
 
     /// Says that threads take from the list.
@@ -219,7 +225,7 @@ impl Background {
             }
             let mut list = self.list();
             while list.flushes_ended == seen && !list.closing {
-                list = self.flushed.wait(list).expect("nothing panics while it holds the list of work");
+                list = self.flushed.wait(list).healed();
             }
             seen = list.flushes_ended;
             if list.closing {
@@ -250,6 +256,31 @@ impl Background {
         self.list().failure.clone()
     }
 
+    /// A compaction has ended.
+    pub(crate) fn compaction_ended(&self, result: &Result<()>) {
+        self.list().compaction_failure = result.as_ref().err().cloned();
+    }
+
+    /// Why the last compaction failed, if it did.
+    pub(crate) fn compaction_failure(&self) -> Option<Error> {
+        self.list().compaction_failure.clone()
+    }
+
+    /// A piece of work has ended in a panic.
+    pub(crate) fn add_panic(&self) {
+        self.panics.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many pieces of work have ended in a panic.
+    pub(crate) fn panics(&self) -> u64 {
+        self.panics.load(Ordering::Relaxed)
+    }
+
+    /// Waits before failed work is tried again; no longer than until the engine closes.
+    pub(crate) fn pause(&self, pause: Duration) {
+        drop(self.added.wait_timeout_while(self.list(), pause, |list| !list.closing).healed());
+    }
+
     /// Takes the next piece of work, flushes first; `None` if there is none.
     pub(crate) fn take(&self) -> Option<Job> {
         let mut list = self.list();
@@ -267,7 +298,7 @@ impl Background {
             if job.is_some() {
                 return job;
             }
-            list = self.added.wait(list).expect("nothing panics while it holds the list of work");
+            list = self.added.wait(list).healed();
         }
     }
 

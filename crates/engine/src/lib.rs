@@ -11,6 +11,7 @@ mod commit;
 mod compaction;
 mod engine;
 pub mod env;
+mod heal;
 pub mod hfile;
 mod histogram;
 #[cfg(all(test, halite_loom))]

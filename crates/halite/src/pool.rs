@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use halite_types::{Error, ErrorKind, Result};
@@ -35,7 +35,7 @@ struct Queue {
 
 impl Shared {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect("nothing panics while it holds the pool's queue")
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self) {
@@ -50,7 +50,7 @@ impl Shared {
                 return;
             } else {
                 queue.idle += 1;
-                queue = self.added.wait(queue).expect("nothing panics while it holds the pool's queue");
+                queue = self.added.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 queue.idle -= 1;
             }
         }
@@ -125,7 +125,7 @@ impl<T> Future for Answer<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
-        let mut slot = self.0.lock().expect("nothing panics while it holds a slot");
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(result) = slot.result.take() {
             Poll::Ready(result)
         } else {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use halite_types::{Error, Result};
@@ -77,7 +77,7 @@ impl Pool {
     pub(crate) fn close(&self) {
         self.queue.lock().closed = true;
         self.queue.added.notify_all();
-        let threads = std::mem::take(&mut *self.threads.lock().expect("nothing panics while it holds the threads"));
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // Its panics were caught and reported where they happened.
             let _ = thread.join();
@@ -87,7 +87,7 @@ impl Pool {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().expect("nothing panics while it holds the queue")
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self) {
@@ -116,7 +116,7 @@ impl Queue {
             if waiting.closed {
                 return None;
             }
-            waiting = self.added.wait(waiting).expect("nothing panics while it holds the queue");
+            waiting = self.added.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use halite_engine::Nonce;
@@ -68,7 +68,7 @@ impl Nonces {
         let mut known = self.lock();
         while known.under_way.contains(&digest) {
             known.waiting += 1;
-            known = self.ended.wait(known).expect("nothing panics while it holds the nonces");
+            known = self.ended.wait(known).unwrap_or_else(PoisonError::into_inner);
             known.waiting -= 1;
         }
         self.begin_locked(&mut known, digest)
@@ -93,7 +93,7 @@ impl Nonces {
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().expect("nothing panics while it holds the nonces")
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn end(&self, digest: u64, applied: bool) {

@@ -8,7 +8,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -131,7 +131,7 @@ impl Scanners {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().expect("nothing panics while it holds the scanners")
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An id that no scanner had yet, positive for Java.

@@ -311,14 +311,20 @@ pub fn make_key(row: &[u8], family: &[u8], qualifier: &[u8], timestamp: i64, typ
     key
 }
 
-/// The search key that sorts before every cell of `row` (HBase: `createFirstOnRow`).
-pub fn first_on_row(row: &[u8]) -> Vec<u8> {
-    make_key(row, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM)
+/// As much of a row as it takes to find its place among the rows there can be: what is longer than all of them is compared with
+/// none of them to its end.
+pub fn searched_row(row: &[u8]) -> &[u8] {
+    &row[..row.len().min(MAX_ROW_BYTES + 1)]
 }
 
-/// The search key that sorts after every cell of `row` and before the next row (HBase: `createLastOnRow`).
+/// The search key that sorts before every cell of `row`, which may be longer than rows can be (HBase: `createFirstOnRow`).
+pub fn first_on_row(row: &[u8]) -> Vec<u8> {
+    make_key(searched_row(row), b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM)
+}
+
+/// The search key that sorts after every cell of `row` and before the next row, as [`first_on_row`] (HBase: `createLastOnRow`).
 pub fn last_on_row(row: &[u8]) -> Vec<u8> {
-    make_key(row, b"", b"", i64::MIN, TYPE_MINIMUM)
+    make_key(searched_row(row), b"", b"", i64::MIN, TYPE_MINIMUM)
 }
 
 /// The search key that sorts before every cell of a column.

@@ -14,6 +14,7 @@ use super::Catalog;
 use super::encoding::{decode, encode};
 use super::layout::{HALITE, MANIFEST, MANIFEST_TEMPORARY};
 use crate::env::Env;
+use crate::heal::Healed;
 use crate::store_lock::StoreLock;
 
 /// The manifest file and what it says.
@@ -79,7 +80,7 @@ impl Manifest {
     /// Changes the catalog: when this returns, the change is durable; when it fails, nothing has changed, or [`Fate`] is
     /// unknown and everything stops.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
-        let _changing = self.changing.lock().expect("nothing panics while it changes the catalog");
+        let _changing = self.changing.lock().healed();
         self.fate.check()?;
         let mut next = Catalog::clone(&self.catalog.load());
         let answer = change(&mut next)?;

@@ -11,6 +11,7 @@ use halite_types::{Attributes, Bytes, Delete, Error, ErrorKind, Result, Row, Row
 
 use super::Engine;
 use crate::catalog::{layout, meta};
+use crate::heal::Healed;
 use crate::hfile::Comparator;
 use crate::region::Region;
 use crate::scan::{ReadAt, ScanBudget};
@@ -94,7 +95,7 @@ impl Engine {
     /// What clients have written so far. With [`Tier::Memory`] it is `NeedsIo` if that lies on the disk.
     pub(super) fn additions(&self, tier: Tier) -> Result<Additions> {
         let Some(region) = self.additions_region() else { return Ok(Additions::default()) };
-        let mut known = self.meta.additions.0.lock().expect("nothing panics while it reads what was added");
+        let mut known = self.meta.additions.0.lock().healed();
         let is_newest = known.region.as_ref().is_some_and(|known| Arc::ptr_eq(known, &region)) && known.read_point == region.read_point();
         if !is_newest {
             let (read_point, rows) = read(&region, false, tier, ReadAt::Committed)?;

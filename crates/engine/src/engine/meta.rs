@@ -15,6 +15,7 @@ use super::additions::{Additions, Known};
 use super::{Engine, RegionIndex};
 use crate::catalog::meta::{self, MetaIndex, MetaRow, Place, ServerIdentity};
 use crate::env::Env;
+use crate::heal::Healed;
 use crate::hfile::Comparator;
 use crate::memstore::MemTable;
 use crate::region::{RegionSnapshot, UserRead, check_scan, filter_state, wanted_stores};
@@ -44,7 +45,7 @@ impl Engine {
     /// The order of the rows, made anew after a change of the catalog.
     fn meta_index(&self) -> Arc<MetaIndex> {
         let catalog = self.shared.manifest.current();
-        let mut known = self.meta.index.lock().expect("nothing panics while it orders tables");
+        let mut known = self.meta.index.lock().healed();
         match &*known {
             Some(index) if index.is_of(&catalog) => Arc::clone(index),
             _ => Arc::clone(known.insert(Arc::new(MetaIndex::new(catalog)))),

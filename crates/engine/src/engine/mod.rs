@@ -7,6 +7,7 @@ mod control;
 mod copy;
 mod ddl;
 mod directory;
+mod jobs;
 mod meta;
 mod open;
 mod region_index;
@@ -23,11 +24,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use arc_swap::ArcSwap;
 use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 
-use crate::background::{Job, closing};
+use crate::background::closing;
 use crate::cache::BlockLookups;
 use crate::catalog::layout::{self, primary_of};
 use crate::catalog::no_table;
 use crate::env::JoinHandle;
+use crate::heal::Healed;
 use crate::hfile::BlockKind;
 use crate::options::Options;
 use crate::region::Region;
@@ -60,7 +62,7 @@ pub struct Engine {
 impl Engine {
     /// The right to change what tables and regions there are; refused once the engine is being closed.
     fn lock_ddl(&self) -> Result<MutexGuard<'_, ()>> {
-        let ddl = self.ddl.lock().expect("nothing panics while it changes tables");
+        let ddl = self.ddl.lock().healed();
         if self.shared.background.is_closing() { Err(closing()) } else { Ok(ddl) }
     }
 
@@ -77,7 +79,7 @@ impl Engine {
     /// The nonces of the writes that opening read back from the log, newest first and a million at most; once. Whoever did not
     /// hear of such a write will send it again, and it has been applied.
     pub fn take_replayed_nonces(&self) -> Vec<Nonce> {
-        std::mem::take(&mut *self.replayed_nonces.lock().expect("nothing panics while it holds the nonces"))
+        std::mem::take(&mut *self.replayed_nonces.lock().healed())
     }
 
     /// The id of the store, a UUID made when the directory was (HBase: the cluster's id).
@@ -225,6 +227,16 @@ impl Engine {
         self.shared.background.lengths()
     }
 
+    /// Why the last compaction in the background failed; `None` when it did not.
+    pub fn compaction_failure(&self) -> Option<Error> {
+        self.shared.background.compaction_failure()
+    }
+
+    /// How often work of the engine's own threads has ended in a panic.
+    pub fn panics(&self) -> u64 {
+        self.shared.background.panics() + self.shared.wal.panics()
+    }
+
     /// Why the last flush in the background failed; `None` when it did not. Writers are told when memory runs full.
     pub fn flush_failure(&self) -> Option<Error> {
         self.shared.background.failure()
@@ -238,7 +250,7 @@ impl Engine {
     pub fn step(&self) -> Result<bool> {
         match self.shared.background.take() {
             None => Ok(false),
-            Some(job) => run_job(&self.shared, self, job).map(|()| true),
+            Some(job) => jobs::run(&self.shared, self, job).map(|()| true),
         }
     }
 
@@ -248,7 +260,7 @@ impl Engine {
     /// A full disk or failed write. What was acknowledged is in the log then, for the next opening.
     pub fn close(self: Arc<Self>) -> Result<()> {
         self.stop_threads();
-        let _ddl = self.ddl.lock().expect("nothing panics while it changes tables");
+        let _ddl = self.ddl.lock().healed();
         for region in self.open_regions() {
             // A compaction that somebody else began comes to its end first.
             let _compaction = region.lock_compaction();
@@ -265,7 +277,7 @@ impl Engine {
     pub fn stop_threads(&self) {
         self.shared.background.close();
         self.shared.wal.stop();
-        let threads = std::mem::take(&mut *self.threads.lock().expect("nothing panics while it holds the threads"));
+        let threads = std::mem::take(&mut *self.threads.lock().healed());
         threads.into_iter().for_each(JoinHandle::join);
     }
 
@@ -283,10 +295,19 @@ impl Engine {
             // Not the engine itself, or it would never be dropped.
             let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(self));
             let work = move || {
+                let mut pause = jobs::PAUSE_MIN;
                 while let Some(job) = shared.background.wait(flushes) {
                     let Some(engine) = engine.upgrade() else { return };
                     // A failure is noted where those who depend on it find it.
-                    let _ = run_job(&shared, &engine, job);
+                    let Some(again) = jobs::run_and_keep(&shared, &engine, job) else {
+                        pause = jobs::PAUSE_MIN;
+                        continue;
+                    };
+                    // The pause must not keep the engine alive.
+                    drop(engine);
+                    shared.background.pause(pause);
+                    pause = (pause * 2).min(jobs::PAUSE_MAX);
+                    again.request(&shared);
                 }
             };
             threads.extend(spawn(name, Box::new(work))?);
@@ -294,7 +315,7 @@ impl Engine {
         if !threads.is_empty() {
             self.shared.background.set_threads();
         }
-        *self.threads.lock().expect("nothing panics while it holds the threads") = threads;
+        *self.threads.lock().healed() = threads;
         Ok(())
     }
 }
@@ -311,50 +332,4 @@ impl Drop for Engine {
 #[cold]
 fn no_region(name: &str) -> Error {
     Error::new(ErrorKind::NoSuchRegion, format!("there is no open region {name}; list the regions of the table for their names"))
-}
-
-fn run_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
-    match job {
-        Job::Flush(region) => {
-            let result = region.flush();
-            shared.background.flush_ended(&result);
-            result?;
-            flush_for_the_log(shared, engine);
-            if region.wants_compaction() {
-                shared.background.request_compaction(&region);
-            }
-            Ok(())
-        }
-        Job::Condense(region) => {
-            region.condense()?;
-            // What never grows enough to be flushed keeps the log.
-            flush_for_the_log(shared, engine);
-            Ok(())
-        }
-        Job::Compact(region) => compact(shared, engine, &region, None, CompactionKind::Minor),
-        Job::CompactAsAsked(asked) => compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind),
-    }
-}
-
-/// Asks for flushes of the regions whose writes keep too many segments of the log.
-fn flush_for_the_log(shared: &Arc<Shared>, engine: &Engine) {
-    let old = shared.wal.regions_to_flush(shared.options.wal_segments_max);
-    if !old.is_empty() {
-        shared.background.request_flushes(engine.open_regions().into_iter().filter(|region| old.contains(&region.number)));
-    }
-}
-
-/// Compacts a region that is still there, and asks for what it wants then.
-fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-    if region.check_open().is_err() || !shared.background.permits.compactions() {
-        return Ok(());
-    }
-    region.compact(family, kind)?;
-    if region.wants_split() {
-        return engine.split_region(&region.info().encoded_name, None);
-    }
-    if region.wants_compaction() {
-        shared.background.request_compaction(region);
-    }
-    Ok(())
 }

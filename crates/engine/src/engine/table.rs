@@ -12,6 +12,7 @@ use halite_types::{Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, Row
 use super::RegionIndex;
 use crate::background::closing;
 use crate::commit::CommitTicket;
+use crate::heal::Healed;
 use crate::region::{Applied, Region};
 use crate::scan::{ReadTrace, RegionScanner, ScanBatch, ScanBudget, StopReason};
 use crate::shared::Shared;
@@ -155,7 +156,7 @@ impl Table {
     }
 
     pub(super) fn lock_changing(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().expect("nothing panics while it replaces regions")
+        self.changing.lock().healed()
     }
 
     /// Waits until whoever is replacing regions is done.

@@ -16,6 +16,7 @@ use super::damaged;
 use super::file_info::info_key;
 use super::reader::{BlockSource, DirectBlocks, Reader};
 use super::walk::BlockSummary;
+use crate::heal::Healed;
 
 /// What a file that holds together has been found to contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -251,7 +252,7 @@ struct LastBlock(Mutex<Option<(u64, Arc<Block>)>>);
 
 impl BlockSource for LastBlock {
     fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
-        let mut last = self.0.lock().expect("nothing panics while it holds the last block");
+        let mut last = self.0.lock().healed();
         if let Some((_, block)) = last.as_ref().filter(|(offset, _)| *offset == pointer.offset) {
             return Ok(Arc::clone(block));
         }

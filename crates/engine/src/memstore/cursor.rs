@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use halite_types::CellRef;
-use halite_types::cell::{LATEST_TIMESTAMP, TYPE_MAXIMUM, key_row, write_key};
+use halite_types::cell::{LATEST_TIMESTAMP, TYPE_MAXIMUM, key_row, searched_row, write_key};
 
 use super::skiplist::{Position, SkipList};
 
@@ -64,5 +64,5 @@ impl Cursor {
 /// Replaces `key` by the search key before every cell of `row`.
 fn write_first_on_row(key: &mut Vec<u8>, row: &[u8]) {
     key.clear();
-    write_key(key, row, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM);
+    write_key(key, searched_row(row), b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM);
 }

@@ -21,6 +21,11 @@ const GROUP_REQUESTS_MIN: usize = 8;
 pub(crate) struct CommitState {
     /// Writes are refused.
     pub(crate) closed: bool,
+    /// Set while a change is carried out. Where it is set when the lock is taken, a panic ended one half-way: its sequence id
+    /// may be in the log, and a part of its cells in the memstores. No reader sees that part, since `applied` stays before the
+    /// id; no flush writes it, for the same reason; and no later write may have the id. So the region refuses writes, and the
+    /// next opening reads the change from the log, whole or not at all.
+    pub(crate) changing: bool,
 }
 
 impl Region {
@@ -50,10 +55,8 @@ impl Region {
         level: Option<Level>,
         nonce: Option<Nonce>,
     ) -> Result<CommitTicket> {
-        let commit = self.lock_commit();
-        if commit.closed {
-            return Err(self.gone());
-        }
+        let mut commit = self.lock_commit();
+        self.check_committing(&commit)?;
         let snapshot = self.state.load();
         let mut has_tags = false;
         for cell in writes.clone().flatten() {
@@ -65,10 +68,41 @@ impl Region {
             drop(commit);
             return self.commit(std::iter::once(&rest), requests, level, nonce);
         }
-        let wal = &self.shared.wal;
-        wal.check()?;
+        self.shared.wal.check()?;
         // The region may have been split in the manifest that the next opening finds.
         self.shared.manifest.fate().check()?;
+        commit.changing = true;
+        let ticket = self.log_and_apply(&snapshot, writes, requests, level, nonce);
+        commit.changing = false;
+        drop(commit);
+        ticket
+    }
+
+    /// Refuses a change where the region takes none any more.
+    pub(super) fn check_committing(&self, commit: &CommitState) -> Result<()> {
+        if commit.closed {
+            return Err(self.gone());
+        }
+        if commit.changing {
+            let text = format!(
+                "region {}: a panic ended a write half-way; reads go on, writes of the region are refused; close the store and open it again",
+                self.info.display_name()
+            );
+            return Err(Error::new(ErrorKind::Stopped, text));
+        }
+        Ok(())
+    }
+
+    /// The change itself. The caller holds the commit lock.
+    fn log_and_apply<'a>(
+        &self,
+        snapshot: &RegionSnapshot,
+        writes: impl Iterator<Item = &'a CellsBuilder> + Clone,
+        requests: usize,
+        level: Option<Level>,
+        nonce: Option<Nonce>,
+    ) -> Result<CommitTicket> {
+        let wal = &self.shared.wal;
         let settled = self.mvcc.is_settled();
         let sequence = self.mvcc.next();
         let position = match level {
@@ -76,7 +110,7 @@ impl Region {
             None => None,
         };
         let cells = writes.flatten().map(|cell| cell.with_sequence(sequence));
-        let bytes = if requests < GROUP_REQUESTS_MIN { insert_each(&snapshot, cells)? } else { insert_together(&snapshot, &cells) };
+        let bytes = if requests < GROUP_REQUESTS_MIN { insert_each(snapshot, cells)? } else { insert_together(snapshot, &cells) };
         self.mvcc.apply(sequence);
         self.counters.add_writes(requests as u64, bytes);
         let ticket = match (position, level) {
@@ -92,7 +126,6 @@ impl Region {
             }
             (position, Some(level)) => CommitTicket::new(wal, position.expect("logged writes have a position"), level == Level::Fsync),
         };
-        drop(commit);
         Ok(ticket)
     }
 

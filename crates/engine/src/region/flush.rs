@@ -56,9 +56,7 @@ impl Region {
     /// and below all that comes. `place` makes them ready for it. The caller holds the maintenance lock.
     pub(super) fn flush_and_add(&self, place: impl FnOnce(u64) -> Result<Vec<LoadedFile>>) -> Result<()> {
         let commit = self.lock_commit();
-        if commit.closed {
-            return Err(self.gone());
-        }
+        self.check_committing(&commit)?;
         self.take_mark();
         let frozen = self.freeze(commit, |_| true)?;
         self.write_down(&frozen, place)

@@ -39,6 +39,7 @@ use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor};
 use crate::catalog::RegionEntry;
 use crate::commit::Mvcc;
 use crate::compaction::UnderWay;
+use crate::heal::Healed;
 use crate::shared::Shared;
 use crate::store::{StoreFile, StoreSnapshot};
 
@@ -159,15 +160,15 @@ impl Region {
     }
 
     fn lock_commit(&self) -> MutexGuard<'_, CommitState> {
-        self.commit.lock().expect("nothing panics while it holds a commit lock")
+        self.commit.lock().healed()
     }
 
     pub(crate) fn lock_maintenance(&self) -> MutexGuard<'_, ()> {
-        self.maintenance.lock().expect("nothing panics while it maintains a region")
+        self.maintenance.lock().healed()
     }
 
     pub(crate) fn lock_compaction(&self) -> MutexGuard<'_, ()> {
-        self.compaction.lock().expect("nothing panics while it compacts a region")
+        self.compaction.lock().healed()
     }
 
     /// Replaces the snapshot by what `next` makes of it. The commit lock keeps writers from using the old one meanwhile.

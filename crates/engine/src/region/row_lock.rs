@@ -3,6 +3,7 @@
 //! Rows share a fixed number of locks by hash. A plain write holds its lock for microseconds and in common with others,
 //! so a false meeting of two rows costs nothing but a short wait of a read-modify-write.
 
+use crate::heal::{Healed, healed_try};
 use std::collections::BTreeSet;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -41,9 +42,8 @@ impl RowLocks {
             wanted[shard / WORD_BITS] |= 1 << (shard % WORD_BITS);
         }
         // In one order for everybody, each lock once: nobody waits for somebody who waits for him.
-        let mut guards = (0..SHARDS)
-            .filter(|shard| wanted[shard / WORD_BITS] >> (shard % WORD_BITS) & 1 == 1)
-            .map(|shard| self.shards[shard].read().expect("nothing panics while it holds a row"));
+        let mut guards =
+            (0..SHARDS).filter(|shard| wanted[shard / WORD_BITS] >> (shard % WORD_BITS) & 1 == 1).map(|shard| self.shards[shard].read().healed());
         SharedRows { _first: guards.next(), _rest: guards.collect() }
     }
 
@@ -51,16 +51,16 @@ impl RowLocks {
     pub(crate) fn exclusive_rows<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> Vec<RwLockWriteGuard<'_, ()>> {
         // In one order for everybody, each lock once: nobody waits for somebody who waits for him.
         let wanted: BTreeSet<usize> = rows.map(Self::shard).collect();
-        wanted.into_iter().map(|shard| self.shards[shard].write().expect("nothing panics while it holds a row")).collect()
+        wanted.into_iter().map(|shard| self.shards[shard].write().healed()).collect()
     }
 
     /// For one operation that reads `row` and then writes it.
     pub(crate) fn exclusive(&self, row: &[u8]) -> RwLockWriteGuard<'_, ()> {
-        self.shards[Self::shard(row)].write().expect("nothing panics while it holds a row")
+        self.shards[Self::shard(row)].write().healed()
     }
 
     /// The same without waiting; `None` if somebody has the row.
     pub(crate) fn try_exclusive(&self, row: &[u8]) -> Option<RwLockWriteGuard<'_, ()>> {
-        self.shards[Self::shard(row)].try_write().ok()
+        healed_try(self.shards[Self::shard(row)].try_write())
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
-use halite_types::cell::{CellParts, TAG_TTL, tags};
+use halite_types::cell::{CellParts, MAX_TAGS_BYTES, TAG_TTL, tags};
 use halite_types::key::print_bytes;
 use halite_types::op::Mutation;
 use halite_types::{
@@ -562,7 +562,8 @@ fn add(old: Option<CellRef<'_>>, delta: CellRef<'_>) -> Result<[u8; 8]> {
 /// both are versions and it is the newest; tags are carried forward.
 ///
 /// # Errors
-/// `InvalidRequest` where the old value has the last timestamp there is: no read would show the new one.
+/// `InvalidRequest` where the old value has the last timestamp there is: no read would show the new one. Also where the tags
+/// together are longer than a cell's can be.
 fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRef<'_>>, value: &[u8], wanted: bool) -> Result<()> {
     let timestamp = match (change.timestamp(), old) {
         (_, Some(old)) => time_after(old)?.max(pending.now),
@@ -570,6 +571,16 @@ fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRe
         (timestamp, None) => timestamp,
     };
     let tags = carried_tags(change, old);
+    if tags.len() > MAX_TAGS_BYTES {
+        return Err(Error::invalid(format!(
+            "row {}, column {}:{}: its tags and those of the value it replaces are {} bytes together, over the limit of {MAX_TAGS_BYTES}; \
+             put the column anew with fewer tags first",
+            print_bytes(change.row()),
+            print_bytes(change.family()),
+            print_bytes(change.qualifier()),
+            tags.len()
+        )));
+    }
     let parts = CellParts {
         row: change.row(),
         family: change.family(),

@@ -11,6 +11,7 @@ use halite_types::{Error, RegionInfo, Result};
 use crate::cache::BlockCache;
 use crate::catalog::{FileEntry, Home};
 use crate::env::{Env, FileReader};
+use crate::heal::Healed;
 use crate::hfile::{Reader, info_key};
 
 /// The rows of a file that belong to a region: all from `start` to before `end`; empty means unbounded.
@@ -137,7 +138,7 @@ impl StoreFiles {
     }
 
     fn open_physical(&self, home: &Home) -> Result<Arc<PhysicalFile>> {
-        let mut open = self.open.lock().expect("nothing panics while it opens a store file");
+        let mut open = self.open.lock().healed();
         if let Some(file) = open.by_home.get(home).and_then(Weak::upgrade) {
             return Ok(file);
         }

@@ -11,6 +11,7 @@ use halite_types::TableName;
 
 use crate::catalog::{Catalog, Home, Need, layout};
 use crate::env::Env;
+use crate::heal::Healed;
 use crate::shared::Shared;
 
 /// What whoever moves files knows. The lock around it makes the last one see the newest manifest.
@@ -34,7 +35,7 @@ impl Shared {
         if homes.is_empty() {
             return true;
         }
-        let mut placing = self.placing.lock().expect("nothing panics while it moves files");
+        let mut placing = self.placing.lock().healed();
         let catalog = self.manifest.current();
         let names: HashSet<&str> = homes.iter().map(|home| home.name.as_str()).collect();
         let needs = catalog.needs(|name| names.contains(name));

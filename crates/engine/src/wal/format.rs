@@ -30,6 +30,9 @@ const NONCE_BYTES: usize = 8 + 8;
 /// No record is larger: a batch is split before it comes near.
 pub(crate) const MAX_BODY_BYTES: usize = 1 << 30;
 
+/// The most bytes of a body that are not cells.
+pub(crate) const BODY_HEADER_BYTES: usize = CELLS_HEADER_BYTES + NONCE_BYTES;
+
 /// What a segment's header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {

@@ -9,6 +9,7 @@
 //! again, every later call fails, and the next opening shows what survived.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
@@ -18,6 +19,7 @@ use halite_types::{Error, ErrorKind, Result};
 
 use crate::commit::Mvcc;
 use crate::env::{Env, FileWriter};
+use crate::heal::{Healed, healed_try};
 use crate::histogram::Histogram;
 use crate::store_lock::StoreLock;
 
@@ -88,6 +90,7 @@ pub(crate) struct Wal {
 struct Figures {
     appends: AtomicU64,
     rolls: AtomicU64,
+    panics: AtomicU64,
     write_us: Histogram,
     sync_us: Histogram,
 }
@@ -224,11 +227,11 @@ impl Wal {
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().expect("nothing panics while it holds the log's buffer")
+        self.buffer.lock().healed()
     }
 
     fn io(&self) -> MutexGuard<'_, Io> {
-        self.io.lock().expect("nothing panics while it writes the log")
+        self.io.lock().healed()
     }
 
     /// The level at which an ordinary write is complete.
@@ -247,7 +250,7 @@ impl Wal {
         let closed = io.closed.iter().map(|segment| segment.bytes);
         let (segments, bytes) = closed.chain(io.segment.iter().map(|open| open.bytes)).fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
         drop(io);
-        let Figures { appends, rolls, write_us, sync_us } = &self.figures;
+        let Figures { appends, rolls, write_us, sync_us, .. } = &self.figures;
         let (appends, rolls) = (appends.load(Ordering::Relaxed), rolls.load(Ordering::Relaxed));
         LogFigures { segments, bytes, appends, rolls, write_us, sync_us }
     }
@@ -276,9 +279,10 @@ impl Wal {
         mvcc: &Arc<Mvcc>,
         level: Level,
         nonce: Option<Nonce>,
-        cells: impl Iterator<Item = &'a [u8]>,
+        cells: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Result<u64> {
         self.check()?;
+        check_body(cells.clone())?;
         let mut buffer = self.buffer();
         let sequence = mvcc.next();
         let before = buffer.bytes.len();
@@ -294,7 +298,8 @@ impl Wal {
         drop(buffer);
         self.figures.appends.fetch_add(1, Ordering::Relaxed);
         if full {
-            self.sync_to(end, false)?;
+            // A failure is the ticket's to tell: the record is in the log's hands, and its sequence id is given out.
+            let _ = self.sync_to(end, false);
         }
         Ok(end)
     }
@@ -347,7 +352,7 @@ impl Wal {
         if self.is_reached(position, false) {
             return Some(Ok(()));
         }
-        let mut io = self.io.try_lock().ok()?;
+        let mut io = healed_try(self.io.try_lock())?;
         if self.is_reached(position, false) {
             return Some(Ok(()));
         }
@@ -403,6 +408,7 @@ impl Wal {
 
     /// Takes the buffer, writes it as one, syncs if anybody asked for that, and completes what was in it.
     fn write_group(&self, io: &mut Io, fsync: bool) -> Result<()> {
+        let _fails = FailOnPanic(self);
         let (spare, spare_completions) = (std::mem::take(&mut io.spare), std::mem::take(&mut io.spare_completions));
         let (mut group, end, mut completions, fsync) = {
             let mut buffer = self.buffer();
@@ -417,8 +423,7 @@ impl Wal {
         group.shrink_to(1 << 20);
         io.spare = group;
         if let Err(error) = result {
-            let _ = self.failure.set(error.clone());
-            self.wake_waiters();
+            self.fail(error.clone());
             return Err(error);
         }
         // Before the marks: whoever finds his position reached may read what he wrote.
@@ -433,6 +438,17 @@ impl Wal {
         }
         self.wake_waiters();
         Ok(())
+    }
+
+    /// The log takes nothing any more, and whoever waits is told. The first failure is the one that is kept.
+    fn fail(&self, error: Error) {
+        let _ = self.failure.set(error);
+        self.wake_waiters();
+    }
+
+    /// How often a thread has panicked while it wrote the log.
+    pub(crate) fn panics(&self) -> u64 {
+        self.figures.panics.load(Ordering::Relaxed)
     }
 
     fn wake_waiters(&self) {
@@ -494,7 +510,7 @@ impl Wal {
     /// A failed write, after which the log takes nothing any more.
     pub(crate) fn roll(&self) -> Result<()> {
         self.sync_all()?;
-        self.close_segment(&mut self.io()).inspect_err(|error| drop(self.failure.set(error.clone())))
+        self.close_segment(&mut self.io()).inspect_err(|error| self.fail(error.clone()))
     }
 
     fn begin_segment(&self, io: &mut Io) -> Result<()> {
@@ -568,14 +584,18 @@ impl Wal {
     }
 
     /// After everything has been flushed: takes all segments away.
+    ///
+    /// # Errors
+    /// A failed write or sync, after which the log takes nothing any more and every later call has the same error.
     pub(crate) fn close(&self) -> Result<()> {
         self.sync_all()?;
         let mut io = self.io();
-        self.close_segment(&mut io)?;
-        if io.closed.is_empty() {
-            self.env.fs.sync_dir(DIRECTORY).map_err(|error| Error::io(format!("syncing {}/{DIRECTORY}", self.env.fs.root()), error))?;
-        }
-        Ok(())
+        let _fails = FailOnPanic(self);
+        let closed = self.close_segment(&mut io).and_then(|()| {
+            let synced = if io.closed.is_empty() { self.env.fs.sync_dir(DIRECTORY) } else { Ok(()) };
+            synced.map_err(|error| stopped(&format!("syncing {}/{DIRECTORY}", self.env.fs.root()), error))
+        });
+        closed.inspect_err(|error| self.fail(error.clone()))
     }
 
     /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`] and the last
@@ -584,7 +604,7 @@ impl Wal {
         loop {
             let mut buffer = self.buffer();
             while !buffer.nudged && buffer.thread != Thread::Ending {
-                buffer = self.work.wait(buffer).expect("nothing panics while it holds the log's buffer");
+                buffer = self.work.wait(buffer).healed();
             }
             if !buffer.nudged {
                 buffer.thread = Thread::None;
@@ -595,8 +615,8 @@ impl Wal {
             drop(buffer);
             let mut io = self.io();
             if self.failure.get().is_none() {
-                // The error is kept as the log's failure, where everybody who waits finds it.
-                let _ = self.write_group(&mut io, fsync);
+                // An error or panic is kept as the log's failure, where everybody who waits finds it; the thread goes on.
+                let _ = catch_unwind(AssertUnwindSafe(|| self.write_group(&mut io, fsync)));
             }
         }
     }
@@ -636,6 +656,30 @@ impl Buffer {
             // A region's ids rise, so the newest completes those before it.
             Some(last) if last.region == region => last.sequence = sequence,
             _ => self.completions.push(Completion { region, mvcc: Arc::clone(mvcc), sequence }),
+        }
+    }
+}
+
+/// Refuses a write that no record can hold, before anything of it is in the buffer.
+fn check_body<'a>(cells: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+    let bytes = cells.map(<[u8]>::len).fold(0, usize::saturating_add);
+    if bytes <= format::MAX_BODY_BYTES - format::BODY_HEADER_BYTES {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("a write of {bytes} bytes is over the log's limit of {} for a record; write it in parts", format::MAX_BODY_BYTES)))
+}
+
+/// Ends the log if its holder panics, so that everybody who waits for it is told.
+struct FailOnPanic<'a>(&'a Wal);
+
+impl Drop for FailOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.figures.panics.fetch_add(1, Ordering::Relaxed);
+            self.0.fail(Error::new(
+                ErrorKind::Stopped,
+                "a panic while the log was written; writing has stopped, reads go on; close the store, open it again and report this",
+            ));
         }
     }
 }

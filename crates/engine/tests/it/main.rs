@@ -6,6 +6,7 @@ mod gets;
 mod hfile;
 mod limits;
 mod meta;
+mod panics;
 mod regions;
 mod scanning;
 mod support;

@@ -5,7 +5,7 @@
 //! was asked for is told for [`MOMENT`] at least.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use halite_types::{CompactionKind, CompactionState};
@@ -33,7 +33,7 @@ impl Requests {
 impl RequestedCompactions {
     /// A compaction was asked for, and there was something to do.
     pub(super) fn note(&self, region: &str, kind: CompactionKind) {
-        let mut known = self.0.lock().expect("nothing panics while it holds the requests");
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, requests| Requests::is_recent(requests.minor) || Requests::is_recent(requests.major));
         let requests = known.entry(region.to_owned()).or_default();
         match kind {
@@ -44,7 +44,7 @@ impl RequestedCompactions {
 
     /// What to tell of a region whose compactions stand like this.
     pub(super) fn state(&self, region: &str, running: CompactionState) -> CompactionState {
-        let known = self.0.lock().expect("nothing panics while it holds the requests");
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let requests = known.get(region).copied().unwrap_or_default();
         let minor = Requests::is_recent(requests.minor) || matches!(running, CompactionState::Minor | CompactionState::MajorAndMinor);
         let major = Requests::is_recent(requests.major) || matches!(running, CompactionState::Major | CompactionState::MajorAndMinor);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use halite_engine::LogFigures;
@@ -156,7 +156,7 @@ struct Sample {
 impl Rates {
     /// Takes a sample and returns the rates since an earlier one, of 5 seconds ago or the nearest to that before it.
     fn next(&self, at: Instant, counts: (u64, u64)) -> (f64, f64) {
-        let mut samples = self.0.lock().expect("nothing panics while it takes a sample");
+        let mut samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = samples.last().is_none_or(|newest| at.duration_since(newest.at) >= RATE_PERIOD);
         let base = samples.iter().rev().find(|sample| at.duration_since(sample.at) >= RATE_PERIOD).or(samples.first()).copied();
         if is_due {

@@ -1,7 +1,7 @@
 //! Flushes of tables, and the procedures that clients before 2.6 start by a signature.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use halite_engine::Engine;
@@ -28,7 +28,7 @@ pub(crate) struct Signed(Mutex<HashMap<(&'static str, String), u64>>);
 
 impl Signed {
     fn lock(&self) -> MutexGuard<'_, HashMap<(&'static str, String), u64>> {
-        self.0.lock().expect("nothing panics while it holds the list of procedures")
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers a procedure.

@@ -4,7 +4,7 @@
 //! when none came for [`TIMEOUT`]. Locks bind those who ask for them; changes of tables do not wait for them.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use halite_types::TableName;
@@ -80,7 +80,7 @@ pub(crate) struct Locks(Mutex<BTreeMap<u64, Lock>>);
 
 impl Locks {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Lock>> {
-        self.0.lock().expect("nothing panics while it holds the list of locks")
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,7 +6,7 @@
 //! ```
 //! The layout is that of HBase's `TableNamespaceManager`.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use halite_engine::{Engine, Table};
 use halite_types::schema::family_attribute as fam;
@@ -30,7 +30,7 @@ impl NamespaceTable {
     /// # Errors
     /// What making, reading or writing a table meets.
     pub(super) fn follow(&self, engine: &Engine) -> StoreResult<()> {
-        let _one = self.0.lock().expect("nothing panics while it compares namespaces");
+        let _one = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if engine.descriptor(&table_name()).is_err() {
             engine.create_table(descriptor(), Vec::new())?;
         }

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -238,11 +238,11 @@ fn timed(times: &Arc<[ProcedureTimes]>, at: usize, work: impl FnOnce() -> Result
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nothing panics while it holds the procedures")
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).expect("nothing panics while it holds the procedures")
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait_a_moment<'a>(&self, mut state: MutexGuard<'a, State>, id: u64) -> MutexGuard<'a, State> {
@@ -253,7 +253,7 @@ impl Inner {
             if !is_open || left.is_zero() {
                 return state;
             }
-            state = self.changed.wait_timeout(state, left).expect("nothing panics while it holds the procedures").0;
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

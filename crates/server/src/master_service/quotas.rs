@@ -8,7 +8,7 @@
 //! ```
 //! The layout is HBase's `QuotaTableUtil`, the rules are those of `MasterQuotaManager` and `GlobalQuotaSettingsImpl`.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use halite_engine::{Engine, Table};
@@ -39,7 +39,7 @@ pub(crate) struct Quotas(Mutex<()>);
 
 impl Quotas {
     fn lock(&self) -> MutexGuard<'_, ()> {
-        self.0.lock().expect("nothing panics while it changes quotas")
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

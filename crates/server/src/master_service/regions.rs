@@ -1,7 +1,7 @@
 //! Regions split, merged and truncated; and where they are, which is always here.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use halite_engine::Engine;
 use halite_types::{RegionInfo, TableName};
@@ -22,7 +22,7 @@ pub(crate) struct Unassigned(Mutex<HashSet<String>>);
 
 impl Unassigned {
     fn change(&self, change: impl FnOnce(&mut HashSet<String>) -> bool) -> bool {
-        change(&mut self.0.lock().expect("nothing panics while it holds the list of regions"))
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

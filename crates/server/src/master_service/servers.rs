@@ -1,7 +1,7 @@
 //! The servers of the cluster, of which there is one: its state, its end, lists of others.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
@@ -20,7 +20,7 @@ pub(crate) struct Servers {
 
 impl Servers {
     fn change<T>(&self, change: impl FnOnce(&mut BTreeSet<(String, u32, u64)>) -> T) -> T {
-        change(&mut self.decommissioned.lock().expect("nothing panics while it holds the list of servers"))
+        change(&mut self.decommissioned.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Those that shall take no more regions.

@@ -1,6 +1,6 @@
 //! All the limits of one holder: of a user, a table, a namespace, the server.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use halite_wire::exception::{Exception, Throttled};
 use halite_wire::proto as pb;
@@ -52,7 +52,7 @@ impl Limiter {
     }
 
     fn lock(&self) -> MutexGuard<'_, Rates> {
-        self.0.lock().expect("nothing panics while it counts")
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes over the limits of another; what was used stays used.

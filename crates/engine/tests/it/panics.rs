@@ -1,0 +1,254 @@
+//! A panic ends what panicked and nothing else: sizes are refused before, locks and threads go on after.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::{future::Future, pin::pin};
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::env::{Clock, Env, Rng};
+use halite_engine::{Engine, Options, Region, Table};
+use halite_types::cell::{CellParts, LATEST_TIMESTAMP, write_tag};
+use halite_types::{
+    Append, CellType, CellsBuilder, CheckAndMutate, Durability, ErrorKind, FamilyDescriptor, Filter, Get, Increment, Put, Result, RowMutations,
+    RowOp, Scan, TableDescriptor, Tier,
+};
+
+use crate::support::{name, put, region};
+
+/// A clock and a source of chance that panic when they are armed: the engine reads the clock with a row locked and while it
+/// writes the log, and draws a name for every store file.
+struct Trap {
+    inner: Env,
+    wall: AtomicBool,
+    monotonic: AtomicBool,
+    /// How many draws panic.
+    chance: AtomicU32,
+}
+
+impl Trap {
+    fn new(inner: Env) -> Arc<Self> {
+        Arc::new(Self { inner, wall: AtomicBool::default(), monotonic: AtomicBool::default(), chance: AtomicU32::default() })
+    }
+
+    fn env(self: &Arc<Self>) -> Env {
+        Env { clock: Arc::clone(self) as Arc<dyn Clock>, rng: Arc::clone(self) as Arc<dyn Rng>, ..self.inner.clone() }
+    }
+}
+
+impl Clock for Trap {
+    fn now_ms(&self) -> i64 {
+        assert!(!self.wall.load(Ordering::SeqCst), "the clock is broken");
+        self.inner.clock.now_ms()
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        assert!(!self.monotonic.load(Ordering::SeqCst), "the clock is broken");
+        self.inner.clock.monotonic_ns()
+    }
+}
+
+impl Rng for Trap {
+    fn next_u64(&self) -> u64 {
+        let armed = self.chance.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        assert!(!armed, "chance is broken");
+        self.inner.rng.next_u64()
+    }
+}
+
+fn open(env: Env) -> Arc<Engine> {
+    let engine = Engine::open(env, Options::default()).unwrap();
+    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)), Vec::new()).unwrap();
+    engine
+}
+
+fn panics<T>(work: impl FnOnce() -> T) -> bool {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err()
+}
+
+fn tagged(row: &'static str, value: &[u8], tag_bytes: usize) -> CellsBuilder {
+    let mut tags = Vec::new();
+    write_tag(&mut tags, 65, &vec![7; tag_bytes]);
+    let mut cells = CellsBuilder::default();
+    let (row, family, qualifier) = (row.as_bytes(), b"f", b"q");
+    cells.push_parts(CellParts { row, family, qualifier, timestamp: LATEST_TIMESTAMP, cell_type: CellType::Put, value, tags: &tags });
+    cells
+}
+
+fn one(region: &Region, op: RowOp) -> std::result::Result<(), ErrorKind> {
+    let mut applied = region.apply(vec![op]);
+    let result = applied.results.pop().unwrap().map(drop).map_err(|error| error.kind());
+    result.and_then(|()| applied.ticket.wait().map_err(|error| error.kind()))
+}
+
+fn count(table: &Arc<Table>, scan: Scan) -> Result<usize> {
+    table.scan(scan, Tier::Disk).map(|rows| rows.map(|rows| rows.len())).sum()
+}
+
+fn rows(engine: &Engine) -> usize {
+    count(&engine.table(&name()).unwrap(), Scan::all()).unwrap()
+}
+
+#[test]
+fn tags_that_are_too_long_together_are_refused_and_the_row_goes_on() {
+    let sim = SimEnv::new(1);
+    let engine = open(sim.env());
+    let region = region(&engine);
+    let append = || RowOp::Append(Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()));
+    let increment = || RowOp::Increment(Increment::from_cells("n", tagged("n", &1_i64.to_be_bytes(), 40_000), Durability::default()));
+    one(&region, append()).unwrap();
+    one(&region, increment()).unwrap();
+    assert_eq!(one(&region, append()), Err(ErrorKind::InvalidRequest));
+    assert_eq!(one(&region, increment()), Err(ErrorKind::InvalidRequest));
+    let both =
+        RowMutations::new("r").then(Put::new("r").add("f", "p", "v")).then(Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()));
+    assert_eq!(one(&region, RowOp::Mutate(both)), Err(ErrorKind::InvalidRequest));
+    let checked = CheckAndMutate::if_absent("r", "f", "absent", Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()));
+    assert_eq!(one(&region, RowOp::CheckAndMutate(checked)), Err(ErrorKind::InvalidRequest));
+    assert_eq!(region.apply_as_one(&[append()], &[], None).err().map(|error| error.kind()), Some(ErrorKind::InvalidRequest));
+    one(&region, RowOp::Append(Append::new("r").add("f", "q", "y"))).unwrap();
+    let row = engine.table(&name()).unwrap().get(&Get::new("r"), Tier::Disk).unwrap();
+    assert_eq!(row.cells().first().unwrap().value(), b"xy");
+    assert_eq!(row.cells().len(), 1, "nothing of the refused mutation is there");
+}
+
+#[test]
+fn keys_longer_than_any_cell_s_can_be_read_and_found_nowhere() {
+    let sim = SimEnv::new(1);
+    let engine = open(sim.env());
+    put(&engine, "r", "v");
+    let table = engine.table(&name()).unwrap();
+    let long = "k".repeat(70_000);
+    for get in [Get::new(long.clone()), Get::new("r").column("f", long.clone()), Get::new("r").family(long.clone())] {
+        assert!(!panics(|| table.get(&get, Tier::Disk).map(drop)));
+    }
+    let filters = [Filter::Prefix(long.clone().into())];
+    for filter in filters {
+        for reverse in [false, true] {
+            let mut scan = Scan::all().filter(filter.clone());
+            scan.reverse = reverse;
+            assert!(!panics(|| count(&table, scan).map(drop)));
+        }
+    }
+    assert_eq!(count(&table, Scan::all().stop(long.clone())).unwrap(), 0, "k is before r");
+    assert_eq!(count(&table, Scan::all().start(long.clone())).unwrap(), 1);
+    assert_eq!(count(&table, Scan::all().start("z".repeat(70_000))).unwrap(), 0);
+    for scan in [Scan::all().start(long.clone()), Scan::all().stop(long.clone()), Scan::all().column("f", long.clone())] {
+        assert!(!panics(|| count(&table, scan).map(drop)));
+    }
+    assert_eq!(rows(&engine), 1);
+}
+
+#[test]
+fn a_panic_with_a_row_locked_leaves_the_row_to_others() {
+    let sim = SimEnv::new(1);
+    let trap = Trap::new(sim.env());
+    let engine = open(trap.env());
+    let region = region(&engine);
+    let increment = || RowOp::Increment(Increment::new("r").add("f", "q", 1));
+    one(&region, increment()).unwrap();
+    trap.wall.store(true, Ordering::SeqCst);
+    assert!(panics(|| one(&region, increment())));
+    assert!(panics(|| region.apply_from_memory(&increment(), None).map(drop)));
+    trap.wall.store(false, Ordering::SeqCst);
+    one(&region, increment()).unwrap();
+    assert!(region.apply_from_memory(&increment(), None).is_some());
+    one(&region, RowOp::Put(Put::new("r").add("f", "p", "v"))).unwrap();
+}
+
+#[test]
+fn a_panic_while_the_log_is_written_is_told_to_everybody_and_reads_go_on() {
+    let sim = SimEnv::new(1);
+    let trap = Trap::new(sim.env());
+    let engine = open(trap.env());
+    put(&engine, "a", "v");
+    let region = region(&engine);
+    let waiting = region.apply(vec![RowOp::Put(Put::new("b").add("f", "q", "v"))]).ticket;
+    trap.monotonic.store(true, Ordering::SeqCst);
+    assert!(panics(|| waiting.wait()));
+    trap.monotonic.store(false, Ordering::SeqCst);
+    assert_eq!(waiting.wait().unwrap_err().kind(), ErrorKind::Stopped);
+    let polled = pin!(waiting.clone()).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(polled, Poll::Ready(Err(_))));
+    assert_eq!(one(&region, RowOp::Put(Put::new("c").add("f", "q", "v"))), Err(ErrorKind::Stopped));
+    assert_eq!((rows(&engine), engine.panics()), (1, 1));
+    assert_eq!(engine.close().unwrap_err().kind(), ErrorKind::Stopped);
+    sim.fs.kill();
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    assert!((1..=2).contains(&rows(&engine)), "what was acknowledged is there, and of the rest all or nothing");
+}
+
+/// The buffer of the log is written out by the writer who fills it, who holds the commit lock.
+#[test]
+fn a_panic_in_the_middle_of_a_change_shows_no_part_of_it_and_no_later_write_has_its_number() {
+    let sim = SimEnv::new(1);
+    let trap = Trap::new(sim.env());
+    let engine = open(trap.env());
+    put(&engine, "a", "v");
+    let region = region(&engine);
+    let large = || (0..3).map(|i| RowOp::Put(Put::new(format!("large{i}")).add("f", "q", vec![7; 6 << 20]))).collect::<Vec<_>>();
+    trap.monotonic.store(true, Ordering::SeqCst);
+    assert!(panics(|| region.apply(large()).results.len()));
+    trap.monotonic.store(false, Ordering::SeqCst);
+    assert_eq!(one(&region, RowOp::Put(Put::new("b").add("f", "q", "v"))), Err(ErrorKind::Stopped));
+    assert_eq!(rows(&engine), 1);
+    drop((region, engine));
+    sim.fs.kill();
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    assert!([1, 4].contains(&rows(&engine)), "the change is there whole or not at all");
+    put(&engine, "b", "v");
+}
+
+#[test]
+fn a_panic_in_a_flush_or_compaction_is_counted_told_and_the_work_is_done_later() {
+    let sim = SimEnv::new(1);
+    let trap = Trap::new(sim.env());
+    let engine = open(trap.env());
+    for i in 0..4 {
+        put(&engine, &format!("r{i}"), "v");
+        engine.flush(&name()).unwrap();
+    }
+    region(&engine).request_compaction(None, halite_types::CompactionKind::Major).unwrap();
+    trap.chance.store(1, Ordering::SeqCst);
+    assert_eq!(engine.step().unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(engine.panics(), 1);
+    assert!(engine.compaction_failure().unwrap().message().contains("chance is broken"));
+    region(&engine).request_compaction(None, halite_types::CompactionKind::Major).unwrap();
+    assert!(engine.step().unwrap());
+    assert!(engine.compaction_failure().is_none());
+    assert_eq!(rows(&engine), 4);
+    put(&engine, "r4", "v");
+    trap.chance.store(1, Ordering::SeqCst);
+    assert!(panics(|| engine.flush(&name())));
+    put(&engine, "r5", "v");
+    engine.flush(&name()).unwrap();
+    assert_eq!(rows(&engine), 6);
+}
+
+/// With the engine's own threads: the writers of a full memstore wait for a flush that panics first.
+#[test]
+fn writers_that_wait_for_a_flush_go_on_after_it_has_panicked() {
+    let directory = tempfile::tempdir().unwrap();
+    let trap = Trap::new(Env::os(directory.path()).unwrap());
+    let options = {
+        let mut options = Options::default();
+        options.memstore_flush_bytes = 64 << 10;
+        options.memstore_block_multiplier = 2;
+        options
+    };
+    let engine = Engine::open(trap.env(), options).unwrap();
+    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    trap.chance.store(2, Ordering::SeqCst);
+    let region = region(&engine);
+    let mut written = 0;
+    // A writer who is refused because a flush has failed tries again, as clients do.
+    while written < 200 {
+        match one(&region, RowOp::Put(Put::new(format!("r{written:03}")).add("f", "q", vec![7; 4 << 10]))) {
+            Ok(()) => written += 1,
+            Err(kind) => assert_eq!(kind, ErrorKind::Busy),
+        }
+    }
+    assert_eq!((rows(&engine), engine.panics()), (200, 2));
+    drop(region);
+    engine.close().unwrap();
+}
