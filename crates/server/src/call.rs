@@ -15,6 +15,7 @@ use halite_wire::rpc::{Connection, Fault as PeerFault, Limits, Request};
 use halite_wire::service::Method;
 use prost::Message;
 
+use crate::buffers::{Account, Held};
 use crate::identity::Identity;
 use crate::operations::Operations;
 
@@ -40,6 +41,10 @@ pub(crate) struct Peer {
     pub(crate) identity: Identity,
     /// The same as `hbase:meta` tells it.
     pub(crate) server: Arc<ServerIdentity>,
+    /// The connection's network buffers.
+    pub(crate) account: Arc<Account>,
+    /// The memory of its open scanners.
+    pub(crate) scanner_memory: Arc<Account>,
     /// Whether a mistake of this client has been logged.
     pub(crate) is_noted: Arc<AtomicBool>,
 }
@@ -134,6 +139,8 @@ impl Call {
 pub(crate) struct Reply {
     message: Box<dyn ReplyMessage>,
     cells: Option<ReplyCells>,
+    /// Network buffers held for it until its frame is made.
+    held: Option<Held>,
 }
 
 /// Cells of an answer, its own or kept by a scanner too.
@@ -145,17 +152,39 @@ enum ReplyCells {
 impl Reply {
     /// A message without cells.
     pub(crate) fn new(message: impl Message + 'static) -> Self {
-        Self { message: Box::new(message), cells: None }
+        Self { message: Box::new(message), cells: None, held: None }
     }
 
     /// A message with the cells of its results. Only for connections that named a codec.
     pub(crate) fn with_cells(message: impl Message + 'static, cells: Vec<Cells>) -> Self {
-        Self { message: Box::new(message), cells: Some(ReplyCells::Own(cells)) }
+        Self { message: Box::new(message), cells: Some(ReplyCells::Own(cells)), held: None }
     }
 
     /// A message that somebody else keeps too, with its cells if they go into a cell block.
     pub(crate) fn shared(message: Arc<impl Message + 'static>, cells: Option<Arc<[Cells]>>) -> Self {
-        Self { message: Box::new(Shared(message)), cells: cells.map(ReplyCells::Shared) }
+        Self { message: Box::new(Shared(message)), cells: cells.map(ReplyCells::Shared), held: None }
+    }
+
+    /// The same with the network buffers that were reserved for it.
+    pub(crate) fn holding(self, held: Held) -> Self {
+        Self { held: Some(held), ..self }
+    }
+
+    /// Returns those buffers.
+    pub(crate) fn take_held(&mut self) -> Option<Held> {
+        self.held.take()
+    }
+
+    /// Bytes of its cells.
+    pub(crate) fn cell_bytes(&self) -> usize {
+        self.cells().unwrap_or_default().iter().map(|cells| cells.bytes().len()).sum()
+    }
+
+    fn cells(&self) -> Option<&[Cells]> {
+        self.cells.as_ref().map(|cells| match cells {
+            ReplyCells::Own(cells) => &cells[..],
+            ReplyCells::Shared(cells) => cells,
+        })
     }
 
     /// The frame of this answer.
@@ -163,11 +192,7 @@ impl Reply {
     /// # Errors
     /// If it does not fit a frame.
     pub(crate) fn encode(&self, call_id: u32, format: Option<Format>) -> StoreResult<BytesMut> {
-        let cells = self.cells.as_ref().map(|cells| match cells {
-            ReplyCells::Own(cells) => &cells[..],
-            ReplyCells::Shared(cells) => cells,
-        });
-        let block = match (cells, format) {
+        let block = match (self.cells(), format) {
             (Some(cells), Some(format)) => Some(format.block(cells)?).filter(|block| !block.is_empty()),
             _ => None,
         };

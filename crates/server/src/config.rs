@@ -73,9 +73,15 @@ pub struct Limits {
     pub connection_calls_max: usize,
     /// Bytes of those calls, and of answers the client has not read yet; 256 MiB, and one call more.
     pub connection_bytes_max: usize,
-    /// Bytes of large requests that have come in part, over all connections, and one request at least; 1 GiB. A connection
-    /// that sends more of one is closed.
-    pub begun_bytes_max: usize,
+    /// Bytes of partially received requests and of unsent responses, over all connections; 1 GiB. An address may hold half of
+    /// what the others leave free, a connection half of that; at least four times `frame_bytes_max`.
+    pub max_network_buffer_bytes: usize,
+    /// Bytes of them that the connections of one address may hold; 512 MiB.
+    pub max_address_buffer_bytes: usize,
+    /// Connections that one address may have open, over all ports; an IPv6 address counts as its /64 network. 5,000.
+    pub max_connections_per_address: usize,
+    /// Estimated bytes of the open scanners of all connections, their filters above all; 512 MiB, shared as network buffers are.
+    pub max_scanner_bytes: usize,
     /// Calls that wait for a reader thread (`hbase.ipc.server.max.callqueue.length`); 1,000.
     pub reader_queue_max: usize,
     /// Calls that wait for an administration thread; 200.
@@ -142,7 +148,10 @@ impl Default for Limits {
             connections_max: 10_000,
             connection_calls_max: 1_000,
             connection_bytes_max: 256 << 20,
-            begun_bytes_max: 1 << 30,
+            max_network_buffer_bytes: 1 << 30,
+            max_address_buffer_bytes: 512 << 20,
+            max_connections_per_address: 5_000,
+            max_scanner_bytes: 512 << 20,
             reader_queue_max: 1_000,
             admin_queue_max: 200,
             queue_bytes_max: 1 << 30,
@@ -209,7 +218,10 @@ impl Limits {
             ("connections_max", self.connections_max),
             ("connection_calls_max", self.connection_calls_max),
             ("connection_bytes_max", self.connection_bytes_max),
-            ("begun_bytes_max", self.begun_bytes_max),
+            ("max_network_buffer_bytes", self.max_network_buffer_bytes),
+            ("max_address_buffer_bytes", self.max_address_buffer_bytes),
+            ("max_connections_per_address", self.max_connections_per_address),
+            ("max_scanner_bytes", self.max_scanner_bytes),
             ("reader_queue_max", self.reader_queue_max),
             ("admin_queue_max", self.admin_queue_max),
             ("queue_bytes_max", self.queue_bytes_max),
@@ -223,6 +235,13 @@ impl Limits {
         }
         if !(1024..=i32::MAX as usize).contains(&self.frame_bytes_max) {
             return Err(Error::invalid("frame_bytes_max must be from 1024 to 2147483647, the largest length a frame can have"));
+        }
+        // A request that no share can hold would be received in part and never served.
+        let (shared, frame) = (self.max_network_buffer_bytes, self.frame_bytes_max);
+        if shared / 4 < frame || self.max_address_buffer_bytes / 2 < frame {
+            return Err(Error::invalid(format!(
+                "max_network_buffer_bytes must be at least four times and max_address_buffer_bytes at least twice frame_bytes_max, which is {frame}"
+            )));
         }
         let times = [
             ("scanner_lease_ms", self.scanner_lease_ms),

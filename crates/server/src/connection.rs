@@ -12,15 +12,17 @@ use std::sync::atomic::AtomicUsize;
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{BufMut, BytesMut};
 use halite_engine::CommitTicket;
 use halite_types::Result as StoreResult;
 use halite_wire::rpc::{self, Fault as PeerFault, Next};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
+use crate::buffers::{Account, FLOOR_BYTES, Held};
 use crate::call::{Call, Fault, Peer};
 use crate::context::Context;
 use crate::dispatch::{self, Answer, Answers};
@@ -37,6 +39,9 @@ const OUTPUT_PAUSE_BYTES: usize = 4 << 20;
 /// Calls, and bytes of calls, that are answered in a row before what they answered is sent.
 const BURST_CALLS: usize = 128;
 const BURST_BYTES: usize = 256 << 10;
+/// Bytes read in a row before the thread serves its other connections.
+const READ_BYTES_MAX: usize = 256 << 10;
+const READ_BYTES_MIN: usize = 16 << 10;
 /// Room for the header of a frame that is too big.
 const TOO_BIG_READ_BYTES: usize = 1 << 10;
 /// How long, and for how many bytes, a client that was refused is listened to, so that it can read why.
@@ -44,10 +49,10 @@ const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 << 20;
 
 /// Serves one client until it goes, makes a mistake that ends a connection, or everything is to end.
-pub(crate) async fn serve(mut stream: TcpStream, port: Port, context: &Arc<Context>, mut shutdown: Shutdown) {
+pub(crate) async fn serve(mut stream: TcpStream, port: Port, context: &Arc<Context>, account: Arc<Account>, mut shutdown: Shutdown) {
     let limit = Duration::from_millis(context.config.limits.handshake_ms_max);
     let begun = tokio::select! {
-        begun = tokio::time::timeout(limit, handshake::begin(&mut stream, port, context)) => begun,
+        begun = tokio::time::timeout(limit, handshake::begin(&mut stream, port, context, &account)) => begun,
         () = shutdown.requested() => return,
     };
     match begun {
@@ -95,7 +100,7 @@ struct Task<'a> {
     context: &'a Arc<Context>,
     peer: Arc<Peer>,
     limits: rpc::Limits,
-    input: Input<'a>,
+    input: Input,
     output: Output,
     answers: Answers,
     answered: UnboundedReceiver<Answer>,
@@ -115,6 +120,10 @@ struct Task<'a> {
     /// How fast requests come and answers go.
     received: Pace,
     sent: Pace,
+    /// The turn to receive a request beyond the connection's share of the network buffers.
+    turn: Option<OwnedSemaphorePermit>,
+    /// Since when the rest of a request has waited for network buffers, and the connection for nothing else.
+    starved: Option<std::time::Instant>,
 }
 
 /// The scanners of a connection, which are told that it has ended, however it ends.
@@ -136,6 +145,10 @@ enum Event {
     Writable(io::Result<()>),
     Answered(Answer),
     Durable(StoreResult<()>),
+    /// There are network buffers again.
+    Room,
+    /// The connection may receive a request beyond its share.
+    Turn(Option<OwnedSemaphorePermit>),
     Tick,
     Shutdown,
 }
@@ -147,10 +160,10 @@ impl<'a> Task<'a> {
         Self {
             stream,
             context,
-            peer,
             limits: context.config.limits.of_calls(),
-            input: Input::new(input, &context.metrics.begun_bytes),
-            output: Output::default(),
+            input: Input::new(input, &peer.account),
+            output: Output::new(&peer.account),
+            peer,
             answers,
             answered,
             undurable: VecDeque::new(),
@@ -163,6 +176,8 @@ impl<'a> Task<'a> {
             active: Instant::now(),
             received: Pace::default(),
             sent: Pace::default(),
+            turn: None,
+            starved: None,
         }
     }
 
@@ -174,33 +189,50 @@ impl<'a> Task<'a> {
         let result = loop {
             self.take_calls();
             self.settle();
-            if let Err(error) = self.count_input().and_then(|()| self.send()) {
-                break Err(error);
-            }
+            self.count_input();
+            let sends_on = match self.send() {
+                Ok(sends_on) => sends_on,
+                Err(error) => break Err(error),
+            };
             if self.ending && self.calls == 0 && self.output.is_empty() {
                 break Ok(());
             }
-            if self.has_frames() {
+            if sends_on || self.has_frames() {
                 // Others on this thread get their turn first.
                 tokio::task::yield_now().await;
                 continue;
             }
-            let (may_read, has_output) = (!self.ending && self.has_room(), !self.output.is_empty());
+            let (may_read, has_output) = (!self.ending && self.may_receive(), !self.output.is_empty());
+            let account = &self.peer.account;
+            let waits_for_room = !self.ending && self.turn.is_none() && !account.has_room();
+            let waits_in_turn = !self.ending && self.turn.is_some() && !may_read && !account.has_room_in_turn();
+            let waits_for_turn = waits_for_room && self.is_starved();
+            let read_bytes_max = self.read_bytes_max();
+            let mut space = self.input.buffer().limit(read_bytes_max);
             let (mut reader, writer) = self.stream.split();
             let event = tokio::select! {
                 biased;
                 Some(answer) = self.answered.recv() => Event::Answered(answer),
                 result = durable(&mut self.undurable) => Event::Durable(result),
-                read = reader.read_buf(self.input.buffer()), if may_read => Event::Read(read),
+                read = reader.read_buf(&mut space), if may_read => Event::Read(read),
                 ready = writer.writable(), if has_output => Event::Writable(ready),
+                () = account.room(), if waits_for_room => Event::Room,
+                () = account.room_in_turn(), if waits_in_turn => Event::Room,
+                turn = account.turn(), if waits_for_turn => Event::Turn(turn),
                 () = &mut stop, if !stopping => Event::Shutdown,
                 () = &mut tick => Event::Tick,
             };
             match event {
                 Event::Answered(answer) => self.answered(answer),
                 Event::Durable(result) => self.durable(&result),
-                Event::Read(Ok(bytes)) => self.read(bytes),
-                Event::Writable(Ok(())) => {}
+                Event::Read(Ok(bytes)) => {
+                    self.read(bytes);
+                    if bytes >= READ_BYTES_MAX / 2 {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                Event::Turn(turn) => self.turn = turn,
+                Event::Writable(Ok(())) | Event::Room => {}
                 Event::Read(Err(error)) | Event::Writable(Err(error)) => break Err(error),
                 Event::Shutdown => (stopping, self.ending) = (true, true),
                 Event::Tick => {
@@ -233,6 +265,24 @@ impl<'a> Task<'a> {
         self.calls < limits.connection_calls_max
             && self.call_bytes + self.output.len() < limits.connection_bytes_max
             && self.output.len() < OUTPUT_PAUSE_BYTES
+            && (self.peer.account.has_room() || self.turn.is_some())
+    }
+
+    /// Whether more may be received: the connection has room, or the turn to go beyond its share.
+    fn may_receive(&self) -> bool {
+        let account = &self.peer.account;
+        self.has_room() && (account.has_room() || account.has_room_in_turn())
+    }
+
+    /// Bytes that one read may take: what is left of the connection's share, of a request that exceeds it in its turn any.
+    fn read_bytes_max(&self) -> usize {
+        let is_small = self.input.len() < FLOOR_BYTES || self.turn.is_some();
+        if is_small { READ_BYTES_MAX } else { self.peer.account.share_left().clamp(READ_BYTES_MIN, READ_BYTES_MAX) }
+    }
+
+    /// Whether the connection waits with a part of a request for network buffers, and for nothing that it holds itself.
+    fn is_starved(&self) -> bool {
+        self.input.missing() > 0 && self.calls == 0 && self.output.is_empty() && !self.peer.account.has_room()
     }
 
     /// Whether the next frame is there and may be taken.
@@ -278,15 +328,12 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Counts what has come of the next request, with those of all other connections. There is nobody to answer yet.
-    fn count_input(&mut self) -> io::Result<()> {
-        let limits = &self.context.config.limits;
-        let most = limits.begun_bytes_max.max(limits.frame_bytes_max);
-        if self.input.count() && self.context.metrics.begun_bytes.get() > most as u64 {
-            let text = format!("the requests that have come in part have more than {most} bytes over all connections");
-            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, text));
+    /// Counts the received part of the next request. The turn ends with the request it was taken for.
+    fn count_input(&mut self) {
+        if self.input.missing() == 0 {
+            self.turn = None;
         }
-        Ok(())
+        self.input.count();
     }
 
     fn call(&mut self, frame: &bytes::Bytes) -> Result<(), PeerFault> {
@@ -308,7 +355,6 @@ impl<'a> Task<'a> {
         self.calls += 1;
         self.call_bytes += call.bytes;
         if let Some(answer) = dispatch::dispatch(self.context, &call, &self.answers) {
-            self.answers.add_unsent(answer.frame.len());
             self.answered(answer);
         }
         Ok(())
@@ -326,8 +372,7 @@ impl<'a> Task<'a> {
         if let Some((call_id, exception)) = fault.answer() {
             self.context.metrics.refused(self.peer.header.service).add(Thrown::of(exception.kind()));
             let frame = dispatch::exception_frame(call_id, &Fault::from(exception.clone()));
-            self.answers.add_unsent(frame.len());
-            self.output.push(frame);
+            self.output.push(frame, Held::new(&self.peer.account));
         }
     }
 
@@ -351,9 +396,7 @@ impl<'a> Task<'a> {
         let Some(mut answer) = self.undurable.pop_front() else { return };
         if let Err(error) = result {
             let fault = Fault::from(error);
-            self.answers.sent(answer.frame.len());
             answer.frame = dispatch::exception_frame(answer.call_id, &fault);
-            self.answers.add_unsent(answer.frame.len());
             answer.thrown = Some(Thrown::of(fault.exception().kind()));
         }
         self.finish(answer);
@@ -373,21 +416,21 @@ impl<'a> Task<'a> {
         if let Some(thrown) = answer.thrown {
             figures.exceptions.add(thrown);
         }
-        self.output.push(answer.frame);
+        self.output.push(answer.frame, answer.held);
     }
 
-    fn send(&mut self) -> io::Result<()> {
+    /// Sends what one turn allows; whether there is more that the socket may take.
+    fn send(&mut self) -> io::Result<bool> {
         if self.output.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let sent = self.output.write_to(&self.stream)?;
-        if sent > 0 {
-            self.answers.sent(sent);
-            self.sent.moved(sent);
-            self.context.metrics.bytes_sent.add(sent as u64);
+        if sent.bytes > 0 {
+            self.sent.moved(sent.bytes);
+            self.context.metrics.bytes_sent.add(sent.bytes as u64);
             self.has_moved = true;
         }
-        Ok(())
+        Ok(sent.continues)
     }
 
     fn tick_period(&self) -> Duration {
@@ -411,6 +454,14 @@ impl<'a> Task<'a> {
         let missing = if self.ending || !self.has_room() { 0 } else { self.input.missing() };
         if self.received.is_stalled(missing, now, Duration::from_millis(limits.read_stall_ms_max)) {
             return timed_out("the client does not send the rest of its request");
+        }
+        self.starved = self.is_starved().then(|| self.starved.unwrap_or(now));
+        if self.starved.is_some_and(|since| now.duration_since(since) > Duration::from_millis(limits.read_stall_ms_max)) && self.turn.is_none() {
+            let text = format!(
+                "no network buffers for the rest of its request, of which {} bytes were received (max-network-buffer-bytes, max-address-buffer-bytes)",
+                self.input.len()
+            );
+            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, text));
         }
         if self.calls == 0 && idle > Duration::from_millis(limits.idle_ms_max) {
             return timed_out("the client has been silent for too long");

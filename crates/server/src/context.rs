@@ -8,6 +8,7 @@ use halite_engine::{Engine, MetaView};
 use halite_types::{Result, Tier};
 
 use crate::admin_service::requested::RequestedCompactions;
+use crate::buffers::Buffers;
 use crate::call::Peer;
 use crate::config::Config;
 use crate::dispatch;
@@ -30,6 +31,10 @@ pub(crate) struct Context {
     /// The id that clients may ask for; it stays with the data.
     pub(crate) cluster_id: String,
     pub(crate) metrics: Metrics,
+    /// Partially received requests and unsent responses.
+    pub(crate) buffers: Arc<Buffers>,
+    /// Memory of open scanners.
+    pub(crate) scanner_memory: Arc<Buffers>,
     pub(crate) scanners: Scanners,
     pub(crate) nonces: Nonces,
     pub(crate) reader_pool: Pool,
@@ -55,6 +60,8 @@ impl Context {
             addresses,
             start_code: now_ms(),
             metrics: Metrics::default(),
+            buffers: Buffers::new(&config.limits),
+            scanner_memory: Buffers::for_scanners(&config.limits),
             scanners: Scanners::new(&config.limits, memory_bytes),
             nonces: Nonces::new(config.limits.nonce_ms, &engine.take_replayed_nonces()),
             reader_pool,

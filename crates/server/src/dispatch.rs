@@ -6,7 +6,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -16,6 +15,7 @@ use halite_wire::rpc::encode_exception;
 use halite_wire::service::{Method, Service};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::buffers::Held;
 use crate::call::{Call, Fault, Reply};
 use crate::config::Lanes;
 use crate::context::Context;
@@ -35,6 +35,10 @@ pub(crate) enum Lane {
     Admin,
 }
 
+/// Longest wait of a call for network buffers, after which its client is told to come again.
+const ROOM_WAIT: Duration = Duration::from_secs(10);
+/// Bytes of cells that are compressed where the call was read: about a tenth of a millisecond.
+const INLINE_COMPRESSED_BYTES_MAX: usize = 8 << 10;
 /// A multi of more bytes than this is not worth keeping its connection's task busy for.
 const INLINE_BYTES_MAX: usize = 64 << 10;
 /// Bytes that a call may unfold to where it was read: with all of them it may have to wait for a reader thread. One that unfolds
@@ -97,6 +101,8 @@ pub(crate) struct Answer {
     pub(crate) call_bytes: usize,
     /// Empty if the client has stopped waiting.
     pub(crate) frame: BytesMut,
+    /// Network buffers of the frame.
+    pub(crate) held: Held,
     /// What it says, if it is an exception.
     pub(crate) thrown: Option<Thrown>,
     pub(crate) operations: Operations,
@@ -110,35 +116,27 @@ pub(crate) struct Answer {
 #[derive(Clone)]
 pub(crate) struct Answers {
     sender: UnboundedSender<Answer>,
-    /// Bytes of answers that the client has not taken yet.
-    unsent: Arc<AtomicUsize>,
 }
 
 impl Answers {
     pub(crate) fn new() -> (Self, UnboundedReceiver<Answer>) {
         let (sender, receiver) = unbounded_channel();
-        (Self { sender, unsent: Arc::default() }, receiver)
+        (Self { sender }, receiver)
     }
 
     /// Gives an answer to the connection. It may have ended; then nobody wants the answer.
     fn send(&self, answer: Answer) {
-        self.unsent.fetch_add(answer.frame.len(), Relaxed);
         let _ = self.sender.send(answer);
-    }
-
-    /// The connection has an answer that did not come through here.
-    pub(crate) fn add_unsent(&self, bytes: usize) {
-        self.unsent.fetch_add(bytes, Relaxed);
-    }
-
-    /// Bytes went to the client.
-    pub(crate) fn sent(&self, bytes: usize) {
-        self.unsent.fetch_sub(bytes, Relaxed);
     }
 
     /// Whether the connection has ended.
     fn is_closed(&self) -> bool {
         self.sender.is_closed()
+    }
+
+    /// Waits until the connection has ended.
+    async fn closed(&self) {
+        self.sender.closed().await;
     }
 }
 
@@ -155,7 +153,7 @@ pub(crate) fn dispatch(context: &Arc<Context>, call: &Arc<Call>, answers: &Answe
                 }
             }
         }
-        (Lane::Inline, lanes) if !(is_client && lanes == Lanes::Hop) => match advance(call, || attempt(context, call, Lane::Inline)) {
+        (Lane::Inline, lanes) if !(is_client && lanes == Lanes::Hop) => match advance(call, || attempt_inline(context, call)) {
             Progress::Answered(answer) => Some(answer),
             Progress::Later(work) => queue(context, Lane::Readers, call, answers, work),
         },
@@ -165,6 +163,20 @@ pub(crate) fn dispatch(context: &Arc<Context>, call: &Arc<Call>, answers: &Answe
             let (shared, again) = (Arc::clone(context), Arc::clone(call));
             queue(context, lane, call, answers, Box::new(move || attempt(&shared, &again, lane)))
         }
+    }
+}
+
+/// Attempts a call where it was read; leaves the compression of a large answer to a reader thread.
+fn attempt_inline(context: &Arc<Context>, call: &Arc<Call>) -> Step {
+    let is_compressed = call.peer.format.is_some_and(|format| format.compressor.is_some());
+    match attempt(context, call, Lane::Inline) {
+        Step::Done(Outcome::Now(Ok(reply))) if is_compressed && reply.cell_bytes() > INLINE_COMPRESSED_BYTES_MAX => {
+            Step::Later(Box::new(move || Step::Done(Outcome::Now(Ok(reply)))))
+        }
+        Step::Done(Outcome::After(ticket, reply)) if is_compressed && reply.cell_bytes() > INLINE_COMPRESSED_BYTES_MAX => {
+            Step::Later(Box::new(move || Step::Done(Outcome::After(ticket, reply))))
+        }
+        step => step,
     }
 }
 
@@ -213,14 +225,20 @@ fn queue(context: &Arc<Context>, lane: Lane, call: &Arc<Call>, answers: &Answers
         bytes,
         since: Instant::now(),
         waited: Duration::ZERO,
+        lane,
+        runtime: tokio::runtime::Handle::current(),
     };
     if !is_over && pool.submit(Box::new(move || queued.run(work))).is_ok() {
         return None;
     }
     context.metrics.queue_bytes.subtract(bytes);
     context.metrics.calls_refused.add(1);
+    Some(encode(call, Outcome::Now(Err(queue_full(call)))))
+}
+
+fn queue_full(call: &Call) -> Fault {
     let text = format!("Call queue is full on {}, too many items queued; come again later", call.peer.identity.region_server_text());
-    Some(encode(call, Outcome::Now(Err(Fault::new(ExceptionKind::CallQueueTooBig, text)))))
+    Fault::new(ExceptionKind::CallQueueTooBig, text)
 }
 
 /// A call that waits for a thread.
@@ -233,26 +251,76 @@ struct Queued {
     since: Instant,
     /// How long it has waited.
     waited: Duration,
+    lane: Lane,
+    /// Where it waits for network buffers.
+    runtime: tokio::runtime::Handle,
 }
 
 impl Queued {
     /// Runs the call unless nobody waits for it any more.
     fn run(mut self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
+        let account = &self.call.peer.account;
+        if account.unsent() > self.context.config.limits.connection_bytes_max {
+            let text = "this connection has not taken the answers to its earlier calls; read those first";
+            self.refuse(Fault::new(ExceptionKind::CallQueueTooBig, text));
+            return None;
+        }
+        if account.share_left() == 0 && !self.answers.is_closed() {
+            self.wait(work);
+            return None;
+        }
         self.context.metrics.queue_bytes.subtract(self.bytes);
         self.waited = self.since.elapsed();
         self.context.metrics.method(self.call.method).queued_us.record(self.waited);
-        if self.answers.unsent.load(Relaxed) > self.context.config.limits.connection_bytes_max {
-            self.context.metrics.calls_refused.add(1);
-            let text = "this connection has not taken the answers to its earlier calls; read those first";
-            self.answers.send(encode(&self.call, Outcome::Now(Err(Fault::new(ExceptionKind::CallQueueTooBig, text)))));
-            return None;
-        }
         if self.call.deadline().is_some_and(|deadline| deadline < Instant::now()) {
             self.context.metrics.calls_expired.add(1);
-            self.answers.send(Answer { frame: BytesMut::new(), ..encode(&self.call, Outcome::Now(Err(Fault::do_not_retry("")))) });
+            let mut answer = encode(&self.call, Outcome::Now(Err(Fault::do_not_retry(""))));
+            answer.frame.clear();
+            answer.held.set(0);
+            self.answers.send(answer);
             return None;
         }
         self.go_on(work)
+    }
+
+    /// Answers a call that has not begun.
+    fn refuse(self, fault: Fault) {
+        self.context.metrics.queue_bytes.subtract(self.bytes);
+        self.context.metrics.calls_refused.add(1);
+        self.answers.send(encode(&self.call, Outcome::Now(Err(fault))));
+    }
+
+    /// Waits, without a thread, until the connection may hold a response; then queues again.
+    fn wait(self, work: Box<dyn FnOnce() -> Step + Send>) {
+        let runtime = self.runtime.clone();
+        runtime.spawn(async move {
+            let room = tokio::time::timeout(self.room_wait(), self.call.peer.account.share());
+            tokio::select! {
+                result = room => match result {
+                    Ok(()) => self.submit(work),
+                    Err(_) => self.refuse(no_room()),
+                },
+                () = self.answers.closed() => self.context.metrics.queue_bytes.subtract(self.bytes),
+            }
+        });
+    }
+
+    /// How long to wait for network buffers.
+    fn room_wait(&self) -> Duration {
+        let left = ROOM_WAIT.saturating_sub(self.since.elapsed());
+        self.call.deadline().map_or(left, |deadline| left.min(deadline.saturating_duration_since(Instant::now())))
+    }
+
+    /// Puts a call that has waited back into the queue of its lane.
+    fn submit(self, work: Box<dyn FnOnce() -> Step + Send>) {
+        let (context, lane) = (Arc::clone(&self.context), self.lane);
+        let (refusal, answers, bytes) = (encode(&self.call, Outcome::Now(Err(queue_full(&self.call)))), self.answers.clone(), self.bytes);
+        let pool = if lane == Lane::Admin { &context.admin_pool } else { &context.reader_pool };
+        if pool.submit(Box::new(move || self.run(work))).is_err() {
+            context.metrics.queue_bytes.subtract(bytes);
+            context.metrics.calls_refused.add(1);
+            answers.send(refusal);
+        }
     }
 
     fn go_on(self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
@@ -280,15 +348,22 @@ fn encode(call: &Call, outcome: Outcome) -> Answer {
         Outcome::Now(result) => (result, None),
         Outcome::After(ticket, reply) => (Ok(reply), Some(ticket)),
     };
-    let encoded = result.and_then(|reply| reply.encode(call.id, call.peer.format).map_err(Fault::from));
+    let mut held = None;
+    let encoded = result.and_then(|mut reply| {
+        held = reply.take_held();
+        reply.encode(call.id, call.peer.format).map_err(Fault::from)
+    });
     let thrown = encoded.as_ref().err().map(|fault| Thrown::of(fault.exception().kind()));
     let frame = encoded.unwrap_or_else(|fault| exception_frame(call.id, &fault));
+    let mut held = held.unwrap_or_else(|| Held::new(&call.peer.account));
+    held.set(frame.len());
     Answer {
         call_id: call.id,
         method: call.method,
         received: call.received,
         call_bytes: call.bytes,
         frame,
+        held,
         thrown,
         operations: call.operations.get().copied().unwrap_or_default(),
         queued: Duration::ZERO,
@@ -301,6 +376,12 @@ pub(crate) fn exception_frame(call_id: u32, fault: &Fault) -> BytesMut {
     let mut out = BytesMut::new();
     encode_exception(call_id, fault.exception(), &mut out);
     out
+}
+
+/// Tells a client that its response found no room in time.
+fn no_room() -> Fault {
+    let text = "no network buffers are left for the answer, since clients do not read theirs (max-network-buffer-bytes); come again later";
+    Fault::new(ExceptionKind::CallQueueTooBig, text)
 }
 
 /// The lanes' threads.

@@ -11,6 +11,7 @@ use halite_wire::service::Service;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::buffers::Account;
 use crate::call::Peer;
 use crate::context::Context;
 use crate::listener::Port;
@@ -49,7 +50,7 @@ impl From<Fault> for Refused {
 }
 
 /// Reads preamble and header, and answers what is asked before them.
-pub(crate) async fn begin(stream: &mut TcpStream, port: Port, context: &Context) -> Result<Begun, Refused> {
+pub(crate) async fn begin(stream: &mut TcpStream, port: Port, context: &Context, account: &Arc<Account>) -> Result<Begun, Refused> {
     let mut input = BytesMut::new();
     for _ in 0..QUESTIONS_MAX {
         match Preamble::decode(read_preamble(stream, &mut input).await?)? {
@@ -71,7 +72,7 @@ pub(crate) async fn begin(stream: &mut TcpStream, port: Port, context: &Context)
                     skip_sasl_message(stream, &mut input).await?;
                 }
                 let header = Connection::decode(read_frame(stream, &mut input).await?)?;
-                return Ok(Begun::Calls(Arc::new(peer(stream, port, context, header)?), input));
+                return Ok(Begun::Calls(Arc::new(peer(stream, port, context, account, header)?), input));
             }
         }
     }
@@ -126,22 +127,26 @@ async fn read_more(stream: &mut TcpStream, input: &mut BytesMut) -> io::Result<(
     }
 }
 
-fn peer(stream: &TcpStream, port: Port, context: &Context, header: Connection) -> Result<Peer, Refused> {
+fn peer(stream: &TcpStream, port: Port, context: &Context, account: &Arc<Account>, header: Connection) -> Result<Peer, Refused> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     if !is_served(port, header.service) {
         return Err(Fault::Close(format!("{} is not served on this port", header.service.name())).into());
     }
     let local = stream.local_addr()?;
     let identity = context.identity(local);
+    let address = stream.peer_addr()?;
+    let scanner_memory = context.scanner_memory.connect(address.ip());
     Ok(Peer {
         connection: NUMBER.fetch_add(1, Ordering::Relaxed),
-        address: stream.peer_addr()?,
+        address,
         user: header.user.clone().unwrap_or_default(),
         format: header.format,
         version: header.version,
         server: Arc::new(identity.region_server_identity()),
         identity,
         header,
+        account: Arc::clone(account),
+        scanner_memory: scanner_memory.ok_or_else(|| io::Error::other("too many connections"))?,
         is_noted: Arc::default(),
     })
 }

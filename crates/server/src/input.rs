@@ -1,28 +1,27 @@
 //! What was read from one connection and is not a call yet: at most the beginning of a frame, and frames behind it.
 
+use std::sync::Arc;
+
 use bytes::BytesMut;
 use halite_wire::rpc::{self, Fault, Limits, Next};
 
-use crate::metrics::Gauge;
+use crate::buffers::{Account, Held};
 
-/// A frame of more bytes is large: while it is on its way it counts towards what all connections may hold together, and
-/// the buffer that was grown for it is not used again.
+/// A frame of more bytes is large: the buffer that was grown for it is not used again.
 const LARGE_BYTES: usize = 64 << 10;
 
 /// Bytes on their way in.
-pub(crate) struct Input<'a> {
+pub(crate) struct Input {
     buffer: BytesMut,
     /// A large frame was taken from this buffer. Whatever it is given room for, it would stay as large.
     had_large: bool,
-    /// What all connections hold of large frames, and what this one does.
-    all: &'a Gauge,
-    counted: usize,
+    held: Held,
 }
 
-impl<'a> Input<'a> {
+impl Input {
     /// What has been read already.
-    pub(crate) fn new(buffer: BytesMut, all: &'a Gauge) -> Self {
-        Self { buffer, had_large: false, all, counted: 0 }
+    pub(crate) fn new(buffer: BytesMut, account: &Arc<Account>) -> Self {
+        Self { buffer, had_large: false, held: Held::new(account) }
     }
 
     /// Where more is read to.
@@ -71,28 +70,27 @@ impl<'a> Input<'a> {
         self.buffer.len() >= 4 && self.missing() == 0
     }
 
-    /// Counts what is there; whether that is more than before, and large.
-    pub(crate) fn count(&mut self) -> bool {
-        let bytes = if self.buffer.len() > LARGE_BYTES { self.buffer.len() } else { 0 };
-        let before = std::mem::replace(&mut self.counted, bytes);
-        if bytes > before {
-            self.all.add((bytes - before) as u64);
-        } else if bytes < before {
-            self.all.subtract((before - bytes) as u64);
-        }
-        bytes > before
+    /// Counts the received bytes as network buffers of the connection.
+    pub(crate) fn count(&mut self) {
+        self.held.set(self.buffer.len());
+        self.held.account().record_received(self.buffer.len());
     }
-}
 
-impl Drop for Input<'_> {
-    fn drop(&mut self) {
-        self.all.subtract(self.counted as u64);
+    /// Bytes received and not parsed.
+    pub(crate) fn len(&self) -> usize {
+        self.buffer.len()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffers::Buffers;
+    use crate::config;
+
+    fn account() -> Arc<Account> {
+        Buffers::new(&config::Limits::default()).connect([127, 0, 0, 1].into()).unwrap()
+    }
 
     /// The beginning of a frame.
     fn begun(length: u32, there: usize) -> BytesMut {
@@ -103,9 +101,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_of_a_frame_is_known() {
-        let all = Gauge::default();
+        let account = account();
         let missing = |buffer: BytesMut| {
-            let input = Input::new(buffer, &all);
+            let input = Input::new(buffer, &account);
             (input.missing(), input.has_frame())
         };
         assert_eq!(missing(BytesMut::new()), (0, false));
@@ -120,10 +118,10 @@ mod tests {
 
     #[test]
     fn the_buffer_of_a_large_frame_is_not_kept() {
-        let all = Gauge::default();
+        let account = account();
         let mut buffer = begun(1 << 20, 1 << 20);
         buffer.extend_from_slice(&[0, 0, 0, 9, 1, 2]);
-        let mut input = Input::new(buffer, &all);
+        let mut input = Input::new(buffer, &account);
         let Next::Frame(frame) = input.next(&Limits::default()).unwrap() else { panic!("no frame") };
         assert_eq!(frame.len(), 1 << 20);
         drop(frame);
@@ -131,21 +129,5 @@ mod tests {
         input.reserve(bytes);
         assert_eq!((input.bytes(), input.missing()), (&[0, 0, 0, 9, 1, 2][..], 7));
         assert!(input.buffer().capacity() < 64 << 10, "{}", input.buffer().capacity());
-    }
-
-    #[test]
-    fn large_beginnings_of_all_connections_are_counted_together() {
-        let all = Gauge::default();
-        let mut first = Input::new(begun(1 << 20, 100), &all);
-        assert_eq!((first.count(), all.get()), (false, 0));
-        first.buffer().resize(100_004, 7);
-        let mut second = Input::new(begun(1 << 20, 200_000), &all);
-        assert_eq!((first.count(), second.count(), all.get()), (true, true, 100_004 + 200_004));
-        assert!(!first.count());
-        drop(second);
-        first.buffer().resize((1 << 20) + 4, 7);
-        assert!(first.count());
-        first.next(&Limits::default()).unwrap();
-        assert_eq!((first.count(), all.get()), (false, 0));
     }
 }

@@ -18,6 +18,7 @@
 #![warn(missing_docs)]
 
 mod admin_service;
+mod buffers;
 mod call;
 mod chores;
 mod client_service;

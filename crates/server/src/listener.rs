@@ -31,8 +31,8 @@ pub(crate) async fn serve(listener: TcpListener, port: Port, context: Arc<Contex
             Some(_) = connections.join_next() => continue,
             () = shutdown.requested() => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(?port, %error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -45,11 +45,17 @@ pub(crate) async fn serve(listener: TcpListener, port: Port, context: Arc<Contex
             tracing::warn!(?port, limit = context.config.limits.connections_max, "a connection is refused: connections_max are open");
             continue;
         };
+        let Some(account) = context.buffers.connect(address.ip()) else {
+            context.metrics.connections_refused.add(1);
+            let limit = context.config.limits.max_connections_per_address;
+            tracing::warn!(?port, %address, limit, "connection refused: its address has max-connections-per-address open");
+            continue;
+        };
         prepare(&stream);
         let (context, shutdown) = (Arc::clone(&context), shutdown.clone());
         connections.spawn(async move {
             let _counted = context.metrics.connections.count_one();
-            connection::serve(stream, port, &context, shutdown).await;
+            connection::serve(stream, port, &context, account, shutdown).await;
             drop(permit);
         });
     }

@@ -56,8 +56,6 @@ pub(crate) struct Metrics {
     /// Bytes of requests and of answers.
     pub(crate) bytes_received: Gauge,
     pub(crate) bytes_sent: Gauge,
-    /// Bytes of large requests that have come in part.
-    pub(crate) begun_bytes: Gauge,
     /// Bytes of the calls that wait for a thread.
     pub(crate) queue_bytes: Gauge,
     /// Calls refused because a queue was full.

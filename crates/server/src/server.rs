@@ -77,6 +77,11 @@ impl Handle {
         self.context.scanners.len()
     }
 
+    /// Network buffers in use, in bytes, and the connections and calls that wait for them.
+    pub fn network_buffers(&self) -> (usize, usize) {
+        (self.context.buffers.used(), self.context.buffers.waiting())
+    }
+
     /// Waits until a client asks the server to end (`stop_master` and the like), and gives the reason for the log. The
     /// caller then calls [`Handle::shutdown`] and closes the engine.
     pub async fn stop_requested(&self) -> String {

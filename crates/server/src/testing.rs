@@ -20,6 +20,8 @@ pub(crate) fn peer(context: &Context, service: Service, version: Option<(u32, u3
         user: "tester".to_owned(),
         format: None,
         version,
+        scanner_memory: context.scanner_memory.connect(Ipv4Addr::LOCALHOST.into()).expect("any number"),
+        account: context.buffers.connect(Ipv4Addr::LOCALHOST.into()).expect("tests open few connections"),
         is_noted: Arc::default(),
         server: Arc::new(identity.region_server_identity()),
         identity,

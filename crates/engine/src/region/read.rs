@@ -15,8 +15,8 @@ use crate::cache::{ReadBlocks, ReadTier, ReadTimer};
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
 use crate::scan::{
-    CellCount, CellSink, MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, RowProgress, RowStop, ScanPlan, Source, StoreScanner, StoredRows,
-    WantedFrom, filter_finished_row,
+    CellCount, CellSink, MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, RowProgress, RowStop, ScanPlan, Source, StoreScanner,
+    StoredRows, WantedFrom, filter_finished_row,
 };
 use crate::store::{StoreFile, StoreSnapshot};
 
@@ -67,6 +67,14 @@ impl<'a> RowRead<'a> {
         }
     }
 
+    /// Bytes of cells that may be read.
+    fn max_work_bytes(&self) -> usize {
+        match self.tier {
+            Tier::Memory => MEMORY_BYTES_MAX,
+            Tier::Disk => usize::MAX,
+        }
+    }
+
     /// Reads the row's cells of one store into `out`, and gives how many more may be looked at.
     fn store(
         &self,
@@ -95,8 +103,8 @@ impl<'a> RowRead<'a> {
         scanner.seek(&self.start)?;
         scanner.start_row();
         let progress = scanner.read_row(self.get.row(), out, filter, stop)?;
-        if progress == RowProgress::Stopped && scanner.cells_examined >= stop.examined {
-            return Err(Error::new(ErrorKind::NeedsIo, "the row has many cells; read with the disk allowed"));
+        if progress == RowProgress::TooLarge || progress == RowProgress::Stopped && scanner.cells_examined >= stop.examined {
+            return Err(Error::new(ErrorKind::NeedsIo, "the row has many cells or large ones; read with the disk allowed"));
         }
         self.trace.add_cells_examined(scanner.cells_examined);
         let (woken, waiting) = scanner.files_woken_and_waiting();
@@ -142,7 +150,8 @@ impl Region {
         let mut out = CellsBuilder::default();
         let mut left = read.cells_max();
         for (index, columns) in wanted_stores(snapshot, selection)? {
-            left = read.store(index, columns, &mut out, &mut filter, RowStop { examined: left, ..RowStop::NEVER })?;
+            let stop = RowStop { examined: left, max_work_bytes: read.max_work_bytes(), ..RowStop::NEVER };
+            left = read.store(index, columns, &mut out, &mut filter, stop)?;
         }
         if let Some(filter) = &mut filter {
             filter_finished_row(filter, &mut out, (0, 0));

@@ -35,6 +35,9 @@ impl Default for ScanBudget {
 /// Cells that a read of memory alone looks at in one row before it is left to a thread that may take its time: a fraction
 /// of a millisecond.
 pub const MEMORY_CELLS_MAX: u64 = 2000;
+/// Bytes of cells that a read of memory alone copies, or passes to a filter, before the rest is left to a thread that may take
+/// its time. A row that begins before this limit may take as many bytes again.
+pub const MEMORY_BYTES_MAX: usize = 256 << 10;
 
 /// Why a call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +48,7 @@ pub enum StopReason {
     Rows,
     /// The bytes.
     Bytes,
-    /// The cells looked at.
+    /// The cells looked at, or in a try of memory alone the bytes of cells.
     Cells,
     /// The time.
     Time,

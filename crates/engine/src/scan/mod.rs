@@ -21,7 +21,7 @@ mod source;
 mod store_scanner;
 mod trace;
 
-pub use budget::{MEMORY_CELLS_MAX, ScanBatch, ScanBudget, StopReason};
+pub use budget::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, ScanBatch, ScanBudget, StopReason};
 pub(crate) use matcher::{Matcher, Retention, UserQuery};
 pub(crate) use merge::Merge;
 pub use region_scanner::RegionScanner;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use halite_types::{Cells, CellsBuilder, Error, ErrorKind, Result, Row, Tier};
 
-use super::budget::{MEMORY_CELLS_MAX, Meter, ScanBatch, ScanBudget, StopReason};
+use super::budget::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, Meter, ScanBatch, ScanBudget, StopReason};
 use super::filter::FilterState;
 use super::rows::Rows;
 use super::store_scanner::{CellSink, RowProgress, RowStop, StoreScanner};
@@ -135,7 +135,8 @@ impl RegionScanner {
 
     /// The next rows if memory has everything they take, for a thread that must not wait. If not, or if that cannot be
     /// known without much work (in the middle of a row, in a row that uses up the budget, with a filter), `None`: the scan
-    /// is where it was, and [`RegionScanner::next_rows`] goes on.
+    /// is where it was, and [`RegionScanner::next_rows`] goes on. It stops with [`StopReason::Cells`] when the rows have
+    /// [`MEMORY_BYTES_MAX`] bytes, whatever the budget allows.
     ///
     /// # Errors
     /// Damage; the scan cannot go on then.
@@ -179,6 +180,7 @@ impl RegionScanner {
                 _ if answer.pieces.len() >= budget.results => Some(StopReason::Results),
                 _ if answer.rows_ended >= budget.rows => Some(StopReason::Rows),
                 _ if CellSink::bytes(&answer.out) >= budget.bytes.max(1) => Some(StopReason::Bytes),
+                _ if self.is_tried && CellSink::bytes(&answer.out) >= MEMORY_BYTES_MAX => Some(StopReason::Cells),
                 _ => self.next_piece(&mut answer, &budget, cut_rows, &mut meter)?,
             };
         }
@@ -248,12 +250,14 @@ impl RegionScanner {
         let full_at = self.batch.map_or(usize::MAX, |batch| answer.cells.saturating_add(batch));
         while store < self.stores.len() {
             let stop = self.row_stop(full_at, store, budget, cut_rows, meter);
-            if self.stores[store].read_row(&self.row, &mut answer.out, &mut self.filter, stop)? == RowProgress::Done {
+            let progress = self.stores[store].read_row(&self.row, &mut answer.out, &mut self.filter, stop)?;
+            if progress == RowProgress::Done {
                 store += 1;
                 continue;
             }
             self.state = State::InRow(store);
             let reason = match () {
+                () if progress == RowProgress::TooLarge => Some(StopReason::Cells),
                 () if answer.out.len() >= full_at => None,
                 () if CellSink::bytes(&answer.out) >= stop.bytes => Some(StopReason::Bytes),
                 () => match meter.check(self.cells_examined(), &self.trace) {
@@ -272,11 +276,12 @@ impl RegionScanner {
     fn row_stop(&self, full_at: usize, store: usize, budget: &ScanBudget, cut_rows: bool, meter: &Meter<'_>) -> RowStop {
         let left = meter.pause_at().saturating_sub(self.cells_examined()).max(1);
         let examined = self.stores[store].cells_examined.saturating_add(left);
+        let max_work_bytes = if self.is_tried { 2 * MEMORY_BYTES_MAX } else { usize::MAX };
         if cut_rows {
-            RowStop { cells: full_at, bytes: budget.bytes.max(1), examined }
+            RowStop { cells: full_at, bytes: budget.bytes.max(1), examined, max_work_bytes }
         } else if self.is_tried {
             // The row is wanted whole; but not by a thread that others wait for if it is a long one.
-            RowStop { cells: full_at, examined: examined.saturating_add(MEMORY_CELLS_MAX), ..RowStop::NEVER }
+            RowStop { cells: full_at, examined: examined.saturating_add(MEMORY_CELLS_MAX), max_work_bytes, ..RowStop::NEVER }
         } else {
             RowStop { cells: full_at, ..RowStop::NEVER }
         }

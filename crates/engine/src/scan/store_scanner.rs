@@ -45,6 +45,8 @@ pub(crate) enum RowProgress {
     Done,
     /// At a limit; there may be more of the row.
     Stopped,
+    /// Before a cell that is too large for the work that is allowed.
+    TooLarge,
 }
 
 /// Where reading stops inside a row, each in all and not of the row alone.
@@ -55,10 +57,13 @@ pub(crate) struct RowStop {
     pub(crate) bytes: usize,
     /// Cells the store has looked at.
     pub(crate) examined: u64,
+    /// Bytes in the output that are never exceeded: a cell that does not fit is not read. With a filter, the bytes of the
+    /// cells that it is passed count as well.
+    pub(crate) max_work_bytes: usize,
 }
 
 impl RowStop {
-    pub(crate) const NEVER: Self = Self { cells: usize::MAX, bytes: usize::MAX, examined: u64::MAX };
+    pub(crate) const NEVER: Self = Self { cells: usize::MAX, bytes: usize::MAX, examined: u64::MAX, max_work_bytes: usize::MAX };
 }
 
 /// Where the cells of a row go.
@@ -188,6 +193,8 @@ impl StoreScanner {
             self.finish_row(row)?;
         }
         let mut is_first = true;
+        // What a filter drops has been compared byte by byte all the same.
+        let mut filtered_bytes = 0_usize;
         while !self.row_finished {
             let cell = self.merge.peek().filter(|cell| cell.row() == row);
             if filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
@@ -198,6 +205,13 @@ impl StoreScanner {
             is_first = false;
             if out.cells() >= stop.cells || out.bytes() >= stop.bytes || self.cells_examined >= stop.examined {
                 return Ok(RowProgress::Stopped);
+            }
+            if stop.max_work_bytes != usize::MAX {
+                let len = cell.encoded_len();
+                filtered_bytes += if filter.is_some() { len } else { 0 };
+                if filtered_bytes.max(out.bytes().saturating_add(len)) > stop.max_work_bytes {
+                    return Ok(RowProgress::TooLarge);
+                }
             }
             self.cells_examined += 1;
             let code = self.matcher.check(cell, filter.as_mut());

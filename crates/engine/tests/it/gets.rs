@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::scan::{MEMORY_CELLS_MAX, ReadTrace, ScanBudget};
+use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, ReadTrace, ScanBudget};
 use halite_engine::{Engine, Options};
-use halite_types::{CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, Row, RowOp, Scan, TableDescriptor, Tier, TimeRange};
+use halite_types::{
+    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, Row, RowOp, Scan, TableDescriptor, Tier, TimeRange,
+};
 use proptest::prelude::*;
 
 use crate::support::{apply, engine, name, region, show};
@@ -118,6 +120,30 @@ fn a_read_of_memory_alone_leaves_long_rows_to_others() {
     assert_eq!(get(&deleted, Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
     assert_eq!(exists(&deleted, Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
     assert_eq!((get(&deleted, Tier::Disk).unwrap(), exists(&deleted, Tier::Disk).unwrap()), (0, false));
+}
+
+#[test]
+fn memory_reads_leave_large_rows_to_other_threads() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    let half = "x".repeat(MEMORY_BYTES_MAX / 2 - 1000);
+    let row = |name: &'static str, values: [&str; 2]| apply(&engine, RowOp::Put(Put::new(name).add("f", "a", values[0]).add("g", "b", values[1])));
+    row("fits", [&half, &half]);
+    row("large", [&"x".repeat(MEMORY_BYTES_MAX), "v"]);
+    row("together", [&half, &half]);
+    apply(&engine, RowOp::Put(Put::new("together").add("g", "c", "x".repeat(3000))));
+    let get = |wanted: &Get, tier| region(&engine).get(wanted, tier, &Arc::default()).map(|row| row.len());
+    assert_eq!(get(&Get::new("fits"), Tier::Memory).unwrap(), 2);
+    for (name, cells) in [("large", 2), ("together", 3)] {
+        assert_eq!(get(&Get::new(name), Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo, "{name}");
+        assert_eq!(get(&Get::new(name), Tier::Disk).unwrap(), cells);
+    }
+    // Existence and other columns do not copy the large cell.
+    assert!(region(&engine).exists(&Get::new("large"), Tier::Memory, &Arc::default()).unwrap());
+    assert_eq!(get(&Get::new("large").column("g", "b"), Tier::Memory).unwrap(), 1);
+    // A filter compares what it drops.
+    let none = Filter::Value(CompareOp::Equal, Comparator::Binary("none".into()));
+    assert_eq!(get(&Get::new("together").family("f").filter(none.clone()), Tier::Memory).unwrap(), 0);
+    assert_eq!(get(&Get::new("large").family("f").filter(none), Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
 }
 
 /// The families of the table that is compared: `f`, `g`, `h` and `i`.

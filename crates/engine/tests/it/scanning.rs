@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
-use halite_engine::scan::{MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
+use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
 use halite_engine::{Engine, Options};
 use halite_types::{
     CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, RowOp, Scan, TableDescriptor, Tier,
@@ -403,6 +403,26 @@ fn a_try_leaves_a_long_row_to_a_thread_with_time_even_if_it_is_not_to_be_cut() {
     assert_eq!(scanner.try_rows(budget).unwrap().map(|batch| cells(&batch)), Some(vec![MEMORY_CELLS_MAX]));
     assert_eq!(scanner.try_rows(budget).unwrap(), None);
     assert_eq!(cells(&scanner.next_rows(budget).unwrap()), [2 * MEMORY_CELLS_MAX]);
+}
+
+#[test]
+fn scan_try_stops_at_bytes_and_leaves_large_rows() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    let put = |row: String, bytes: usize| apply(&engine, RowOp::Put(Put::new(row).add("f", "a", "x".repeat(bytes)).add("f", "b", "v")));
+    (0..8).for_each(|row| put(format!("a{row}"), MEMORY_BYTES_MAX / 3));
+    put("b".to_owned(), 3 * MEMORY_BYTES_MAX);
+    for cut_rows in [false, true] {
+        let budget = ScanBudget { cut_rows, ..ScanBudget::default() };
+        let mut scanner = open(&engine, &Scan::all());
+        let mut tried = || scanner.try_rows(budget).unwrap().map(|batch| (batch.rows.len(), batch.stopped));
+        // Each call ends at the first row that reaches the limit.
+        assert_eq!([tried(), tried()], [Some((3, StopReason::Cells)); 2]);
+        // The last two rows fit, and the large one is not begun.
+        assert_eq!(tried(), Some((2, StopReason::Cells)));
+        assert_eq!(tried(), None);
+        let batch = scanner.next_rows(budget).unwrap();
+        assert_eq!((batch.rows.len(), batch.rows[0].cells().bytes().len() > 3 * MEMORY_BYTES_MAX, batch.more()), (1, true, false));
+    }
 }
 
 #[test]

@@ -51,11 +51,17 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
     result.unwrap_or_else(Step::from)
 }
 
+/// Bytes that a compressed block may have where it was read: a fraction of a millisecond.
+const INLINE_DECOMPRESSED_BYTES_MAX: usize = 128 << 10;
+
 /// The cells behind a call; `None` where it was read if they unfold to more than may be held there, or are damaged, which a
 /// reader thread tells.
 fn cells(call: &Call, lane: Lane) -> Result<Option<Cells>, Fault> {
     match lane {
-        Lane::Inline => Ok(call.cells_within(INLINE_UNFOLDED_BYTES_MAX).ok()),
+        Lane::Inline => {
+            let is_compressed = call.peer.format.is_some_and(|format| format.compressor.is_some());
+            Ok(call.cells_within(if is_compressed { INLINE_DECOMPRESSED_BYTES_MAX } else { INLINE_UNFOLDED_BYTES_MAX }).ok())
+        }
         Lane::Readers | Lane::Admin => call.cells().map(Some),
     }
 }
@@ -83,6 +89,37 @@ mod tests {
     fn is_answered_inline<C: service::Call>(rig: &Rig, request: &C::Request) -> bool {
         let call = Arc::new(testing::call::<C>(&rig.peer, request));
         matches!(super::call(&rig.context, &call, Lane::Inline), Step::Done(_))
+    }
+
+    #[test]
+    fn large_reads_from_memory_are_left_to_reader_threads() {
+        let rig = Rig::new();
+        let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
+        rig.context.engine.create_table(table, Vec::new()).unwrap();
+        let region = convert::region::specifier(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
+        for (row, bytes) in [("large", 9 << 20), ("middle", 100 << 10), ("small", 10)] {
+            let put = Put::new(row).add("f", "q", vec![7; bytes]).into();
+            rig.context.engine.table(&"t".parse().unwrap()).unwrap().apply(vec![put]).unwrap();
+        }
+        let get = |row: &'static str| pb::Get { row: row.into(), ..pb::Get::default() };
+        for (row, inline) in [("large", false), ("middle", true), ("small", true)] {
+            let request = pb::GetRequest { region: region.clone(), get: get(row) };
+            assert_eq!(is_answered_inline::<service::ClientGet>(&rig, &request), inline, "{row}");
+            let scan = pb::Scan { start_row: Some(row.into()), stop_row: Some(row.into()), include_stop_row: Some(true), ..pb::Scan::default() };
+            let open = pb::ScanRequest { region: Some(region.clone()), scan: Some(scan), number_of_rows: Some(5), ..pb::ScanRequest::default() };
+            assert_eq!(is_answered_inline::<service::ClientScan>(&rig, &open), inline, "{row}");
+        }
+        // Together they are large.
+        for (count, inline) in [(2, true), (5, false)] {
+            let action = (0..count).map(|index| pb::Action { index: Some(index), get: Some(get("middle")), ..pb::Action::default() }).collect();
+            let actions = pb::RegionAction { region: region.clone(), action, ..pb::RegionAction::default() };
+            let multi = pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
+            assert_eq!(is_answered_inline::<service::ClientMulti>(&rig, &multi), inline, "{count}");
+        }
+        // An operation that reads a large cell first.
+        let append = convert::mutate::to_proto(&halite_types::Append::new("large").add("f", "q", "more").into()).unwrap();
+        let request = pb::MutateRequest { region, mutation: append, ..pb::MutateRequest::default() };
+        assert!(!is_answered_inline::<service::ClientMutate>(&rig, &request));
     }
 
     /// Regular expressions are compiled for a tenth of a second, and a connection's task serves other connections too.

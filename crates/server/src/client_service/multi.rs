@@ -2,13 +2,16 @@
 //!
 //! As in HBase the reads, increments and appends of a region are done as they come, and its puts and deletes are gathered
 //! and written together behind them; results come in that order and are known by their index. A call that is tried in
-//! memory stops at the first action that may have to wait, or when its gets have looked at as many cells as a single one
-//! may, and goes on from there on a reader thread.
+//! memory stops at the first action that may have to wait, or when its gets have looked at as many cells or copied as many
+//! bytes as a single one may, and goes on from there on a reader thread, a few megabytes at a time.
+//!
+//! The cells of the answer and the frame they are copied to are counted as network buffers while they are gathered. When
+//! the connection's share is used up the actions that are left are refused by a name that clients retry.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use halite_engine::scan::MEMORY_CELLS_MAX;
+use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX};
 use halite_engine::{CommitTicket, Region};
 use halite_types::{Cells, OpResult, RowOp, Tier};
 use halite_wire::convert;
@@ -21,6 +24,7 @@ use super::mutate::{apply_once, note_written, reads_first};
 use super::on_a_reader;
 use super::region::{self, Target};
 use super::row_mutations;
+use crate::buffers::Held;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{INLINE_UNFOLDED_BYTES_MAX, Lane, Outcome, Step};
@@ -28,6 +32,9 @@ use crate::metrics::Thrown;
 use crate::nonces::nonce_of;
 use crate::operations::Operations;
 use crate::quota::{Charge, Demand};
+
+/// Bytes of cells that one turn on a reader thread gathers.
+const SLICE_BYTES: usize = 4 << 20;
 
 /// A multi under way.
 struct Run {
@@ -43,6 +50,10 @@ struct Run {
     out: Out,
     /// Cells its gets have looked at.
     cells_examined: u64,
+    /// Network buffers of the answer: the cells, and as much for the frame.
+    held: Held,
+    /// Bytes of the answer at which the turn on the thread ends.
+    slice_end: usize,
     ticket: CommitTicket,
     /// Bytes that the message and the cell block have taken in memory beside the frame.
     unfolded: usize,
@@ -101,6 +112,8 @@ pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Res
         current: None,
         out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0, memory: 0 },
         cells_examined: 0,
+        held: Held::new(&call.peer.account),
+        slice_end: usize::MAX,
         ticket: CommitTicket::ready(),
         unfolded,
         inside: 0,
@@ -116,13 +129,16 @@ pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Res
 impl Run {
     /// Does what is left, waiting where it must, and answers.
     fn end(mut self) -> Step {
-        // With the disk allowed nothing must wait elsewhere.
-        let _ = self.run(Tier::Disk);
+        // With the disk allowed it stops only to give others their turn.
+        self.slice_end = self.out.memory.saturating_add(SLICE_BYTES);
+        if self.run(Tier::Disk).is_err() {
+            return Step::Later(Box::new(move || self.end()));
+        }
         let reply = match self.out.cells {
             Some(cells) => Reply::with_cells(self.response, cells),
             None => Reply::new(self.response),
         };
-        Step::Done(Outcome::After(self.ticket, reply))
+        Step::Done(Outcome::After(self.ticket, reply.holding(self.held)))
     }
 
     fn run(&mut self, tier: Tier) -> Result<(), MustWait> {
@@ -210,7 +226,17 @@ impl Run {
             let text = format!("Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by itself", self.out.bytes);
             return Some(Fault::new(ExceptionKind::MultiActionResultTooLarge, text));
         }
-        self.over_frame()
+        self.over_frame().or_else(|| self.over_share())
+    }
+
+    /// Why no more is done now: the answers use up the connection's share of the network buffers.
+    fn over_share(&self) -> Option<Fault> {
+        (self.out.memory > MEMORY_BYTES_MAX && self.call.peer.account.share_left() == 0).then(|| {
+            let kind = if self.call.peer.version.is_some() { ExceptionKind::MultiActionResultTooLarge } else { ExceptionKind::CallQueueTooBig };
+            let text =
+                format!("no network buffers are left for more than the {} bytes of the answers so far; ask for the rest again", self.out.memory);
+            Fault::new(kind, text)
+        })
     }
 
     /// Why no more is done, whoever asks: the answers take what one frame may hold.
@@ -226,7 +252,11 @@ impl Run {
     fn action(&mut self, current: &mut Current, action: &pb::Action, tier: Tier) -> Result<(), MustWait> {
         let index = action.index();
         if let Some(get) = &action.get {
-            if tier == Tier::Memory && self.cells_examined > MEMORY_CELLS_MAX {
+            let is_turn_over = match tier {
+                Tier::Memory => self.cells_examined > MEMORY_CELLS_MAX || self.out.memory > MEMORY_BYTES_MAX,
+                Tier::Disk => self.out.memory >= self.slice_end,
+            };
+            if is_turn_over {
                 return Err(MustWait);
             }
             let reading = Reading { tier, charge: current.charge.as_ref(), trace: Arc::default() };
@@ -235,7 +265,7 @@ impl Run {
             match found {
                 Ok(None) => return Err(MustWait),
                 Ok(Some(found)) => {
-                    let result = self.out.add(|cells| result_of(found, cells));
+                    let result = self.add(|cells| result_of(found, cells));
                     current.answer(index, result);
                 }
                 Err(fault) => current.refuse(&self.context, index, &fault),
@@ -280,7 +310,7 @@ impl Run {
             Ok(applied) => {
                 self.wait_for(applied.ticket);
                 let has_result = is_result_wanted(mutation);
-                let result = if has_result { self.out.add(|cells| row_result(&applied.result.row, cells)) } else { pb::Result::default() };
+                let result = if has_result { self.add(|cells| row_result(&applied.result.row, cells)) } else { pb::Result::default() };
                 current.answer(index, result);
             }
             Err(fault) => current.refuse(&self.context, index, &fault),
@@ -333,6 +363,13 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Adds a result to the answer, and counts its network buffers.
+    fn add(&mut self, result: impl FnOnce(Option<&mut Vec<Cells>>) -> pb::Result) -> pb::Result {
+        let result = self.out.add(result);
+        self.held.set(self.out.memory.saturating_mul(2));
+        result
     }
 
     fn wait_for(&mut self, ticket: CommitTicket) {
@@ -425,7 +462,7 @@ impl Run {
         let mut result = pb::RegionActionResult { processed: Some(applied.processed), ..pb::RegionActionResult::default() };
         for index in 0..count {
             let value = match index {
-                0 if has_values => Some(self.out.add(|cells| row_result(&applied.row, cells))),
+                0 if has_values => Some(self.add(|cells| row_result(&applied.row, cells))),
                 _ => (!is_conditional).then(pb::Result::default),
             };
             let metrics = wants_metrics.then(|| query_metrics(block_bytes));

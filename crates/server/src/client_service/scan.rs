@@ -15,10 +15,12 @@ use halite_wire::convert;
 use halite_wire::convert::scan::ScanQuery;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
+use prost::Message as _;
 
 use super::get::query_metrics;
 use super::region::{self, Target};
 use super::scan_metrics::ScanFigures;
+use crate::buffers::{FLOOR_BYTES, Held};
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Step};
@@ -29,6 +31,10 @@ use crate::scanners::{Found, KeptReply};
 const SLICE_MS: u64 = 10;
 /// An answer is not given up for the time before this, as in HBase (`hbase.region.server.rpc.minimum.scan.time.limit.delta`).
 const TIME_MS_MIN: u64 = 10;
+
+/// Estimated bytes of a scanner without filter, and of a filter by the bytes of its message.
+const SCANNER_BYTES: usize = 8 << 10;
+const FILTER_FACTOR: usize = 32;
 
 /// A scanner between two calls.
 pub(crate) struct OpenScanner {
@@ -44,6 +50,8 @@ pub(crate) struct OpenScanner {
     is_slow: bool,
     /// The client wants to know how many bytes of blocks were looked through.
     wants_metrics: bool,
+    /// Its memory, held as long as it is open.
+    _memory: Held,
 }
 
 /// What is under way for one call.
@@ -68,6 +76,8 @@ struct Run {
     blocks_before: u64,
     figures: ScanFigures,
     rows: Vec<Row>,
+    /// Network buffers of the answer: the rows, and as much for the frame.
+    held: Held,
     charge: Option<Charge>,
 }
 
@@ -152,6 +162,7 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, mut request: pb::ScanRequest, 
         );
         return Err(Fault::do_not_retry(text));
     }
+    let memory = hold_memory(call, scan)?;
     let query = convert::scan::from_proto(scan)?;
     let target = region::find(context, &call.peer, specifier)?;
     let begins_at_once = !matches!(target, Target::Meta) && !region::is_slow_to_begin(query.scan.selection.filter.as_ref());
@@ -171,9 +182,25 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, mut request: pb::ScanRequest, 
     let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
     let (need_cursor, wants_metrics) = (query.need_cursor_result, query.query_metrics);
     let estimate = ScanEstimate::default();
-    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor, estimate, is_slow: false, wants_metrics });
+    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor, estimate, is_slow: false, wants_metrics, _memory: memory });
     let id = context.scanners.new_id();
     Ok(Run::new(context, call, request, id, scanner, true).under(charge).begin(lane))
+}
+
+/// Reserves the memory of a scanner; the client comes again if other scanners take too much.
+fn hold_memory(call: &Call, scan: &pb::Scan) -> Result<Held, Fault> {
+    let filter = scan.filter.as_ref().and_then(|filter| filter.serialized_filter.as_ref()).map_or(0, Bytes::len);
+    let bytes = SCANNER_BYTES.saturating_add(scan.encoded_len()).saturating_add(filter.saturating_mul(FILTER_FACTOR));
+    let account = &call.peer.scanner_memory;
+    if !account.may_take(bytes) {
+        let text = format!(
+            "no memory is left for a scanner of about {bytes} bytes (max-scanner-bytes); close scanners that are done with, or come again later"
+        );
+        return Err(Fault::new(ExceptionKind::CallQueueTooBig, text));
+    }
+    let mut memory = Held::new(account);
+    memory.set(bytes);
+    Ok(memory)
 }
 
 fn read_at(query: &ScanQuery) -> ReadAt {
@@ -252,6 +279,7 @@ impl Run {
             scanner,
             began,
             rows: Vec::new(),
+            held: Held::new(&call.peer.account),
             charge: None,
         }
     }
@@ -294,7 +322,7 @@ impl Run {
         ScanBudget {
             results: self.results_left,
             rows: self.rows_left,
-            bytes: self.bytes_left,
+            bytes: self.bytes_left.min(self.call.peer.account.share_left().max(FLOOR_BYTES) / 2),
             cells_examined: u64::MAX,
             time_ms: Some(u64::try_from(time.as_millis()).unwrap_or(SLICE_MS).max(1)),
             cut_rows: self.request.client_handles_partials(),
@@ -310,7 +338,9 @@ impl Run {
         };
         let stopped = self.take(batch);
         let is_out_of_time = self.until.is_some_and(|until| until <= Instant::now());
-        let goes_on = stopped == StopReason::Time && !is_out_of_time && self.has_room();
+        // The client asks for the rest: what it has not read leaves no room for more.
+        let has_share = self.rows.is_empty() || self.call.peer.account.share_left() > 0;
+        let goes_on = stopped == StopReason::Time && !is_out_of_time && self.has_room() && has_share;
         if goes_on { Step::Later(Box::new(move || self.slice())) } else { self.finish(Some(stopped)) }
     }
 
@@ -320,6 +350,7 @@ impl Run {
         self.results_left = self.results_left.saturating_sub(batch.rows.len());
         self.rows_left = self.rows_left.saturating_sub(batch.rows_ended);
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.held.set(self.held.bytes().saturating_add(bytes.saturating_mul(2)));
         if self.rows.is_empty() {
             self.rows = batch.rows;
         } else {
@@ -363,7 +394,7 @@ impl Run {
         } else if !closes {
             scanners.open(self.id, self.call.peer.connection, self.scanner);
         }
-        Ok::<_, Fault>(reply_of(reply, &self.call)).into()
+        Ok::<_, Fault>(reply_of(reply, &self.call).holding(self.held)).into()
     }
 
     /// Tells the limits what was looked through and what is returned.
@@ -418,8 +449,6 @@ fn time_limit(context: &Context, call: &Call) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use prost::Message;
-
     use super::*;
 
     #[test]

@@ -34,11 +34,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use self::figures::{Figures, Rates};
+use crate::buffers::Buffers;
 use crate::context::Context;
 use crate::shutdown::Shutdown;
 
 /// Browsers and monitors that are connected at once; more wait.
 const CONNECTIONS_MAX: usize = 64;
+
+/// Of those, connections of one address; more are closed.
+const ADDRESS_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 2;
 
 /// How long a client may take to send a request, and to send the next one.
 const REQUEST: Duration = Duration::from_secs(30);
@@ -60,16 +64,21 @@ struct Site {
 
 /// Serves clients until everything is to end.
 pub(crate) async fn serve(listener: TcpListener, context: Arc<Context>, mut shutdown: Shutdown) {
-    let rates = Arc::new(Rates::default());
+    let (rates, addresses) = (Arc::new(Rates::default()), Buffers::for_connections(ADDRESS_CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             () = shutdown.requested() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
+                    let Some(account) = addresses.connect(peer.ip()) else { continue };
                     let Ok(local) = stream.local_addr() else { continue };
-                    connections.spawn(converse(stream, Site { context: Arc::clone(&context), rates: Arc::clone(&rates), local }));
+                    let site = Site { context: Arc::clone(&context), rates: Arc::clone(&rates), local };
+                    connections.spawn(async move {
+                        converse(stream, site).await;
+                        drop(account);
+                    });
                 }
                 Err(error) => {
                     tracing::warn!(%error, "accepting a connection to the web page");

@@ -15,6 +15,7 @@ use super::Shared;
 use super::answers::{ZXID, answer};
 use super::tree::Tree;
 use super::words::{self, Facts};
+use crate::buffers::{Account, Held};
 
 /// How long a client may take for its first packet.
 const FIRST_PACKET: Duration = Duration::from_secs(10);
@@ -33,11 +34,15 @@ pub(super) struct Connection<S> {
     received: BytesMut,
     /// How long the client may be silent, and how long it may take to read an answer.
     timeout: Duration,
+    account: Arc<Account>,
+    /// Network buffers of the answer.
+    held: Held,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    pub(super) fn new(stream: S, local: SocketAddr, shared: Arc<Shared>) -> Self {
-        Self { stream, shared, local, received: BytesMut::new(), timeout: FIRST_PACKET }
+    pub(super) fn new(stream: S, local: SocketAddr, shared: Arc<Shared>, account: &Arc<Account>) -> Self {
+        let (account, held) = (Arc::clone(account), Held::new(account));
+        Self { stream, shared, local, received: BytesMut::new(), timeout: FIRST_PACKET, account, held }
     }
 
     /// Serves the client until it leaves, is silent for too long or sends what cannot be.
@@ -73,13 +78,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let (xid, request) = decode_request(&packet)?;
             let context = &self.shared.context;
             let tree = Tree { context, identity: context.identity(self.local) };
+            within(self.timeout, self.has_room()).await?;
             encode_reply(xid, ZXID, answer(&tree, &request).as_ref().map_err(|code| *code), &mut out);
+            self.held.set(out.len());
             self.send(&out).await?;
             if request == Request::CloseSession {
                 return Ok(());
             }
-            out.clear();
+            // Large answers leave nothing behind.
+            out = BytesMut::new();
+            self.held.set(0);
         }
+        Ok(())
+    }
+
+    /// Waits until the connection may hold an answer.
+    async fn has_room(&self) -> std::io::Result<()> {
+        self.account.room().await;
         Ok(())
     }
 

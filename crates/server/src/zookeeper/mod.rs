@@ -77,13 +77,18 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, connections:
         tracing::warn!(%peer, "refused a ZooKeeper connection: too many are open (connections_max)");
         return;
     }
+    let Some(account) = shared.context.buffers.connect(peer.ip()) else {
+        metrics.connections_refused.add(1);
+        tracing::warn!(%peer, "ZooKeeper connection refused: its address has max-connections-per-address open");
+        return;
+    };
     let Ok(local) = stream.local_addr() else { return };
     // Answers are small and waited for; if the socket will not have it, they come a little later.
     let _ = stream.set_nodelay(true);
     let shared = Arc::clone(shared);
     connections.spawn(async move {
         let _counted = shared.context.metrics.zookeeper.connections.count_one();
-        match Connection::new(stream, local, Arc::clone(&shared)).serve().await {
+        match Connection::new(stream, local, Arc::clone(&shared), &account).serve().await {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::InvalidRequest => {
                 tracing::warn!(%peer, %error, "closed a ZooKeeper connection for what it sent");

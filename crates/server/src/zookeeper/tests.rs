@@ -50,7 +50,8 @@ impl Server {
 
     fn connect_to(&self, local: &str) -> Client {
         let (stream, theirs) = tokio::io::duplex(64 << 10);
-        let connection = Connection::new(theirs, local.parse().unwrap(), Arc::clone(&self.shared));
+        let account = self.shared.context.buffers.connect([127, 0, 0, 1].into()).unwrap();
+        let connection = Connection::new(theirs, local.parse().unwrap(), Arc::clone(&self.shared), &account);
         Client { stream, served: tokio::spawn(connection.serve()), received: BytesMut::new(), xid: 0 }
     }
 

@@ -135,23 +135,170 @@ fn a_client_that_does_not_go_on_with_what_it_has_begun_is_closed() {
 }
 
 #[test]
-fn requests_that_have_come_in_part_have_one_limit_over_all_connections() {
-    let server = Server::with(|config| (config.limits.begun_bytes_max, config.limits.frame_bytes_max) = (1, 1 << 20));
-    // Each alone would be taken, and both come in part: whoever goes beyond what both may hold is closed.
+fn partial_requests_beyond_a_share_wait_and_others_are_served() {
+    let server = Server::with(|config| {
+        config.limits.frame_bytes_max = 1 << 20;
+        (config.limits.max_network_buffer_bytes, config.limits.max_address_buffer_bytes) = (4 << 20, 2 << 20);
+    });
+    // Nine tenths of a large request each: more together than their address may hold.
     let frame = large_get(&server, 1_000_000);
-    let mut both = [server.client(), server.client()];
-    both.iter_mut().for_each(|client| client.send(&frame[..500_000]));
-    let mut rest = frame[500_000..].chunks(1000);
-    while both.iter_mut().all(|client| client.try_send(rest.clone().next().unwrap())) {
-        rest.next().unwrap();
+    let mut clients: Vec<Client> = (0..6).map(|_| server.client()).collect();
+    clients.iter_mut().for_each(|client| client.send(&frame[..900_000]));
+    let peak = server.wait_for_buffers(|bytes| bytes > 1 << 20);
+    // The share of the address, the request that has the turn, and a read of each connection.
+    assert!(peak <= (3 << 20) + (512 << 10), "{peak}");
+    // Small calls need no share.
+    server.client().call::<service::ClientGet>(&get(&server, "a")).unwrap();
+    // They are received one by one as their clients continue.
+    clients.iter_mut().for_each(|client| client.send(&frame[900_000..]));
+    for client in &mut clients {
+        client.response().unwrap().answer.unwrap();
+    }
+    drop(clients);
+    server.wait_for_buffers(|bytes| bytes == 0);
+}
+
+#[test]
+fn a_partial_request_that_finds_no_room_is_closed_in_the_end() {
+    let server = Server::with(|config| {
+        (config.limits.frame_bytes_max, config.limits.read_stall_ms_max) = (1 << 20, 400);
+        (config.limits.max_network_buffer_bytes, config.limits.max_address_buffer_bytes) = (4 << 20, 2 << 20);
+    });
+    let frame = large_get(&server, 1_000_000);
+    let mut clients: Vec<Client> = (0..6).map(|_| server.client()).collect();
+    clients.iter_mut().for_each(|client| client.send(&frame[..900_000]));
+    // No client continues, neither the one that has the turn nor those that wait for it.
+    for client in &mut clients {
+        assert!(client.response().is_none());
+    }
+    server.wait_for_buffers(|bytes| bytes == 0);
+}
+
+/// Gets of the same large row.
+fn multi_get(server: &Server, row: &str, count: u32) -> pb::MultiRequest {
+    let get = pb::Get { row: bytes(row), ..Default::default() };
+    let action = (0..count).map(|index| pb::Action { index: Some(index), get: Some(get.clone()), ..Default::default() }).collect();
+    pb::MultiRequest { region_action: vec![pb::RegionAction { region: server.region(row), action, ..Default::default() }], ..Default::default() }
+}
+
+const BUFFERS: usize = 64 << 20;
+
+/// A server with 64 MiB of network buffers and a row of 4 MiB.
+fn server_with_a_large_row(reader_threads: usize) -> Server {
+    let server = Server::with(|config| {
+        let limits = &mut config.limits;
+        (limits.frame_bytes_max, limits.reader_threads) = (1 << 20, reader_threads);
+        (limits.max_network_buffer_bytes, limits.max_address_buffer_bytes) = (BUFFERS, BUFFERS);
+    });
+    server.put(&[("large", &"x".repeat(4 << 20)), ("a", "1")]);
+    server
+}
+
+#[test]
+fn unread_answers_of_many_connections_stay_within_the_network_buffers() {
+    let server = server_with_a_large_row(2);
+    // Each asks for 100 MiB, and reads none of it.
+    let mut hogs: Vec<Client> = (0..22).map(|number| Client::connect(server.region_port(), [Kind::Java, Kind::Go][number % 2])).collect();
+    for hog in &mut hogs {
+        hog.ask::<service::ClientMulti>(&multi_get(&server, "large", 25), &[], RequestOptions::default());
+    }
+    // Others are served at any time.
+    let mut honest = server.client();
+    let mut peak = 0;
+    for _ in 0..200 {
+        assert!(honest.call::<service::ClientGet>(&get(&server, "a")).is_ok());
+        peak = peak.max(server.buffer_bytes());
         std::thread::sleep(Duration::from_millis(5));
     }
-    // Small ones come all the same, and when the others have gone there is room for a large one.
-    server.client().call::<service::ClientGet>(&get(&server, "a")).unwrap();
-    drop(both);
+    // Half is the address's, and each of two threads may exceed it by the row it reads.
+    assert!((BUFFERS / 8..BUFFERS / 2 + 2 * (9 << 20)).contains(&peak), "{peak}");
+    // Who reads now gets each action answered: by the row, or by a name to come again for.
+    for hog in &mut hogs {
+        match hog.response().unwrap().answer {
+            Ok(answer) => {
+                let told = hog.told::<service::ClientMulti>(&answer);
+                let entries = &told.message.region_action_result[0].result_or_exception;
+                assert_eq!(entries.len(), 25);
+                for exception in entries.iter().filter_map(|entry| entry.exception.as_ref()) {
+                    let kind = halite_wire::exception::Exception::from_pair(exception).kind();
+                    assert!(matches!(kind, Some(ExceptionKind::MultiActionResultTooLarge | ExceptionKind::CallQueueTooBig)), "{kind:?}");
+                }
+            }
+            Err(exception) => assert_eq!(exception.kind(), Some(ExceptionKind::CallQueueTooBig)),
+        }
+    }
+    drop(hogs);
+    server.wait_for_buffers(|bytes| bytes == 0);
+}
+
+#[test]
+fn a_read_waits_for_network_buffers_without_a_thread() {
+    let server = server_with_a_large_row(1);
+    // One address cannot take more than its half, however many connections it has.
+    let mut hogs: Vec<Client> = (0..40).map(|_| server.client()).collect();
+    for hog in &mut hogs {
+        hog.ask::<service::ClientMulti>(&multi_get(&server, "large", 25), &[], RequestOptions::default());
+    }
+    server.wait_for_waiters(|waiters| waiters > 0);
+    // The only reader thread is free for what is small enough, and what waits goes on when clients have gone.
+    let mut waiting = server.client();
+    waiting.ask::<service::ClientMulti>(&multi_get(&server, "large", 1), &[], RequestOptions::default());
+    drop(hogs);
+    assert!(waiting.response().unwrap().answer.is_ok());
+    server.wait_for_waiters(|waiters| waiters == 0);
+}
+
+#[test]
+fn scanners_with_large_filters_share_a_limit() {
+    let server = Server::with(|config| config.limits.max_scanner_bytes = 1 << 20);
+    server.put(&[("a", "1"), ("b", "2")]);
+    // Each is estimated at half a megabyte and more.
+    let prefix = pb::PrefixFilter { prefix: Some(bytes(&"a".repeat(18 << 10))) };
+    let filter = pb::Filter {
+        name: "org.apache.hadoop.hbase.filter.PrefixFilter".to_owned(),
+        serialized_filter: Some(prost::Message::encode_to_vec(&prefix).into()),
+    };
+    let not = pb::SkipFilter { filter };
+    let scan = |filter| pb::ScanRequest {
+        region: Some(server.region("a")),
+        scan: Some(pb::Scan { filter, ..Default::default() }),
+        number_of_rows: Some(0),
+        ..Default::default()
+    };
+    let skip = pb::Filter {
+        name: "org.apache.hadoop.hbase.filter.SkipFilter".to_owned(),
+        serialized_filter: Some(prost::Message::encode_to_vec(&not).into()),
+    };
+    let (large, small) = (scan(Some(skip)), scan(None));
+    let (mut first, mut second) = (server.client(), server.client());
+    let open = first.call::<service::ClientScan>(&large).unwrap().message;
+    for client in [&mut first, &mut second] {
+        assert_eq!(kind_of(client.call::<service::ClientScan>(&large)), Some(ExceptionKind::CallQueueTooBig));
+    }
+    second.call::<service::ClientScan>(&small).unwrap();
+    // A closed scanner makes room.
+    first
+        .call::<service::ClientScan>(&pb::ScanRequest {
+            scanner_id: open.scanner_id,
+            close_scanner: Some(true),
+            number_of_rows: Some(0),
+            ..Default::default()
+        })
+        .unwrap();
+    second.call::<service::ClientScan>(&large).unwrap();
+}
+
+#[test]
+fn an_address_may_open_so_many_connections() {
+    let server = Server::with(|config| config.limits.max_connections_per_address = 2);
+    let mut clients = [server.client(), Client::connect(server.master_port(), Kind::Java)];
+    clients.iter_mut().for_each(|client| drop(client.call::<service::ClientGet>(&get(&server, "a")).unwrap()));
+    assert_eq!(Client::silent(server.region_port()).rest(), b"");
+    drop(clients);
     loop {
-        let mut client = server.client();
-        if client.try_send(&frame) && client.response().is_some() {
+        let mut next = Client::silent(server.region_port());
+        next.send(b"Securi");
+        if next.response().is_some() {
             break;
         }
     }
@@ -301,8 +448,10 @@ fn a_block_that_unfolds_to_much_waits_as_it_came() {
     // Nobody may wait here, so whoever has to is told.
     let server = Server::with(|config| config.limits.queue_bytes_max = 1);
     let mut client = Client::connect(server.region_port(), Kind::Compressed);
-    assert_eq!(compressed(&mut client, &server, 500_000), [None; 2]);
-    assert_eq!(compressed(&mut client, &server, 2 << 20), [Some(ExceptionKind::CallQueueTooBig); 2]);
+    assert_eq!(compressed(&mut client, &server, 100_000), [None; 2]);
+    for bytes in [200_000, 2 << 20] {
+        assert_eq!(compressed(&mut client, &server, bytes), [Some(ExceptionKind::CallQueueTooBig); 2]);
+    }
     let server = Server::start();
     let mut client = Client::connect(server.region_port(), Kind::Compressed);
     assert_eq!(compressed(&mut client, &server, 2 << 20), [None; 2]);

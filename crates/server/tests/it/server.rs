@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options};
@@ -67,6 +68,31 @@ impl Server {
 
     pub(crate) fn cluster_id(&self) -> &str {
         self.handle.as_ref().unwrap().cluster_id()
+    }
+
+    /// Bytes of network buffers in use.
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        self.handle.as_ref().unwrap().network_buffers().0
+    }
+
+    /// Waits until the network buffers are as expected; the largest use seen meanwhile.
+    pub(crate) fn wait_for_buffers(&self, is_reached: impl Fn(usize) -> bool) -> usize {
+        let mut peak = 0;
+        loop {
+            let bytes = self.buffer_bytes();
+            peak = peak.max(bytes);
+            if is_reached(bytes) {
+                return peak;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits until as many wait for network buffers as expected.
+    pub(crate) fn wait_for_waiters(&self, is_reached: impl Fn(usize) -> bool) {
+        while !is_reached(self.handle.as_ref().unwrap().network_buffers().1) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// A connection to `ClientService` as Java's client opens it.

@@ -1,0 +1,403 @@
+//! Memory that clients make the server hold: one limit on the partially received requests and unsent responses of all
+//! connections (network buffers), and one on their open scanners.
+//!
+//! Memory is shared by dynamic thresholds: an address may hold at most half of what the other addresses leave free, and a
+//! connection half of what the other connections of its address leave of that. A client that reads nothing therefore stops
+//! growing while room remains for the next one: ten such addresses leave a twentieth. The first [`FLOOR_BYTES`] of each
+//! connection are not counted, so small calls are served in any case.
+//!
+//! Limits are checked before work begins and between its parts, so they are exceeded by at most one part per thread.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use crate::config::Limits;
+
+/// Bytes of each connection that are not counted.
+pub(crate) const FLOOR_BYTES: usize = 64 << 10;
+
+/// The network buffers of all connections.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    max_bytes: usize,
+    max_address_bytes: usize,
+    max_address_connections: usize,
+    used: AtomicUsize,
+    addresses: Mutex<HashMap<IpAddr, Arc<Address>>>,
+    /// Bytes were released.
+    released: Notify,
+    /// Waiting connections and calls.
+    waiting: AtomicUsize,
+    /// The turn to exceed a share.
+    turn: Arc<Semaphore>,
+}
+
+/// The connections of one address.
+#[derive(Debug, Default)]
+struct Address {
+    /// Changed only while the map of addresses is locked.
+    connections: AtomicUsize,
+    used: AtomicUsize,
+}
+
+/// The buffers of one connection.
+#[derive(Debug)]
+pub(crate) struct Account {
+    buffers: Arc<Buffers>,
+    key: IpAddr,
+    address: Arc<Address>,
+    used: AtomicUsize,
+    /// The part of it that was received and not parsed.
+    received: AtomicUsize,
+}
+
+/// Bytes held by one buffer, released when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    account: Arc<Account>,
+    bytes: usize,
+}
+
+impl Buffers {
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        Self::with_limits(limits.max_network_buffer_bytes, limits.max_address_buffer_bytes, limits.max_connections_per_address)
+    }
+
+    /// Memory for open scanners.
+    pub(crate) fn for_scanners(limits: &Limits) -> Arc<Self> {
+        Self::with_limits(limits.max_scanner_bytes, usize::MAX, usize::MAX)
+    }
+
+    /// Connections only, as many as allowed of one address.
+    pub(crate) fn for_connections(max_address_connections: usize) -> Arc<Self> {
+        Self::with_limits(usize::MAX, usize::MAX, max_address_connections)
+    }
+
+    fn with_limits(max_bytes: usize, max_address_bytes: usize, max_address_connections: usize) -> Arc<Self> {
+        Arc::new(Self {
+            max_bytes,
+            max_address_bytes,
+            max_address_connections,
+            used: AtomicUsize::new(0),
+            addresses: Mutex::default(),
+            released: Notify::new(),
+            waiting: AtomicUsize::new(0),
+            turn: Arc::new(Semaphore::new(1)),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Arc<Address>>> {
+        self.addresses.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Opens the account of a new connection; `None` if its address has as many connections as allowed.
+    pub(crate) fn connect(self: &Arc<Self>, address: IpAddr) -> Option<Arc<Account>> {
+        let key = network(address);
+        let mut addresses = self.lock();
+        let address = Arc::clone(addresses.entry(key).or_default());
+        if address.connections.load(Relaxed) >= self.max_address_connections {
+            return None;
+        }
+        address.connections.fetch_add(1, Relaxed);
+        drop(addresses);
+        Some(Arc::new(Account { buffers: Arc::clone(self), key, address, used: AtomicUsize::new(0), received: AtomicUsize::new(0) }))
+    }
+
+    /// Counted bytes of all connections.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Relaxed)
+    }
+
+    fn is_full(&self) -> bool {
+        self.used() >= self.max_bytes
+    }
+
+    /// Connections and calls that wait for released bytes.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Relaxed)
+    }
+}
+
+/// The unit that address limits apply to: an IPv4 address, or the /64 network of an IPv6 address, which one host may have
+/// to itself.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((u128::from(address) & !u128::from(u64::MAX)).into()),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+impl Account {
+    /// Bytes held by the connection.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Relaxed)
+    }
+
+    /// Records how many of the held bytes were received and not parsed.
+    pub(crate) fn record_received(&self, bytes: usize) {
+        self.received.store(bytes, Relaxed);
+    }
+
+    /// Bytes of responses.
+    pub(crate) fn unsent(&self) -> usize {
+        self.used().saturating_sub(self.received.load(Relaxed))
+    }
+
+    /// Bytes that the connection may still take without exceeding its share.
+    pub(crate) fn share_left(&self) -> usize {
+        let buffers = &self.buffers;
+        let (all, of_address, own) = (buffers.used(), self.address.used.load(Relaxed), counted(self.used()));
+        let of_address_max = (buffers.max_bytes.saturating_sub(all.saturating_sub(of_address)) / 2).min(buffers.max_address_bytes);
+        let own_max = of_address_max.saturating_sub(of_address.saturating_sub(own)) / 2;
+        own_max.saturating_sub(own)
+    }
+
+    /// Returns `true` if the connection may begin a call that memory can answer, or receive more of a request.
+    pub(crate) fn has_room(&self) -> bool {
+        self.used() < FLOOR_BYTES || self.share_left() > 0
+    }
+
+    /// Returns `true` if the connection may hold as many bytes more: within its share, or beside nothing else while the memory
+    /// of all suffices.
+    pub(crate) fn may_take(&self, bytes: usize) -> bool {
+        let floor_left = FLOOR_BYTES.saturating_sub(self.used());
+        let is_first = floor_left > 0 && self.buffers.used().saturating_add(bytes) <= self.buffers.max_bytes;
+        is_first || bytes <= self.share_left().saturating_add(floor_left)
+    }
+
+    /// Waits for the turn to receive one request beyond the share: large requests that together exceed their shares are
+    /// received one by one. `None` when the server ends.
+    pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.buffers.turn).acquire_owned().await.ok()
+    }
+
+    /// Returns `true` if the connection that has the turn may receive more.
+    pub(crate) fn has_room_in_turn(&self) -> bool {
+        !self.buffers.is_full()
+    }
+
+    /// Waits until [`Account::has_room`].
+    pub(crate) async fn room(&self) {
+        self.wait(Self::has_room).await;
+    }
+
+    /// Waits until [`Account::has_room_in_turn`].
+    pub(crate) async fn room_in_turn(&self) {
+        self.wait(Self::has_room_in_turn).await;
+    }
+
+    /// Waits until the connection has a share left.
+    pub(crate) async fn share(&self) {
+        self.wait(|account| account.share_left() > 0).await;
+    }
+
+    async fn wait(&self, is_enough: impl Fn(&Self) -> bool) {
+        if is_enough(self) {
+            return;
+        }
+        let _waiting = Waiting::new(&self.buffers.waiting);
+        loop {
+            let mut released = std::pin::pin!(self.buffers.released.notified());
+            released.as_mut().enable();
+            if is_enough(self) {
+                return;
+            }
+            released.await;
+        }
+    }
+
+    fn add(&self, bytes: usize) {
+        let before = self.used.fetch_add(bytes, Relaxed);
+        let more = counted(before + bytes) - counted(before);
+        if more > 0 {
+            self.address.used.fetch_add(more, Relaxed);
+            self.buffers.used.fetch_add(more, Relaxed);
+        }
+    }
+
+    fn release(&self, bytes: usize) {
+        let before = self.used.fetch_sub(bytes, Relaxed);
+        let less = counted(before) - counted(before - bytes);
+        if less > 0 {
+            self.address.used.fetch_sub(less, Relaxed);
+            self.buffers.used.fetch_sub(less, Relaxed);
+        }
+        if bytes > 0 && self.buffers.waiting() > 0 {
+            self.buffers.released.notify_waiters();
+        }
+    }
+}
+
+fn counted(bytes: usize) -> usize {
+    bytes.saturating_sub(FLOOR_BYTES)
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        let mut addresses = self.buffers.lock();
+        if self.address.connections.fetch_sub(1, Relaxed) == 1 {
+            addresses.remove(&self.key);
+        }
+    }
+}
+
+/// A waiter that is counted while it lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(waiting: &'a AtomicUsize) -> Self {
+        // Ordered before the check for room: a release either shows there or sees this waiter.
+        waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Held {
+    /// Nothing yet.
+    pub(crate) fn new(account: &Arc<Account>) -> Self {
+        Self { account: Arc::clone(account), bytes: 0 }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Grows or shrinks to `bytes`.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        if bytes > before {
+            self.account.add(bytes - before);
+        } else if bytes < before {
+            self.account.release(before - bytes);
+        }
+    }
+
+    /// Takes over the bytes of another buffer of the same connection.
+    pub(crate) fn absorb(&mut self, mut other: Self) {
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOTAL: usize = 64 << 20;
+
+    fn buffers(change: impl FnOnce(&mut Limits)) -> Arc<Buffers> {
+        let mut limits = Limits { max_network_buffer_bytes: TOTAL, max_address_buffer_bytes: TOTAL, ..Limits::default() };
+        change(&mut limits);
+        Buffers::new(&limits)
+    }
+
+    fn address(number: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, number])
+    }
+
+    /// A connection that takes all it may, in parts.
+    fn hog(buffers: &Arc<Buffers>, from: u8) -> Held {
+        let mut held = Held::new(&buffers.connect(address(from)).unwrap());
+        while held.account.has_room() {
+            held.set(held.bytes() + FLOOR_BYTES / 4);
+        }
+        held
+    }
+
+    #[test]
+    fn one_connection_leaves_three_quarters_to_others() {
+        let buffers = buffers(|_| ());
+        let hog = hog(&buffers, 1);
+        assert!((TOTAL / 4..TOTAL / 4 + 2 * FLOOR_BYTES).contains(&hog.bytes()), "{}", hog.bytes());
+        assert_eq!(buffers.used(), hog.bytes() - FLOOR_BYTES);
+        drop(hog);
+        assert_eq!((buffers.used(), buffers.lock().len()), (0, 0));
+    }
+
+    #[test]
+    fn many_connections_of_one_address_leave_half_to_other_addresses() {
+        let buffers = buffers(|_| ());
+        let hogs: Vec<Held> = (0..100).map(|_| hog(&buffers, 1)).collect();
+        assert!(buffers.used() <= TOTAL / 2 + 100 * FLOOR_BYTES / 4, "{}", buffers.used());
+        let other = buffers.connect(address(2)).unwrap();
+        assert!(other.share_left() >= TOTAL / 8, "{}", other.share_left());
+        // Another connection of the same address still begins small calls.
+        let same = buffers.connect(address(1)).unwrap();
+        assert!(same.has_room());
+        drop(hogs);
+        assert_eq!(buffers.used(), 0);
+    }
+
+    #[test]
+    fn ten_addresses_leave_room_for_one_more() {
+        let buffers = buffers(|_| ());
+        let hogs: Vec<Held> = (0..10).map(|from| hog(&buffers, from)).collect();
+        assert!(buffers.used() < TOTAL / 20 * 19, "{}", buffers.used());
+        assert!(buffers.connect(address(99)).unwrap().share_left() > TOTAL / 100);
+        drop(hogs);
+    }
+
+    #[test]
+    fn an_address_has_limits_of_bytes_and_connections() {
+        let buffers = buffers(|limits| (limits.max_address_buffer_bytes, limits.max_connections_per_address) = (1 << 20, 2));
+        let held = hog(&buffers, 1);
+        assert!(held.bytes() <= (1 << 19) + 2 * FLOOR_BYTES, "{}", held.bytes());
+        let second = buffers.connect(address(1)).unwrap();
+        assert!(buffers.connect(address(1)).is_none());
+        assert!(buffers.connect(address(2)).is_some());
+        drop(second);
+        assert!(buffers.connect(address(1)).is_some());
+    }
+
+    #[test]
+    fn an_ipv6_network_is_one_address() {
+        let parse = |text: &str| network(text.parse().unwrap());
+        assert_eq!(parse("2001:db8::1"), parse("2001:db8::ffff:1"));
+        assert_ne!(parse("2001:db8::1"), parse("2001:db8:0:1::1"));
+        assert_eq!(parse("::ffff:10.0.0.1"), parse("10.0.0.1"));
+    }
+
+    #[test]
+    fn a_first_large_object_is_taken_and_a_second_has_to_fit_the_share() {
+        let buffers = buffers(|_| ());
+        let mut held = Held::new(&buffers.connect(address(1)).unwrap());
+        assert!(held.account.may_take(TOTAL) && !held.account.may_take(TOTAL + 1));
+        held.set(TOTAL / 2);
+        assert!(!held.account.may_take(1 << 20));
+        let other = buffers.connect(address(2)).unwrap();
+        assert!(other.may_take(TOTAL / 2) && !other.may_take(TOTAL / 2 + (1 << 20)));
+    }
+
+    #[tokio::test]
+    async fn waiters_continue_when_bytes_are_released() {
+        let buffers = buffers(|_| ());
+        let mut hog = hog(&buffers, 1);
+        let account = Arc::clone(&hog.account);
+        let waiter = tokio::spawn(async move { account.share().await });
+        while buffers.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        hog.set(0);
+        waiter.await.unwrap();
+        assert_eq!(buffers.waiting(), 0);
+    }
+}
