@@ -39,7 +39,7 @@ pub(super) fn run(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()>
     let (name, kind) = (job.name(), job.kind());
     let result = catch_unwind(AssertUnwindSafe(|| do_job(shared, engine, job))).unwrap_or_else(|payload| {
         shared.background.add_panic();
-        let error = panicked(name, payload.as_ref());
+        let error = panicked(&name, payload.as_ref());
         if kind == Kind::Flush {
             shared.background.flush_ended(&Err(error.clone()));
         }
@@ -99,7 +99,7 @@ impl Job {
     }
 }
 
-fn panicked(name: String, payload: &(dyn std::any::Any + Send)) -> Error {
+fn panicked(name: &str, payload: &(dyn std::any::Any + Send)) -> Error {
     let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let text = format!("{name}: a panic ({}); nothing is lost, and it is tried again; report this", text.unwrap_or("no message"));
     Error::new(ErrorKind::Stopped, text)

@@ -199,7 +199,8 @@ impl Fs for OsFs {
     }
 
     fn is_private(&self, path: &str) -> io::Result<bool> {
-        Ok(fs::metadata(self.path(path)?)?.permissions().mode() & 0o077 == 0)
+        let of_others = fs::metadata(self.path(path)?)?.permissions().mode() & 0o077;
+        Ok(of_others == 0)
     }
 }
 
