@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use halite_engine::{Engine, TableScanner};
 use halite_types::{
-    Admin, Attributes, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind, ErrorKind, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp,
+    Admin, Attributes, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind, Error, ErrorKind, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp,
     RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName, Tier,
 };
 
@@ -225,12 +225,30 @@ impl Admin for StoreAdmin {
 
     fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> Fut<'_, ()> {
         let name = encoded_name.to_owned();
-        self.run(move |engine| engine.split_region(&name, at))
+        self.run(move |engine| {
+            let region = engine.region(&name)?;
+            let (table, shown) = (&region.info().table, region.info().display_name());
+            if !engine.descriptor(table)?.split_enabled() {
+                let text = format!("Split region {shown} failed as region split is disabled for the table; alter {table} with SPLIT_ENABLED => true");
+                return Err(Error::invalid(text));
+            }
+            engine.split_region(&name, at)
+        })
     }
 
     fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Fut<'_, ()> {
         let (first, second) = (first.to_owned(), second.to_owned());
-        self.run(move |engine| engine.merge_regions(&first, &second, forcible))
+        self.run(move |engine| {
+            let region = engine.region(&first)?;
+            let table = &region.info().table;
+            if !engine.descriptor(table)?.merge_enabled() {
+                let text = format!(
+                    "Merge of [{first}, {second}] failed as region merge is disabled for the table; alter {table} with MERGE_ENABLED => true"
+                );
+                return Err(Error::invalid(text));
+            }
+            engine.merge_regions(&first, &second, forcible)
+        })
     }
 
     fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> Fut<'_, ()> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 use crate::context::Context;
-use crate::master_service::{delete_expired_snapshots, measure_tables as measure, roll_regions as roll};
+use crate::master_service::{clean_catalog as clean, delete_expired_snapshots, measure_tables as measure, roll_regions as roll};
 use crate::shutdown::Shutdown;
 
 /// How often tables are measured where there are limits of space, in milliseconds; HBase takes minutes
@@ -28,6 +28,11 @@ pub(crate) async fn measure_tables(context: Arc<Context>, shutdown: Shutdown) {
 /// `SnapshotCleanerChore`).
 pub(crate) async fn clean_snapshots(context: Arc<Context>, shutdown: Shutdown) {
     repeat(Duration::from_millis(context.config.snapshot_cleaner_ms), shutdown, move || drop(delete_expired_snapshots(&context))).await;
+}
+
+/// Lets merged regions forget what they were merged from, in every period until everything ends (HBase: `CatalogJanitor`).
+pub(crate) async fn clean_catalog(context: Arc<Context>, shutdown: Shutdown) {
+    repeat(Duration::from_millis(context.config.catalog_janitor_ms), shutdown, move || clean(&context)).await;
 }
 
 /// Makes the regions of times to come in every period until everything ends, of tables that declare them.

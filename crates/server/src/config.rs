@@ -57,6 +57,9 @@ pub struct Config {
     /// How often snapshots whose time to live is over are deleted (`hbase.master.cleaner.snapshot.interval`), in milliseconds;
     /// 30 minutes.
     pub snapshot_cleaner_ms: u64,
+    /// How often merged regions let go of those they were merged from (`hbase.catalogjanitor.interval`), in milliseconds;
+    /// 5 minutes.
+    pub catalog_janitor_ms: u64,
     /// How often the regions of times to come are made, of tables that declare `SPLIT ROLLING`, in milliseconds; a minute.
     pub rolling_ms: u64,
 }
@@ -136,6 +139,7 @@ impl Default for Config {
             bulkload_dirs: Vec::new(),
             quotas_enabled: false,
             snapshot_cleaner_ms: 30 * 60_000,
+            catalog_janitor_ms: 5 * 60_000,
             rolling_ms: 60_000,
         }
     }
@@ -197,6 +201,7 @@ impl Config {
             return Err(Error::invalid(format!("bulkload_dirs: {} is no whole path; begin it with /", directory.display())));
         }
         check_time("snapshot_cleaner_ms", self.snapshot_cleaner_ms)?;
+        check_time("catalog_janitor_ms", self.catalog_janitor_ms)?;
         check_time("rolling_ms", self.rolling_ms)?;
         self.limits.check()
     }

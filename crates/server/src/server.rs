@@ -153,6 +153,8 @@ impl Listeners {
         tasks.push(tokio::spawn(chores::measure_tables(context_of_chores, ending)));
         let (context_of_chores, ending) = parts();
         tasks.push(tokio::spawn(chores::roll_regions(context_of_chores, ending)));
+        let (context_of_chores, ending) = parts();
+        tasks.push(tokio::spawn(chores::clean_catalog(context_of_chores, ending)));
         if let Some(listener) = self.web {
             let (context, shutdown) = parts();
             tasks.push(tokio::spawn(http::serve(listener, context, shutdown)));

@@ -499,7 +499,12 @@ impl TableDescriptor {
         self.attributes.get(tab::COMPACTION_ENABLED).is_none_or(|text| text.eq_ignore_ascii_case("true"))
     }
 
-    /// Whether regions may split by themselves.
+    /// Whether regions may be merged.
+    pub fn merge_enabled(&self) -> bool {
+        self.attributes.get(tab::MERGE_ENABLED).is_none_or(|text| !text.eq_ignore_ascii_case("false"))
+    }
+
+    /// Whether regions may split, by themselves or because somebody asks for it.
     pub fn split_enabled(&self) -> bool {
         self.attributes.get(tab::SPLIT_ENABLED).is_none_or(|text| text.eq_ignore_ascii_case("true"))
     }

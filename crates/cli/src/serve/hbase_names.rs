@@ -48,6 +48,7 @@ pub(crate) const HBASE_NAMES: &[HBaseName] = &[
     named("hbase.regionserver.handler.count", Same("reader-threads")),
     named("hbase.server.hashNonce.gracePeriod", Same("nonce-ms")),
     named("hbase.master.cleaner.snapshot.interval", Same("snapshot-cleaner-ms")),
+    named("hbase.catalogjanitor.interval", Same("catalog-janitor-ms")),
     named("hbase.quota.enabled", Same("quotas-enabled")),
     named("hbase.hregion.memstore.flush.size", Same("memstore-flush-bytes")),
     named("hbase.hregion.memstore.block.multiplier", Same("memstore-block-multiplier")),

@@ -197,6 +197,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once, over a crash as well",
     ),
     option("snapshot-cleaner-ms", "TIME", Ms(|s| &mut s.server.snapshot_cleaner_ms), "How often snapshots whose time to live is over are deleted"),
+    option(
+        "catalog-janitor-ms",
+        "TIME",
+        Ms(|s| &mut s.server.catalog_janitor_ms),
+        "How often merged regions that read their own files only let go of the names of those they were merged from",
+    ),
     option("rolling-ms", "TIME", Ms(|s| &mut s.server.rolling_ms), "How often the next regions of tables with SPLIT ROLLING are made"),
     option(
         "bulkload-dirs",

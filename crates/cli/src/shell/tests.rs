@@ -122,6 +122,7 @@ fn mask(text: &str) -> String {
         (r"Took \d+\.\d{4} seconds", "Took T seconds"),
         (r"timestamp=20\d\d-\d\d-\d\dT[0-9:.]+", "timestamp=NOW"),
         (r"\(20\d\d-\d\d-\d\d [0-9:]+ [-+]\d{4}\)", "(NOW)"),
+        (r"tasks as of: 20\d\d-\d\d-\d\d [0-9:]+", "tasks as of: NOW"),
         (r",\d+\.[0-9a-f]{32}\.", ",ID.HASH."),
         (r"ENCODED => [0-9a-f]{32}", "ENCODED => HASH"),
         (r"(?m)^.* \(auth:SIMPLE\)$", "USER (auth:SIMPLE)"),

@@ -11,9 +11,6 @@ use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, SnapshotDes
 
 use super::layout;
 
-/// How often HBase's catalog janitor comes by (`hbase.catalogjanitor.interval`), in milliseconds.
-const JANITOR_MS: i64 = 300_000;
-
 /// Everything that is live.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Catalog {
@@ -54,7 +51,7 @@ pub(crate) struct RegionEntry {
     /// Everything up to this sequence id is in store files.
     pub(crate) flushed_sequence: u64,
     pub(crate) families: BTreeMap<Bytes, FamilyFiles>,
-    /// The regions it was merged from, in the order of their keys.
+    /// The regions it was merged from, in the order of their keys, until they are forgotten: what HBase calls merge qualifiers.
     pub(crate) parents: Vec<Arc<RegionInfo>>,
 }
 
@@ -178,12 +175,9 @@ impl RegionEntry {
         self.families.iter().flat_map(|(family, files)| files.iter().map(move |file| (family, file)))
     }
 
-    /// The regions it was merged from, as long as it reads their files and for a while after the merge: what HBase calls
-    /// merge qualifiers, which its catalog janitor takes away when it comes by.
-    pub(crate) fn shown_parents(&self, now_ms: i64) -> &[Arc<RegionInfo>] {
-        let made_ms = i64::try_from(self.info.region_id).unwrap_or(i64::MAX);
-        let is_shown = now_ms.saturating_sub(made_ms) < JANITOR_MS || self.files().any(|(_, file)| file.is_part());
-        if is_shown { &self.parents } else { &[] }
+    /// Whether it was merged from others, which are still named, and reads none of their files any more.
+    pub(crate) fn may_forget_parents(&self) -> bool {
+        !self.parents.is_empty() && !self.files().any(|(_, file)| file.is_part())
     }
 
     /// Everything that its files are and stand for.

@@ -3,7 +3,7 @@
 //! ```text
 //! t             table:state
 //! t,start,id.encoded.   info:regioninfo, seqnumDuringOpen, server, serverstartcode, sn, state
-//!                       info:merge0000, merge0001... the regions it was merged from, while that is of interest
+//!                       info:merge0000, merge0001... the regions it was merged from, until the engine is told to forget them
 //!                       and for each replica all but the first again, with its number: server_0001
 //! ```
 //! A replica is another name of its region: it is at the same place and has the same rows.
@@ -189,7 +189,7 @@ impl MetaRow<'_> {
     }
 
     /// The cells of that family, by qualifier. `open_sequence` is that of the region, if it is open.
-    pub(crate) fn cells(&self, server: &ServerIdentity, open_sequence: Option<u64>, now_ms: i64) -> Vec<MetaCell> {
+    pub(crate) fn cells(&self, server: &ServerIdentity, open_sequence: Option<u64>) -> Vec<MetaCell> {
         match self {
             Self::Table(table) => {
                 let state = TableStateMessage { state: if table.enabled { ENABLED } else { DISABLED } };
@@ -197,7 +197,7 @@ impl MetaRow<'_> {
                 let oldest = table.regions.iter().map(|region| region.info.region_id).min().unwrap_or(1);
                 vec![cell(b"state", state.encode_to_vec(), timestamp(oldest))]
             }
-            Self::Region(table, region) => region_cells(table, region, server, open_sequence, now_ms),
+            Self::Region(table, region) => region_cells(table, region, server, open_sequence),
         }
     }
 }
@@ -206,14 +206,14 @@ fn cell(qualifier: &'static [u8], value: Vec<u8>, timestamp: i64) -> MetaCell {
     (Cow::Borrowed(qualifier), value, timestamp)
 }
 
-fn region_cells(table: &TableEntry, region: &RegionEntry, server: &ServerIdentity, open_sequence: Option<u64>, now_ms: i64) -> Vec<MetaCell> {
+fn region_cells(table: &TableEntry, region: &RegionEntry, server: &ServerIdentity, open_sequence: Option<u64>) -> Vec<MetaCell> {
     let created = region.info.region_id;
     let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
     let mut cells = vec![cell(b"regioninfo", pbuf(&RegionInfoMessage::from(&*region.info)), timestamp(created))];
     for replica in 0..table.descriptor.region_replication() {
         cells.extend(location(replica, server, table.enabled, sequence, created));
     }
-    for (at, parent) in region.shown_parents(now_ms).iter().enumerate() {
+    for (at, parent) in region.parents.iter().enumerate() {
         let qualifier = format!("merge{at:04}").into_bytes();
         cells.push((Cow::Owned(qualifier), pbuf(&RegionInfoMessage::from(&**parent)), timestamp(created)));
     }

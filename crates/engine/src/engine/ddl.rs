@@ -27,6 +27,7 @@ impl Engine {
         descriptor.check()?;
         let name = descriptor.name().clone();
         check_family_directories(&descriptor)?;
+        check_promises(&descriptor, None)?;
         self.check_region_count(&name, splits.len() + 1)?;
         let starts = region_starts(&name, splits)?;
         let _ddl = self.lock_ddl()?;
@@ -156,6 +157,7 @@ impl Engine {
             let infos: Vec<Arc<RegionInfo>> = entry.regions.iter().map(|region| Arc::clone(&region.info)).collect();
             (Arc::clone(&entry.descriptor), entry.version + 1, infos)
         };
+        check_promises(&descriptor, Some(&old))?;
         for info in &infos {
             for family in descriptor.families().filter(|family| old.find_family(family.name()).is_none()) {
                 self.make_directory(&layout::family_directory(&name, &info.encoded_name, family.name()))?;
@@ -414,6 +416,39 @@ fn check_family_directories(descriptor: &TableDescriptor) -> Result<()> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses what would be believed to hold and does not: codecs that are not built in, encryption, coprocessors. Where it
+/// stands already it may stay, since the store may be from before.
+fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Result<()> {
+    const NO_CODECS: [&str; 4] = ["LZO", "BZIP2", "LZMA", "BROTLI"];
+    let refuse = |what: String| Err(Error::new(ErrorKind::Unsupported, format!("table {}: {what}", new.name())));
+    for family in new.families() {
+        let before = old.and_then(|table| table.find_family(family.name()));
+        let (name, codec) = (print_bytes(family.name()), family.compression());
+        if NO_CODECS.contains(&&codec[..]) && before.is_none_or(|before| before.compression() != codec) {
+            return refuse(format!("family {name} asks for COMPRESSION {codec}, which is not built in; set it to NONE or GZ"));
+        }
+        let cipher = family.attributes.get("ENCRYPTION").filter(|cipher| !cipher.is_empty());
+        if cipher.is_some() && cipher != before.and_then(|before| before.attributes.get("ENCRYPTION")) {
+            return refuse(format!(
+                "family {name} asks for ENCRYPTION, and files are not encrypted; leave it out, and put the store on an encrypted disk"
+            ));
+        }
+    }
+    let is_new = |(name, class): &(&String, &String)| old.is_none_or(|table| table.attributes.get(*name) != Some(*class));
+    match new.attributes.iter().filter(is_new).find(|(name, class)| is_foreign_coprocessor(name, class)) {
+        Some((name, class)) => refuse(format!("{name} names {class:?}, and no class of Java's can be loaded; leave it out")),
+        None => Ok(()),
+    }
+}
+
+/// Whether an attribute names a coprocessor other than those that are built into the server: `path|class|priority|arguments`.
+fn is_foreign_coprocessor(attribute: &str, value: &str) -> bool {
+    const BUILT_IN: [&str; 2] = ["AggregateImplementation", "MultiRowMutationEndpoint"];
+    let class = value.split('|').nth(1).unwrap_or(value).trim();
+    let name = class.strip_prefix("org.apache.hadoop.hbase.coprocessor.");
+    attribute.to_ascii_lowercase().starts_with("coprocessor$") && name.is_none_or(|name| !BUILT_IN.contains(&name))
 }
 
 fn check_exists(namespaces: &BTreeMap<String, NamespaceEntry>, name: &str) -> Result<()> {

@@ -244,7 +244,7 @@ impl MetaRows {
         let mut has_any = false;
         if let Some(computed) = computed.filter(|computed| computed.family() == family.name) {
             has_any = true;
-            for (qualifier, value, timestamp) in computed.cells(&self.view.server, self.open_sequence(computed), self.now) {
+            for (qualifier, value, timestamp) in computed.cells(&self.view.server, self.open_sequence(computed)) {
                 let key = make_key(row, &family.name, &qualifier, timestamp, CellType::Put.code());
                 cells.insert(CellRef::new(&key, &value, b"", 0));
             }

@@ -15,7 +15,7 @@ use halite_types::{CompactionKind, Error, LATEST_TIMESTAMP, RegionInfo, Result, 
 use super::open::write_small;
 use super::{Engine, Table, no_region};
 use crate::catalog::messages::{Reference, pbuf};
-use crate::catalog::{RegionEntry, layout};
+use crate::catalog::{Catalog, RegionEntry, layout};
 use crate::region::Region;
 
 /// The cells from the split key on.
@@ -82,6 +82,25 @@ impl Engine {
         let info = region.info();
         let empty = layout::new_region(&info.table, info.start.clone(), info.end.clone(), self.new_region_id(&info.table));
         self.replace_regions(&table, std::slice::from_ref(&region), &[empty], Keep::Nothing)
+    }
+
+    /// Forgets what regions were merged from, of those that read none of the files of these any more, and says of how many:
+    /// HBase's catalog janitor, which whoever runs the store calls now and then.
+    ///
+    /// # Errors
+    /// A failed write; nothing is forgotten then.
+    pub fn forget_merged_regions(&self) -> Result<u32> {
+        let _ddl = self.lock_ddl()?;
+        let count = |catalog: &Catalog| catalog.tables.values().flat_map(|table| &table.regions).filter(|region| region.may_forget_parents()).count();
+        let found = count(&self.shared.manifest.current());
+        if found > 0 {
+            self.shared.manifest.change(|catalog| {
+                let regions = catalog.tables.values_mut().flat_map(|table| &mut table.regions);
+                regions.filter(|region| region.may_forget_parents()).for_each(|region| region.parents.clear());
+                Ok(())
+            })?;
+        }
+        Ok(u32::try_from(found).unwrap_or(u32::MAX))
     }
 
     /// Merges two regions of a table; they must be neighbours unless `forcible`, which takes those between them along.

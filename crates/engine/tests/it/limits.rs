@@ -93,3 +93,23 @@ fn a_table_of_too_many_regions_is_refused_with_the_limit() {
     assert!(text.contains("4 regions at once are over the limit of 3") && text.contains("table_regions_max"), "{text}");
     engine.create_table(table("default", 1), splits(2)).unwrap();
 }
+
+#[test]
+fn what_would_be_believed_to_hold_and_does_not_is_refused() {
+    let sim = SimEnv::new(1);
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let with = |codec: &str| TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f").set("COMPRESSION", codec));
+    for codec in ["LZO", "BZIP2", "lzma", "BROTLI"] {
+        let error = engine.create_table(with(codec), Vec::new()).unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.message().contains(&codec.to_uppercase()), "{error}");
+    }
+    let encrypted = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f").set("ENCRYPTION", "AES"));
+    assert_eq!(engine.create_table(encrypted, Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+    let guarded = with("GZ").set("coprocessor$1", "|org.apache.hadoop.hbase.security.access.AccessController|1|");
+    assert_eq!(engine.create_table(guarded.clone(), Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+    let counted = with("GZ").set("coprocessor$1", "|org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1|");
+    engine.create_table(counted, Vec::new()).unwrap();
+    assert_eq!(engine.alter_table(guarded).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(engine.alter_table(with("LZO")).unwrap_err().kind(), ErrorKind::Unsupported);
+    engine.alter_table(with("NONE")).unwrap();
+}

@@ -282,7 +282,7 @@ fn what_clients_wrote_to_meta_is_in_no_list_and_is_there_after_a_crash_and_goes_
 }
 
 #[test]
-fn a_merged_region_names_those_it_was_merged_from_while_it_reads_their_files() {
+fn a_merged_region_names_those_it_was_merged_from_until_they_are_forgotten() {
     let env = SimEnv::new(1);
     let engine = Engine::open(env.env(), Options::default()).unwrap();
     create(&engine, "t", &["m"]);
@@ -303,9 +303,14 @@ fn a_merged_region_names_those_it_was_merged_from_while_it_reads_their_files() {
     drop(engine);
     let engine = Engine::open(env.env(), Options::default()).unwrap();
     assert_eq!(named(&engine), before);
-    env.clock.advance_ms(400_000);
+    assert_eq!(engine.forget_merged_regions().unwrap(), 0);
     assert_eq!(named(&engine), before);
     engine.compact(&table, None, halite_types::CompactionKind::Major).unwrap();
+    assert_eq!(named(&engine), before);
+    assert_eq!(engine.forget_merged_regions().unwrap(), 1);
+    assert_eq!((named(&engine), engine.forget_merged_regions().unwrap()), (vec![], 0));
+    drop(engine);
+    let engine = Engine::open(env.env(), Options::default()).unwrap();
     assert_eq!(named(&engine), []);
 }
 
@@ -323,7 +328,7 @@ fn the_replicas_of_a_region_are_all_in_one_place() {
 }
 
 #[test]
-fn empty_regions_that_were_merged_are_named_for_a_while() {
+fn empty_regions_that_were_merged_are_named_until_they_are_forgotten() {
     let env = SimEnv::new(1);
     let engine = Engine::open(env.env(), Options::default()).unwrap();
     create(&engine, "t", &["m"]);
@@ -331,6 +336,5 @@ fn empty_regions_that_were_merged_are_named_for_a_while() {
     engine.merge_regions(&parents[0].encoded_name, &parents[1].encoded_name, false).unwrap();
     let cells = |engine: &Engine| rows(engine, &scan(Bound::Included("t,,"), Bound::Unbounded, false))[0].len();
     assert_eq!(cells(&engine), 6 + 2);
-    env.clock.advance_ms(300_001);
-    assert_eq!(cells(&engine), 6);
+    assert_eq!((engine.forget_merged_regions().unwrap(), cells(&engine)), (1, 6));
 }

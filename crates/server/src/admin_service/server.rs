@@ -17,9 +17,9 @@ pub(super) fn stop(asked: &Asked<'_>, request: &pb::StopServerRequest) -> Result
     Ok(pb::StopServerResponse {})
 }
 
-/// `UpdateConfiguration`: settings are read at the start only, so there is nothing to read again.
+/// `UpdateConfiguration`: settings are read at the start only. Whoever asks has changed one and waits for it to hold.
 pub(super) fn update_configuration(_: &Asked<'_>, _: &pb::UpdateConfigurationRequest) -> Result<pb::UpdateConfigurationResponse, Fault> {
-    Ok(pb::UpdateConfigurationResponse {})
+    Err(Fault::do_not_retry("the configuration is read at the start of the server only; start it again for changes to hold"))
 }
 
 /// `GetSlowLogResponses` and `GetLargeLogResponses`: none is kept, as in HBase unless it is told to.
@@ -27,9 +27,10 @@ pub(super) fn slow_calls(_: &Asked<'_>, _: &pb::SlowLogResponseRequest) -> Resul
     Ok(pb::SlowLogResponses { slow_log_payloads: Vec::new() })
 }
 
-/// `ClearSlowLogsResponses`: there are none afterwards.
+/// `ClearSlowLogsResponses`: as in HBase without the buffer that keeps them (`hbase.regionserver.slowlog.buffer.enabled`),
+/// nothing is cleared.
 pub(super) fn clear_slow_calls(_: &Asked<'_>, _: &pb::ClearSlowLogResponseRequest) -> Result<pb::ClearSlowLogResponses, Fault> {
-    Ok(pb::ClearSlowLogResponses { is_cleaned: true })
+    Ok(pb::ClearSlowLogResponses { is_cleaned: false })
 }
 
 /// `GetLogEntries`: slow calls under the names of 2.5 and later.

@@ -4,9 +4,9 @@ use halite_types::RegionInfo;
 use halite_wire::convert::region::{meta, specifier};
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    AdminClearCompactionQueues, AdminClearRegionBlockCache, AdminCompactRegion, AdminCompactionSwitch, AdminFlushRegion, AdminGetLogEntries,
-    AdminGetOnlineRegion, AdminGetRegionInfo, AdminGetRegionLoad, AdminGetServerInfo, AdminGetStoreFile, AdminOpenRegion, AdminRollWALWriter,
-    AdminStopServer, AdminUpdateConfiguration,
+    AdminClearCompactionQueues, AdminClearRegionBlockCache, AdminClearSlowLogsResponses, AdminCompactRegion, AdminCompactionSwitch, AdminFlushRegion,
+    AdminGetLogEntries, AdminGetOnlineRegion, AdminGetRegionInfo, AdminGetRegionLoad, AdminGetServerInfo, AdminGetStoreFile, AdminOpenRegion,
+    AdminRollWALWriter, AdminStopServer, AdminUpdateConfiguration,
 };
 use pb::get_region_info_response::CompactionState;
 
@@ -141,7 +141,8 @@ fn the_server_says_who_it_is_and_takes_orders() {
     let info = rig.ask::<AdminGetServerInfo>(&pb::GetServerInfoRequest {}).unwrap().server_info;
     assert_eq!((info.server_name.port(), info.webui_port()), (16_020, 16_010));
     rig.ask::<AdminRollWALWriter>(&pb::RollWalWriterRequest {}).unwrap();
-    rig.ask::<AdminUpdateConfiguration>(&pb::UpdateConfigurationRequest {}).unwrap();
+    assert_eq!(class(rig.ask::<AdminUpdateConfiguration>(&pb::UpdateConfigurationRequest {})), "DoNotRetryIOException");
+    assert!(!rig.ask::<AdminClearSlowLogsResponses>(&pb::ClearSlowLogResponseRequest {}).unwrap().is_cleaned);
     let log = |class: &str| pb::LogRequest { log_class_name: class.to_owned(), log_message: bytes::Bytes::new() };
     let told = rig.ask::<AdminGetLogEntries>(&log("a.AdminProtos$SlowLogResponseRequest")).unwrap();
     assert_eq!(told.log_class_name, "a.AdminProtos$SlowLogResponses");

@@ -51,9 +51,11 @@ impl Aggregate {
         let interpreter = &request.interpreter_class_name;
         let mut scan = convert::scan::from_proto(&request.scan)?.scan;
         let columns = scan.selection.columns.first_key_value().map(|(_, columns)| columns.as_ref().map_or(0, std::collections::BTreeSet::len));
-        let Some(columns) = columns else {
+        // HBase's client counts rows of all families so, and names one for everything else.
+        if columns.is_none() && method != Method::AggregateGetRowNum {
             return Err(Fault::do_not_retry("an aggregation's scan names no family; add one, and a column unless rows are counted"));
-        };
+        }
+        let columns = columns.unwrap_or(0);
         if method == Method::AggregateGetRowNum {
             if scan.selection.filter.is_none() && columns == 0 {
                 scan.selection.filter = Some(Filter::FirstKeyOnly);

@@ -4,7 +4,7 @@
 //! figures.rs  what there is to tell, gathered at once      process.rs     this process and its machine
 //! page.rs     text                                         prometheus.rs  OpenMetrics
 //! beans/      HBase's beans and their attributes           json.rs        as JSON
-//! query.rs    which beans
+//! query.rs    which beans                               tasks.rs       what runs, for HBase's shell
 //! ```
 
 mod beans;
@@ -15,6 +15,7 @@ mod process;
 mod prometheus;
 mod query;
 mod summary;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -100,7 +101,12 @@ async fn converse(stream: TcpStream, site: Site) {
 }
 
 fn router(site: Site) -> Router {
-    Router::new().route("/", get(overview)).route("/metrics", get(metrics)).route("/jmx", get(jmx)).with_state(site)
+    Router::new()
+        .route("/", get(overview))
+        .route("/metrics", get(metrics))
+        .route("/jmx", get(jmx))
+        .route("/rs-status", get(server_status))
+        .with_state(site)
 }
 
 async fn overview(State(site): State<Site>) -> Response {
@@ -113,6 +119,15 @@ async fn metrics(State(site): State<Site>) -> Response {
 
 async fn jmx(State(site): State<Site>, Query(asked): Query<query::Asked>) -> Response {
     respond(site, "application/json; charset=utf8", move |figures| query::answer(&beans::all(figures), &asked)).await
+}
+
+/// HBase's page of a region server, and behind it what its shell's `processlist` reads.
+async fn server_status(State(site): State<Site>, Query(asked): Query<tasks::Asked>) -> Response {
+    if !asked.is_for_tasks() {
+        return overview(State(site)).await;
+    }
+    let context = Arc::clone(&site.context);
+    respond(site, "application/json; charset=utf8", move |_| (StatusCode::OK, tasks::tasks(&context, &asked))).await
 }
 
 /// Gathers the figures and makes a page of them, on a thread that may take its time.

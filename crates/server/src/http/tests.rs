@@ -383,3 +383,12 @@ async fn the_server_ends_while_clients_hold_connections_and_say_nothing() {
         assert!(matches!(stream.read(&mut [0; 8]).await, Ok(0) | Err(_)));
     }
 }
+
+#[tokio::test]
+async fn the_shell_of_hbase_is_told_what_runs() {
+    let web = Web::start().await;
+    for filter in ["general", "all", "rpc"] {
+        assert_eq!(web.body(&format!("/rs-status?format=json&filter={filter}")).await.split_whitespace().collect::<String>(), "[]");
+    }
+    assert!(web.body("/rs-status").await.contains("t1"));
+}

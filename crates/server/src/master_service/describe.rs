@@ -1,8 +1,8 @@
 //! Which tables there are, and what they are.
 
 use halite_engine::scan::filter::FullMatch;
-use halite_types::TableName;
 use halite_types::schema::DEFAULT_NAMESPACE;
+use halite_types::{TableDescriptor, TableName};
 use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::table_state::State;
@@ -56,6 +56,14 @@ fn schemas(asked: &Asked<'_>, names: &[TableName]) -> Vec<pb::TableSchema> {
         schema::system_schema(asked.engine(), name).or_else(|| asked.engine().descriptor(name).ok().map(|table| schema::schema(&table)))
     };
     names.iter().filter_map(of).collect()
+}
+
+/// The descriptors of the tables that a normalization is asked for.
+pub(super) fn asked_for(asked: &Asked<'_>, request: &pb::NormalizeRequest) -> Result<Vec<TableDescriptor>, Fault> {
+    let mut names = tables(asked, &Wanted { namespace: request.namespace.as_deref(), regex: request.regex.as_deref(), system: false })?;
+    let named = request.table_names.iter().map(table_name).collect::<Result<Vec<_>, _>>()?;
+    names.retain(|name| named.is_empty() || named.contains(name));
+    Ok(names.iter().filter_map(|name| asked.engine().descriptor(name).ok()).map(|table| TableDescriptor::clone(&table)).collect())
 }
 
 fn messages(names: &[TableName]) -> Vec<pb::TableName> {

@@ -144,7 +144,8 @@ pub(super) fn set_tracker(engine: &halite_engine::Engine, name: &halite_types::T
 
 /// A tracker that a table may be moved to.
 pub(super) fn check_target(tracker: &str) -> Result<String, Fault> {
-    let name = tracker_name(tracker)?;
+    // Where a table is moved HBase looks the class up in another way.
+    let name = tracker_name(tracker).map_err(|_| Fault::do_not_retry(format!("java.lang.ClassNotFoundException: {tracker}")))?;
     if name == MIGRATION {
         return Err(Fault::do_not_retry(format!("Do not need to transfer to {tracker}")));
     }
@@ -229,7 +230,10 @@ fn tracker_name(text: &str) -> Result<String, Fault> {
         "DEFAULT" | "DEFAULTSTOREFILETRACKER" => Ok(TRACKER_DEFAULT.to_owned()),
         "FILE" | "FILEBASEDSTOREFILETRACKER" => Ok("FILE".to_owned()),
         MIGRATION | "MIGRATIONSTOREFILETRACKER" => Ok(MIGRATION.to_owned()),
-        _ => Err(Fault::do_not_retry(format!("store file tracker {text} is not known; use DEFAULT or FILE"))),
+        // HBase's words, in a class that clients do not try again.
+        _ => Err(Fault::do_not_retry(format!(
+            "java.lang.RuntimeException: java.lang.RuntimeException: java.lang.ClassNotFoundException: Class {text} not found"
+        ))),
     }
 }
 
@@ -277,6 +281,12 @@ mod tests {
     fn trackers_have_short_and_long_names() {
         assert_eq!(tracker_name("org.apache.hadoop.hbase.regionserver.storefiletracker.FileBasedStoreFileTracker").unwrap(), "FILE");
         assert_eq!(tracker_name("default").unwrap(), "DEFAULT");
+        let refused = tracker_name("nosuch.Tracker").unwrap_err();
+        assert!(refused.exception().is_do_not_retry());
+        assert!(
+            refused.exception().message().ends_with("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class nosuch.Tracker not found")
+        );
+        assert_eq!(check_target("nosuch.Tracker").unwrap_err().exception().message(), "java.lang.ClassNotFoundException: nosuch.Tracker");
         assert!(tracker_name("whatever").is_err() && check_target("MIGRATION").is_err());
     }
 }

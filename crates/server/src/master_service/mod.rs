@@ -62,6 +62,7 @@ pub(crate) use quotas::put_in_force as put_quotas_in_force;
 pub(crate) use rolling::roll_regions;
 pub(crate) use snapshots::delete_expired as delete_expired_snapshots;
 pub(crate) use space::measure as measure_tables;
+pub(crate) use switches::clean_catalog;
 
 /// What the master keeps between calls.
 pub(crate) struct Master {

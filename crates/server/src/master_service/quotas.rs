@@ -4,10 +4,12 @@
 //! row          t.TABLE   n.NAMESPACE   u.USER   r.SERVER     family q, qualifier s
 //!              u.USER                                        family q, qualifier s.TABLE or s.NAMESPACE:
 //!              exceedThrottleQuota                           family q, qualifier s: one byte, ff for on
-//! value        "PBUF" and the message Quotas
+//!              t.TABLE                                       family u, qualifier p: how the table stands to its limit
+//! value        "PBUF" and the message Quotas; in family u the message SpaceQuotaSnapshot
 //! ```
 //! The layout is HBase's `QuotaTableUtil`, the rules are those of `MasterQuotaManager` and `GlobalQuotaSettingsImpl`.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -27,6 +29,7 @@ use crate::quota::Stored;
 const FAMILY: &str = "q";
 const USAGE_FAMILY: &str = "u";
 const SETTINGS: &str = "s";
+const STANDING: &str = "p";
 const EXCEED_ROW: &str = "exceedThrottleQuota";
 /// The row of all region servers together.
 const ALL_SERVERS: &str = "r.all";
@@ -166,9 +169,34 @@ pub(super) fn forget_namespace(context: &Context, name: &str) {
 ///
 /// # Errors
 /// What reading the table meets.
-pub(super) fn of_all(context: &Context, prefix: &str) -> Result<Vec<(String, pb::Quotas)>, Fault> {
+pub(super) fn of_all(context: &Context, prefix: &str) -> StoreResult<Vec<(String, pb::Quotas)>> {
     let found = stored_in(context, RowRange::prefix(prefix.to_owned()))?.into_iter().filter(|stored| stored.qualifier == SETTINGS);
     Ok(found.filter_map(|stored| Some((stored.row.strip_prefix(prefix)?.to_owned(), stored.quotas))).collect())
+}
+
+/// Writes down how tables stand to their limits, where that has changed; the shell's `list_quota_snapshots` reads it there.
+///
+/// # Errors
+/// What reading and writing the table meets.
+pub(super) fn note_usage(context: &Context, measured: &BTreeMap<TableName, Bytes>) -> StoreResult<()> {
+    let Ok(table) = table(context) else { return Ok(()) };
+    // With what is set changed meanwhile, a row could come back that has just gone.
+    let _change = context.master.quotas.lock();
+    let mut known = BTreeMap::new();
+    for rows in table.scan(Scan { range: RowRange::prefix("t."), ..Scan::all() }, Tier::Disk) {
+        for row in &rows? {
+            known.insert(Bytes::copy_from_slice(row.key()), row.value(USAGE_FAMILY, STANDING).map(Bytes::copy_from_slice));
+        }
+    }
+    let row_of = |name: &TableName| Bytes::from(format!("t.{name}"));
+    let changed = measured.iter().map(|(name, value)| (row_of(name), value)).filter(|(row, value)| {
+        // The limit of one that has no row has been taken away.
+        known.remove(row).is_some_and(|before| before.as_ref() != Some(*value))
+    });
+    let mut ops: Vec<RowOp> = changed.map(|(row, value)| Put::new(row).add(USAGE_FAMILY, STANDING, value).into()).collect();
+    let stale = known.into_iter().filter(|(_, value)| value.is_some());
+    ops.extend(stale.map(|(row, _)| RowOp::from(Delete::new(row).column(USAGE_FAMILY, STANDING))));
+    if ops.is_empty() { Ok(()) } else { table.apply(ops)?.into_iter().try_for_each(|result| result.map(drop)) }
 }
 
 /// Everything that is stored but the switch; nothing where quotas are off.

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use halite_types::{Result as StoreResult, TableName};
 use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::get_quota_states_response::{NamespaceQuotaSnapshot, TableQuotaSnapshot};
+use prost::Message;
 
 use super::asked::Asked;
 use super::quotas;
@@ -16,13 +18,16 @@ use crate::call::Fault;
 use crate::context::Context;
 use crate::quota;
 
-/// Measures the tables anew, if there are limits of space.
+/// Measures the tables anew, if there are limits of space, and writes down what is found, for clients that read it there.
 ///
 /// # Errors
-/// What reading `hbase:quota` meets.
+/// What reading `hbase:quota` meets, or writing there.
 pub(crate) fn measure(context: &Context) -> StoreResult<()> {
     if context.quota.has_space_limits() {
         context.quota.measure(&context.engine, &quotas::stored(context)?);
+        let sizes = quota::sizes(&context.engine);
+        let measured = of_tables(context, &sizes)?.into_iter().map(|(name, snapshot)| (name, Bytes::from(snapshot.encode_to_vec())));
+        quotas::note_usage(context, &measured.collect())?;
     }
     Ok(())
 }
@@ -48,7 +53,7 @@ pub(super) fn states(asked: &Asked<'_>, _: &pb::GetQuotaStatesRequest) -> Result
         let snapshot = quotas.space.map(|limit| measured(&limit, of_namespace(&namespace)));
         snapshot.map(|snapshot| NamespaceQuotaSnapshot { namespace: Some(namespace), snapshot: Some(snapshot) })
     });
-    let tables = of_tables(asked, &sizes)?
+    let tables = of_tables(asked.context, &sizes)?
         .into_iter()
         .map(|(name, snapshot)| TableQuotaSnapshot { table_name: Some(table_name_to_proto(&name)), snapshot: Some(snapshot) });
     Ok(pb::GetQuotaStatesResponse { table_snapshots: tables.collect(), ns_snapshots: namespaces.collect() })
@@ -56,19 +61,19 @@ pub(super) fn states(asked: &Asked<'_>, _: &pb::GetQuotaStatesRequest) -> Result
 
 /// `GetSpaceQuotaSnapshots` of a region server: every table with a limit of space.
 pub(crate) fn snapshots(asked: &Asked<'_>, _: &pb::GetSpaceQuotaSnapshotsRequest) -> Result<pb::GetSpaceQuotaSnapshotsResponse, Fault> {
-    let tables = of_tables(asked, &sizes_of_tables(asked))?.into_iter().map(|(name, snapshot)| {
+    let tables = of_tables(asked.context, &sizes_of_tables(asked))?.into_iter().map(|(name, snapshot)| {
         pb::get_space_quota_snapshots_response::TableQuotaSnapshot { table_name: Some(table_name_to_proto(&name)), snapshot: Some(snapshot) }
     });
     Ok(pb::GetSpaceQuotaSnapshotsResponse { snapshots: tables.collect() })
 }
 
-fn of_tables(asked: &Asked<'_>, sizes: &BTreeMap<TableName, u64>) -> Result<Vec<(TableName, pb::SpaceQuotaSnapshot)>, Fault> {
+fn of_tables(context: &Context, sizes: &BTreeMap<TableName, u64>) -> StoreResult<Vec<(TableName, pb::SpaceQuotaSnapshot)>> {
     let of_table = |(name, quotas): (String, pb::Quotas)| {
         let (name, limit) = (name.parse::<TableName>().ok()?, quotas.space?);
         let size = sizes.get(&name).copied().unwrap_or(0);
         Some((name, measured(&limit, size)))
     };
-    Ok(quotas::of_all(asked.context, "t.")?.into_iter().filter_map(of_table).collect())
+    Ok(quotas::of_all(context, "t.")?.into_iter().filter_map(of_table).collect())
 }
 
 fn measured(limit: &pb::SpaceQuota, size: u64) -> pb::SpaceQuotaSnapshot {

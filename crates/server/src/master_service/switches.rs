@@ -1,17 +1,19 @@
 //! The switches of the master: balancer, normalizer, splits and merges, chores.
 //!
-//! One server has nothing to balance, and what HBase's chores clean up never comes about here; the switches are remembered
-//! and told, and those for splits and merges are obeyed.
+//! One server has nothing to balance, and most of what HBase's chores clean up never comes about here; the switches are
+//! remembered and told, and those for splits, merges and the catalog janitor are obeyed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use halite_engine::Engine;
+use halite_types::TableDescriptor;
 use halite_wire::proto as pb;
 use pb::MasterSwitchType;
 
 use super::asked::Asked;
 use crate::call::Fault;
+use crate::context::Context;
 
 /// On or off.
 #[derive(Debug)]
@@ -136,9 +138,19 @@ pub(super) fn is_split_or_merge_on(
     Ok(pb::IsSplitOrMergeEnabledResponse { enabled: by_type(asked, request.switch_type)?.get() })
 }
 
-/// `Normalize`: it looks at regions when it is on, and plans nothing here.
-pub(super) fn normalize(asked: &Asked<'_>, _: &pb::NormalizeRequest) -> Result<pb::NormalizeResponse, Fault> {
-    Ok(pb::NormalizeResponse { normalizer_ran: all(asked).normalizer.get() })
+/// `Normalize`: when it is on it looks at the tables that want it, which none does unless it says so. Regions are not
+/// normalized here, so a request that is for such a table is refused.
+pub(super) fn normalize(asked: &Asked<'_>, request: &pb::NormalizeRequest) -> Result<pb::NormalizeResponse, Fault> {
+    let normalizer_ran = all(asked).normalizer.get();
+    if normalizer_ran && let Some(table) = super::describe::asked_for(asked, request)?.into_iter().find(wants_normalizing) {
+        let text = "its regions are not normalized by Halite; split and merge them, or take NORMALIZATION_ENABLED off the table";
+        return Err(Fault::do_not_retry(format!("table {}: {text}", table.name())));
+    }
+    Ok(pb::NormalizeResponse { normalizer_ran })
+}
+
+fn wants_normalizing(table: &TableDescriptor) -> bool {
+    table.attributes.get("NORMALIZATION_ENABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 /// `SetNormalizerRunning`.
@@ -151,9 +163,22 @@ pub(super) fn is_normalizer_on(asked: &Asked<'_>, _: &pb::IsNormalizerEnabledReq
     Ok(pb::IsNormalizerEnabledResponse { enabled: all(asked).normalizer.get() })
 }
 
-/// `RunCatalogScan`: the number of regions it cleaned up, of which the manifest leaves none.
-pub(super) fn run_catalog_scan(_: &Asked<'_>, _: &pb::RunCatalogScanRequest) -> Result<pb::RunCatalogScanResponse, Fault> {
-    Ok(pb::RunCatalogScanResponse { scan_result: Some(0) })
+/// `RunCatalogScan`: the number of regions it cleaned up, whether the janitor comes by itself or not.
+pub(super) fn run_catalog_scan(asked: &Asked<'_>, _: &pb::RunCatalogScanRequest) -> Result<pb::RunCatalogScanResponse, Fault> {
+    let cleaned = asked.engine().forget_merged_regions()?;
+    Ok(pb::RunCatalogScanResponse { scan_result: Some(i32::try_from(cleaned).unwrap_or(i32::MAX)) })
+}
+
+/// What HBase's catalog janitor does when it comes by and is switched on.
+pub(crate) fn clean_catalog(context: &Context) {
+    if !context.master.switches.catalog_janitor.get() {
+        return;
+    }
+    match context.engine.forget_merged_regions() {
+        Ok(0) => {}
+        Ok(cleaned) => tracing::debug!("{cleaned} merged regions have let go of those they were merged from"),
+        Err(error) => tracing::warn!("merged regions could not let go of those they were merged from: {error}"),
+    }
 }
 
 /// `EnableCatalogJanitor`.

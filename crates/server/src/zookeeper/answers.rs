@@ -10,11 +10,19 @@ pub(super) const ZXID: i64 = 1;
 /// The session that owns the ephemeral znodes, which is the server's own.
 const SERVER_SESSION: i64 = 1;
 
+/// `create`, which is answered with the path alone.
+const CREATE: i32 = 1;
+
 /// `setWatches2`, which newer clients send after they have connected anew.
 const SET_WATCHES_2: i32 = 105;
 
+/// Whether answering a request may take waiting for the disk.
+pub(super) fn waits(request: &Request) -> bool {
+    matches!(request, Request::Create { .. } | Request::Delete { .. } | Request::SetData { .. })
+}
+
 /// Answers a request. Watches are taken and never fire: what clients look up does not change while the server lives.
-/// Changes are refused as by a ZooKeeper that is read-only.
+/// Changes of what is the server's own are refused as by a ZooKeeper that is read-only.
 pub(super) fn answer(tree: &Tree<'_>, request: &Request) -> Result<Reply, Code> {
     let node = |path: &str| tree.node(path).ok_or(Code::NO_NODE);
     let start = tree.context.start_code;
@@ -29,7 +37,15 @@ pub(super) fn answer(tree: &Tree<'_>, request: &Request) -> Result<Reply, Code> 
         }
         Request::GetAcl { path } => Ok(Reply::OpenAcl(stat(&node(path)?, start))),
         Request::Sync { path } => Ok(Reply::Path(path.clone())),
-        Request::Create { path, .. } => Err(if node(path).is_ok() { Code::NODE_EXISTS } else { Code::NOT_READ_ONLY }),
+        Request::Create { operation, path, data, flags } => {
+            let path = tree.create(path, data, *flags)?;
+            if *operation == CREATE { Ok(Reply::Path(path)) } else { node(&path).map(|node| Reply::PathAndStat(path, stat(&node, start))) }
+        }
+        Request::Delete { path, version } => tree.delete(path, *version).map(|()| Reply::Empty),
+        Request::SetData { path, data, version } => {
+            tree.set_data(path, data, *version)?;
+            Ok(Reply::Stat(stat(&node(path)?, start)))
+        }
         Request::Change { path, .. } => node(path).and(Err(Code::NOT_READ_ONLY)),
         Request::Multi => Err(Code::NOT_READ_ONLY),
         Request::Ping | Request::Auth { .. } | Request::SetWatches { .. } | Request::Other { operation: SET_WATCHES_2 } | Request::CloseSession => {
@@ -41,13 +57,15 @@ pub(super) fn answer(tree: &Tree<'_>, request: &Request) -> Result<Reply, Code> 
 
 fn stat(node: &Node, start_code: u64) -> Stat {
     let started = i64::try_from(start_code).unwrap_or(i64::MAX);
+    let (version, created_ms, changed_ms) = node.made.unwrap_or((0, started, started));
     let count = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
     Stat {
         czxid: ZXID,
         mzxid: ZXID,
         pzxid: ZXID,
-        ctime: started,
-        mtime: started,
+        ctime: created_ms,
+        mtime: changed_ms,
+        version,
         ephemeral_owner: if node.is_ephemeral { SERVER_SESSION } else { 0 },
         data_length: count(node.data.len()),
         num_children: count(node.children.len()),

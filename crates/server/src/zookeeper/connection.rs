@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use halite_types::{Error, Result};
-use halite_wire::zk::{ConnectRequest, Next, Request, decode_request, encode_reply, next_packet};
+use halite_wire::zk::{Code, ConnectRequest, Next, Reply, Request, decode_request, encode_reply, next_packet};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Shared;
-use super::answers::{ZXID, answer};
+use super::answers::{ZXID, answer, waits};
 use super::tree::Tree;
 use super::words::{self, Facts};
 use crate::buffers::{Account, Held};
@@ -76,10 +76,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         while let Some(next) = self.next().await? {
             let Next::Packet(packet) = next else { return Err(Error::invalid("a word of four letters within a session")) };
             let (xid, request) = decode_request(&packet)?;
-            let context = &self.shared.context;
-            let tree = Tree { context, identity: context.identity(self.local) };
             within(self.timeout, self.has_room()).await?;
-            encode_reply(xid, ZXID, answer(&tree, &request).as_ref().map_err(|code| *code), &mut out);
+            let reply = self.reply(&request).await;
+            encode_reply(xid, ZXID, reply.as_ref().map_err(|code| *code), &mut out);
             self.held.set(out.len());
             self.send(&out).await?;
             if request == Request::CloseSession {
@@ -96,6 +95,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn has_room(&self) -> std::io::Result<()> {
         self.account.room().await;
         Ok(())
+    }
+
+    async fn reply(&self, request: &Request) -> Result<Reply, Code> {
+        let (shared, local) = (Arc::clone(&self.shared), self.local);
+        let reply = move |request: &Request| {
+            let context = &shared.context;
+            answer(&Tree { context, identity: context.identity(local) }, request)
+        };
+        if !waits(request) {
+            return reply(request);
+        }
+        let request = request.clone();
+        // A panic was reported where it happened.
+        tokio::task::spawn_blocking(move || reply(&request)).await.unwrap_or(Err(Code::SYSTEM_ERROR))
     }
 
     async fn answer_word(&mut self, word: [u8; 4]) -> Result<()> {

@@ -3,7 +3,7 @@
 //! ```text
 //! connection.rs   packets in, answers out, silence     sessions.rs  ids, passwords, timeouts
 //! answers.rs      request to reply                      tree.rs      the znodes
-//! words.rs        ruok, srvr, mntr
+//! words.rs        ruok, srvr, mntr                      znodes.rs    those that clients have made
 //! ```
 
 mod answers;
@@ -13,6 +13,7 @@ mod sessions;
 mod tests;
 mod tree;
 mod words;
+mod znodes;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -230,16 +230,65 @@ async fn the_end_of_a_session_is_answered_and_then_comes_the_end_of_the_connecti
     client.end().await.unwrap();
 }
 
+fn create(path: &str, flags: i32) -> Request {
+    Request::Create { operation: 1, path: path.to_owned(), data: Bytes::from_static(b"x"), flags }
+}
+
 #[tokio::test]
-async fn changes_are_refused_as_by_a_zookeeper_that_is_read_only() {
+async fn a_client_makes_znodes_below_the_parent_and_they_stay() {
+    let server = Server::new();
+    let mut client = server.session().await;
+    let path = |path: &str| path.to_string();
+    assert_eq!(client.ask(create("/hbase/mine", 0)).await.unwrap().path().unwrap(), "/hbase/mine");
+    assert_eq!(client.ask(create("/hbase/mine", 0)).await, Err(Code::NODE_EXISTS));
+    assert_eq!(client.ask(create("/hbase/mine/below", 0)).await.unwrap().path().unwrap(), "/hbase/mine/below");
+    let numbered = [client.ask(create("/hbase/mine/n-", 2)).await, client.ask(create("/hbase/mine/n-", 2)).await];
+    assert_eq!(numbered.map(|made| made.unwrap().path().unwrap()), ["/hbase/mine/n-0000000000", "/hbase/mine/n-0000000001"]);
+    let set = |version| Request::SetData { path: path("/hbase/mine"), data: Bytes::from_static(b"xy"), version };
+    assert_eq!(client.ask(set(7)).await, Err(Code::BAD_VERSION));
+    assert_eq!(client.ask(set(0)).await.unwrap().stat().unwrap().version, 1);
+    let delete = |name: &str, version| Request::Delete { path: path(name), version };
+    assert_eq!(client.ask(delete("/hbase/mine", -1)).await, Err(Code::NOT_EMPTY));
+    // Another client sees it, beside the server's own; so it is after a restart, since it is in the store.
+    let mut other = server.session().await;
+    let (data, stat) = other.ask(Request::GetData { path: path("/hbase/mine"), watch: false }).await.unwrap().data().unwrap();
+    assert_eq!((&data[..], stat.version, stat.num_children, stat.ephemeral_owner), (&b"xy"[..], 1, 3, 0));
+    let children = other.ask(Request::GetChildren { path: path("/hbase"), watch: false }).await.unwrap().children().unwrap();
+    assert!(children.contains(&path("mine")) && children.contains(&path("master")), "{children:?}");
+    for name in ["/hbase/mine/below", "/hbase/mine/n-0000000000", "/hbase/mine/n-0000000001", "/hbase/mine"] {
+        assert!(client.ask(delete(name, -1)).await.is_ok(), "{name}");
+    }
+    assert_eq!(other.ask(Request::Exists { path: path("/hbase/mine"), watch: false }).await, Err(Code::NO_NODE));
+    assert_eq!(server.shared.context.engine.settings("znode/"), []);
+}
+
+#[tokio::test]
+async fn clients_cannot_fill_the_store_with_znodes() {
+    let server = Server::new();
+    let mut client = server.session().await;
+    let large = |name: &str| Request::Create { operation: 1, path: format!("/hbase/{name}"), data: Bytes::from(vec![0; 130 << 10]), flags: 0 };
+    assert!(client.ask(large("one")).await.is_ok());
+    assert_eq!(client.ask(large("two")).await, Err(Code::QUOTA_EXCEEDED));
+    assert_eq!(client.ask(create(&format!("/hbase/{}", "x".repeat(2000)), 0)).await, Err(Code::BAD_ARGUMENTS));
+}
+
+#[tokio::test]
+async fn changes_of_what_is_the_server_s_own_are_refused_as_by_a_zookeeper_that_is_read_only() {
     let server = Server::new();
     let mut client = server.session().await;
     let path = |path: &str| path.to_string();
     for (request, code) in [
-        (Request::Create { operation: 1, path: path("/hbase/new") }, Code::NOT_READ_ONLY),
-        (Request::Create { operation: 15, path: path("/hbase/rs") }, Code::NODE_EXISTS),
-        (Request::Change { operation: 5, path: path("/hbase/master") }, Code::NOT_READ_ONLY),
-        (Request::Change { operation: 2, path: path("/hbase/new") }, Code::NO_NODE),
+        (create("/elsewhere", 0), Code::NOT_READ_ONLY),
+        (create("/hbase/rs", 0), Code::NODE_EXISTS),
+        (create("/hbase/ends", 1), Code::UNIMPLEMENTED),
+        (create("/hbase/nosuch/x", 0), Code::NO_NODE),
+        (create("/hbase/master/x", 0), Code::NO_CHILDREN_FOR_EPHEMERALS),
+        (create("/hbase//x", 0), Code::BAD_ARGUMENTS),
+        (create("/hbase/../x", 0), Code::BAD_ARGUMENTS),
+        (Request::SetData { path: path("/hbase/master"), data: Bytes::new(), version: -1 }, Code::NOT_READ_ONLY),
+        (Request::Delete { path: path("/hbase/master"), version: -1 }, Code::NOT_READ_ONLY),
+        (Request::Delete { path: path("/hbase/new"), version: -1 }, Code::NO_NODE),
+        (Request::Change { operation: 7, path: path("/hbase/master") }, Code::NOT_READ_ONLY),
         (Request::Multi, Code::NOT_READ_ONLY),
         (Request::Other { operation: 16 }, Code::UNIMPLEMENTED),
     ] {
@@ -312,9 +361,9 @@ async fn packets_of_unusual_size_are_few_at_a_time() {
     }
     let mut again = server.session().await;
     let mut write = BytesMut::new();
-    encode_request(1, &Request::Create { operation: 1, path: "/x".repeat(20_000) }, &mut write);
+    encode_request(1, &create(&"/x".repeat(20_000), 0), &mut write);
     again.send(&write).await;
-    assert!(matches!(decode_reply(&again.packet().await.unwrap()).unwrap(), Incoming::Reply { result: Err(Code::NOT_READ_ONLY), .. }));
+    assert!(matches!(decode_reply(&again.packet().await.unwrap()).unwrap(), Incoming::Reply { result: Err(Code::BAD_ARGUMENTS), .. }));
 }
 
 #[tokio::test]

@@ -8,7 +8,8 @@
 //!   namespace/NAME
 //!   backup-masters draining splitWAL ...           there and empty, as in a cluster at rest
 //! ```
-//! Every client sees the host it has connected to (see `identity.rs`), so the tree is one client's.
+//! Every client sees the host it has connected to (see `identity.rs`), so the tree is one client's. What clients have made
+//! beside these is in `znodes.rs`.
 
 use std::collections::BTreeSet;
 
@@ -53,6 +54,8 @@ pub(super) struct Node {
     pub(super) children: Vec<String>,
     /// Whether it goes when the server goes.
     pub(super) is_ephemeral: bool,
+    /// For one that a client has made: how often its data was set, when it was made and when that was.
+    pub(super) made: Option<(i32, i64, i64)>,
 }
 
 /// The znodes as one client sees them.
@@ -62,8 +65,23 @@ pub(super) struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// The znode of an absolute path.
+    /// The znode of an absolute path: the server's own, or one that a client has made.
     pub(super) fn node(&self, path: &str) -> Option<Node> {
+        let mut node = self.own(path).or_else(|| {
+            let made = self.made(path)?;
+            Some(Node { data: made.data, made: Some((made.version, made.created_ms, made.changed_ms)), ..Node::default() })
+        })?;
+        let added: Vec<String> = self.made_below(path).filter(|name| !node.children.contains(name)).collect();
+        node.children.extend(added);
+        Some(node)
+    }
+
+    /// Whether it is the server's own.
+    pub(super) fn is_own(&self, path: &str) -> bool {
+        self.own(path).is_some()
+    }
+
+    fn own(&self, path: &str) -> Option<Node> {
         let parent = self.context.config.znode_parent.as_str();
         if let Some(below) = path.strip_prefix(parent)
             && (below.is_empty() || below.starts_with('/'))

@@ -90,3 +90,15 @@ fn endpoints_that_are_not_there_are_told_apart() {
     let exception = server.client().call::<service::ClientExecRegionServerService>(&request).unwrap_err();
     assert_eq!(exception.message(), "No registered coprocessor executorService found for Foo");
 }
+
+#[test]
+fn rows_are_counted_over_all_families_and_nothing_else_is_added_up_so() {
+    let server = Server::start();
+    numbers(&server, &[("a", 3), ("b", -5), ("c", 10)]);
+    let ask = |method: &str| {
+        let request = pb::AggregateRequest { interpreter_class_name: LONG.to_owned(), ..Default::default() };
+        exec(&server, "AggregateService", method, &request).map(|value| pb::AggregateResponse::decode(&value[..]).unwrap())
+    };
+    assert_eq!(ask("GetRowNum").unwrap().first_part, [3_i64.to_be_bytes().to_vec()]);
+    assert_eq!(kind_of(ask("GetSum")), Some(ExceptionKind::DoNotRetry));
+}

@@ -24,6 +24,16 @@ impl Code {
     pub const NODE_EXISTS: Self = Self(-110);
     /// The server only answers questions.
     pub const NOT_READ_ONLY: Self = Self(-119);
+    /// The server cannot do it now.
+    pub const SYSTEM_ERROR: Self = Self(-1);
+    /// The znode's data has been set more often, or less.
+    pub const BAD_VERSION: Self = Self(-103);
+    /// A znode that ends with its session has nothing below it.
+    pub const NO_CHILDREN_FOR_EPHEMERALS: Self = Self(-108);
+    /// There is something below the znode.
+    pub const NOT_EMPTY: Self = Self(-111);
+    /// There are too many znodes, or their data is too much.
+    pub const QUOTA_EXCEEDED: Self = Self(-125);
     /// The session is gone.
     pub const SESSION_EXPIRED: Self = Self(-112);
 }
@@ -97,6 +107,8 @@ pub enum Reply {
     ChildrenAndStat(Vec<String>, Stat),
     /// The path that was asked for.
     Path(String),
+    /// The path of a new znode and the facts about it.
+    PathAndStat(String, Stat),
     /// That everybody may read the znode and nothing else, and the facts about it.
     OpenAcl(Stat),
 }
@@ -123,6 +135,10 @@ pub fn encode_reply(xid: i32, zxid: i64, reply: Result<&Reply, Code>, out: &mut 
                 stat.put(out);
             }
             Ok(Reply::Path(path)) => put_string(out, path),
+            Ok(Reply::PathAndStat(path, stat)) => {
+                put_string(out, path);
+                stat.put(out);
+            }
             Ok(Reply::OpenAcl(stat)) => {
                 out.put_i32(1);
                 out.put_i32(READ_PERMISSION);
@@ -181,6 +197,11 @@ impl ReplyBody {
     pub fn data(&self) -> Result<(Bytes, Stat)> {
         let mut reader = Reader::new(&self.0);
         Ok((reader.buffer()?, Stat::read(&mut reader)?))
+    }
+
+    /// The answer to `create`, and the path in that to `create2`.
+    pub fn path(&self) -> Result<String> {
+        Reader::new(&self.0).string()
     }
 
     /// The answer to `getChildren`, and the names in that to `getChildren2`.

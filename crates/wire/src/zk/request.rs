@@ -47,14 +47,35 @@ pub enum Request {
         /// The znode.
         path: String,
     },
-    /// A new znode, in any of four ways. Only the path is read, enough to refuse it.
+    /// A new znode, in any of four ways: [`Reply::Path`](super::Reply::Path), or
+    /// [`Reply::PathAndStat`](super::Reply::PathAndStat) to `create2`. Its access list is not kept.
     Create {
         /// The operation's number.
         operation: i32,
+        /// The znode, or its beginning.
+        path: String,
+        /// What it holds.
+        data: Bytes,
+        /// 0; 1 for one that ends with the session, 2 for one whose name ends in a number, 3 for both, more for others.
+        flags: i32,
+    },
+    /// The end of a znode: [`Reply::Empty`](super::Reply::Empty).
+    Delete {
         /// The znode.
         path: String,
+        /// How often its data must have been set; -1 for whatever.
+        version: i32,
     },
-    /// Another content or access list for a znode, or its end. Only the path is read, enough to refuse it.
+    /// Other data for a znode: [`Reply::Stat`](super::Reply::Stat).
+    SetData {
+        /// The znode.
+        path: String,
+        /// What it shall hold.
+        data: Bytes,
+        /// As for `Delete`.
+        version: i32,
+    },
+    /// Another access list for a znode, or the end of a container. Only the path is read, enough to refuse it.
     Change {
         /// The operation's number.
         operation: i32,
@@ -96,8 +117,10 @@ pub enum Request {
 
 /// `create`, `create2`, `createContainer`, `createTTL`.
 const CREATE: [i32; 4] = [1, 15, 19, 21];
-/// `delete`, `setData`, `setACL`, `deleteContainer`.
-const CHANGE: [i32; 4] = [2, 5, 7, 20];
+const DELETE: i32 = 2;
+const SET_DATA: i32 = 5;
+/// `setACL`, `deleteContainer`.
+const CHANGE: [i32; 2] = [7, 20];
 const EXISTS: i32 = 3;
 const GET_DATA: i32 = 4;
 const GET_ACL: i32 = 6;
@@ -109,6 +132,9 @@ const MULTI: i32 = 14;
 const AUTH: i32 = 100;
 const SET_WATCHES: i32 = 101;
 const CLOSE_SESSION: i32 = -11;
+
+/// To read, write, create, delete and administer.
+const ALL_PERMISSIONS: i32 = 31;
 
 /// Reads a packet of a session that is open: the xid to answer under, and the request.
 ///
@@ -124,7 +150,18 @@ pub fn decode_request(packet: &Bytes) -> Result<(i32, Request)> {
         GET_CHILDREN_2 => Request::GetChildren2 { path: reader.string()?, watch: reader.bool()? },
         GET_ACL => Request::GetAcl { path: reader.string()? },
         SYNC => Request::Sync { path: reader.string()? },
-        operation if CREATE.contains(&operation) => Request::Create { operation, path: reader.string()? },
+        operation if CREATE.contains(&operation) => {
+            let (path, data) = (reader.string()?, reader.buffer()?);
+            for _ in 0..reader.i32()?.max(0) {
+                // Permissions, scheme, who.
+                reader.i32()?;
+                reader.string()?;
+                reader.string()?;
+            }
+            Request::Create { operation, path, data, flags: reader.i32()? }
+        }
+        DELETE => Request::Delete { path: reader.string()?, version: reader.i32()? },
+        SET_DATA => Request::SetData { path: reader.string()?, data: reader.buffer()?, version: reader.i32()? },
         operation if CHANGE.contains(&operation) => Request::Change { operation, path: reader.string()? },
         MULTI => Request::Multi,
         PING => Request::Ping,
@@ -161,7 +198,25 @@ pub fn encode_request(xid: i32, request: &Request, out: &mut BytesMut) {
                 out.put_i64(*relative_zxid);
                 [data, exist, child].into_iter().for_each(|paths| put_strings(out, paths));
             }
-            Request::GetAcl { path } | Request::Sync { path } | Request::Create { path, .. } | Request::Change { path, .. } => put_string(out, path),
+            Request::Create { path, data, flags, .. } => {
+                put_string(out, path);
+                put_buffer(out, data);
+                // For everybody and everything.
+                [1, ALL_PERMISSIONS].into_iter().for_each(|number| out.put_i32(number));
+                put_string(out, "world");
+                put_string(out, "anyone");
+                out.put_i32(*flags);
+            }
+            Request::Delete { path, version } => {
+                put_string(out, path);
+                out.put_i32(*version);
+            }
+            Request::SetData { path, data, version } => {
+                put_string(out, path);
+                put_buffer(out, data);
+                out.put_i32(*version);
+            }
+            Request::GetAcl { path } | Request::Sync { path } | Request::Change { path, .. } => put_string(out, path),
             Request::Ping | Request::CloseSession | Request::Multi | Request::Other { .. } => {}
         }
     });
@@ -182,6 +237,8 @@ impl Request {
             Self::CloseSession => CLOSE_SESSION,
             Self::Auth { .. } => AUTH,
             Self::SetWatches { .. } => SET_WATCHES,
+            Self::Delete { .. } => DELETE,
+            Self::SetData { .. } => SET_DATA,
             Self::Create { operation, .. } | Self::Change { operation, .. } | Self::Other { operation } => *operation,
         }
     }

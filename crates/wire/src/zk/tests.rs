@@ -78,11 +78,19 @@ fn a_request_for_data_reads_as_java_writes_it() {
 }
 
 #[test]
-fn what_is_not_served_is_still_understood() {
-    let create = Bytes::from(hex("00000007 00000001 00000002 2f61 ffffffff 00000000 00000000"));
-    assert_eq!(decode_request(&create).unwrap(), (7, Request::Create { operation: 1, path: "/a".to_string() }));
+fn changes_and_what_is_not_served_are_understood() {
+    let create = Bytes::from(hex("00000007 00000001 00000002 2f61 ffffffff 00000000 00000002"));
+    let request = Request::Create { operation: 1, path: "/a".to_string(), data: Bytes::new(), flags: 2 };
+    assert_eq!(decode_request(&create).unwrap(), (7, request));
+    let create = hex("00000007 0000000f 00000002 2f61 00000001 78 00000001 0000001f 00000005 776f726c64 00000006 616e796f6e65 00000000");
+    let request = Request::Create { operation: 15, path: "/a".to_string(), data: Bytes::from_static(b"x"), flags: 0 };
+    assert_eq!(decode_request(&Bytes::from(create.clone())).unwrap(), (7, request.clone()));
+    assert_eq!(payload(&written(|out| encode_request(7, &request, out))), create);
     let set_data = Bytes::from(hex("00000007 00000005 00000002 2f61 00000001 78 ffffffff"));
-    assert_eq!(decode_request(&set_data).unwrap(), (7, Request::Change { operation: 5, path: "/a".to_string() }));
+    let request = Request::SetData { path: "/a".to_string(), data: Bytes::from_static(b"x"), version: -1 };
+    assert_eq!(decode_request(&set_data).unwrap(), (7, request));
+    let delete = Bytes::from(hex("00000007 00000002 00000002 2f61 00000003"));
+    assert_eq!(decode_request(&delete).unwrap(), (7, Request::Delete { path: "/a".to_string(), version: 3 }));
     let who_am_i = Bytes::from(hex("00000007 0000006b"));
     assert_eq!(decode_request(&who_am_i).unwrap(), (7, Request::Other { operation: 107 }));
     let refused = payload(&written(|out| encode_reply(7, 0, Err(Code::UNIMPLEMENTED), out)));
@@ -186,8 +194,11 @@ fn any_request() -> impl Strategy<Value = Request> {
         }),
         ".*".prop_map(|path| Request::GetAcl { path }),
         ".*".prop_map(|path| Request::Sync { path }),
-        (prop::sample::select(vec![1, 15, 19, 21]), ".*").prop_map(|(operation, path)| Request::Create { operation, path }),
-        (prop::sample::select(vec![2, 5, 7, 20]), ".*").prop_map(|(operation, path)| Request::Change { operation, path }),
+        (prop::sample::select(vec![1, 15, 19, 21]), ".*", any::<Vec<u8>>(), any::<i32>())
+            .prop_map(|(operation, path, data, flags)| { Request::Create { operation, path, data: Bytes::from(data), flags } }),
+        (".*", any::<i32>()).prop_map(|(path, version)| Request::Delete { path, version }),
+        (".*", any::<Vec<u8>>(), any::<i32>()).prop_map(|(path, data, version)| Request::SetData { path, data: Bytes::from(data), version }),
+        (prop::sample::select(vec![7, 20]), ".*").prop_map(|(operation, path)| Request::Change { operation, path }),
         Just(Request::Multi),
         Just(Request::Other { operation: 107 }),
     ]
@@ -207,7 +218,7 @@ proptest! {
         let _ = (ConnectRequest::decode(&packet), ConnectResponse::decode(&packet), decode_request(&packet));
         let _ = znode::decode::<pb::Master>(packet.clone());
         if let Ok(Incoming::Reply { result: Ok(body), .. }) = decode_reply(&packet) {
-            let _ = (body.stat(), body.data(), body.children(), body.children_and_stat());
+            let _ = (body.stat(), body.data(), body.children(), body.children_and_stat(), body.path());
         }
     }
 

@@ -24,9 +24,9 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         name: "status",
         count: (0, Some(2)),
-        synopsis: "status ['summary' or 'simple' or 'detailed']",
+        synopsis: "status ['summary' or 'simple' or 'detailed' or 'replication' [, 'source' or 'sink']]",
         about: "Shows figures of the store: how many regions there are, what they hold and have served since it was opened.",
-        examples: &["status", "status 'simple'", "status 'detailed'"],
+        examples: &["status", "status 'simple'", "status 'detailed'", "status 'replication'"],
         run: status,
         ..BASE
     },
@@ -88,9 +88,27 @@ fn status(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
             session.say("0 regionsInTransition")?;
             servers(session, &status, true)?;
         }
-        other => return Err(Stop::Problem(format!("there is no status '{other}'; there are 'summary', 'simple' and 'detailed'"))),
+        "replication" => replication(session, arguments.get(1).map(Value::to_text).as_deref())?,
+        other => {
+            let text = format!("there is no status '{other}'; there are 'summary', 'simple', 'detailed' and 'replication'");
+            return Err(Stop::Problem(text));
+        }
     }
     Ok(Value::Nil)
+}
+
+/// What HBase shows of a server that sends nothing and is sent nothing: there is no shipping of edits.
+fn replication(session: &mut Session<'_>, part: Option<&str>) -> Outcome<()> {
+    session.say(concat!("version halite ", env!("CARGO_PKG_VERSION")))?;
+    session.say("1 live servers")?;
+    session.say(format!("    {SERVER}:"))?;
+    if part.is_none_or(|part| !part.eq_ignore_ascii_case("sink")) {
+        session.say("       SOURCE:")?;
+    }
+    if part.is_none_or(|part| !part.eq_ignore_ascii_case("source")) {
+        session.say("      SINK: Waiting for OPs...")?;
+    }
+    Ok(())
 }
 
 fn servers(session: &mut Session<'_>, status: &ClusterStatus, with_regions: bool) -> Outcome<()> {

@@ -1,6 +1,6 @@
-//! `flush`, `compact` and `major_compact`.
+//! `flush`, `compact`, `major_compact` and `processlist`.
 
-use halite_types::{Bytes, CompactionKind, TableName};
+use halite_types::{Bytes, CompactionKind, CompactionState, TableName};
 
 use super::explain::About;
 use super::{Arguments, Group, Word};
@@ -44,6 +44,18 @@ pub(super) const WORDS: &[Word] = &[
         examples: &["major_compact 't1'", "major_compact 't1', 'f'"],
         run: |session, arguments| compact(session, arguments, CompactionKind::Major),
     },
+    Word {
+        name: "processlist",
+        aliases: &[],
+        group: Group::Tools,
+        count: (0, Some(2)),
+        takes_table: false,
+        options: &[],
+        synopsis: "processlist ['all' or 'general' or 'handler' or 'rpc' or 'operation']",
+        about: "Shows the compactions that run. Calls are over before they could be shown.",
+        examples: &["processlist", "processlist 'all'"],
+        run: process_list,
+    },
 ];
 
 /// The family of the second argument, which must be one of the table's.
@@ -58,6 +70,22 @@ fn family(session: &Session<'_>, arguments: &Arguments, table: &TableName) -> Ou
     }
     let known: Vec<_> = descriptor.families().map(|family| String::from_utf8_lossy(family.name()).into_owned()).collect();
     Err(Stop::Problem(format!("table {table} has no family {}; it has {}", String::from_utf8_lossy(&name), known.join(", "))))
+}
+
+fn process_list(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {
+    let filter = arguments.get(0).map(Value::to_text).filter(|name| ["all", "handler", "rpc", "operation"].contains(&&name[..]));
+    let filter = filter.unwrap_or_else(|| "general".to_owned());
+    let mut regions = session.status()?.regions;
+    regions.retain(|region| region.compaction_state != CompactionState::None && matches!(&filter[..], "all" | "general"));
+    let now = jiff::Zoned::now().with_time_zone(session.zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string();
+    session.say(format!("{} tasks as of: {now}", regions.len()))?;
+    if regions.is_empty() {
+        session.say(format!("No {filter} tasks currently running."))?;
+    }
+    for region in regions {
+        session.say(format!("Compacting region {}", region.region.display_name()))?;
+    }
+    Ok(Value::Nil)
 }
 
 fn flush(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {

@@ -2,15 +2,16 @@
 
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    MasterBalance, MasterClearDeadServers, MasterDecommissionRegionServers, MasterEnableCatalogJanitor, MasterExecMasterService, MasterFlushTable,
-    MasterGetClusterStatus, MasterGetLogEntries, MasterGetSecurityCapabilities, MasterIsBalancerEnabled, MasterIsCatalogJanitorEnabled,
-    MasterIsMasterInMaintenanceMode, MasterIsMasterRunning, MasterIsSnapshotCleanupEnabled, MasterIsSplitOrMergeEnabled,
-    MasterListDecommissionedRegionServers, MasterListRSGroupInfos, MasterNormalize, MasterRecommissionRegionServer, MasterRunCleanerChore,
-    MasterSetBalancerRunning, MasterSetNormalizerRunning, MasterSetSplitOrMergeEnabled, MasterStopMaster, MasterSwitchSnapshotCleanup,
+    MasterBalance, MasterClearDeadServers, MasterCreateTable, MasterDecommissionRegionServers, MasterEnableCatalogJanitor, MasterExecMasterService,
+    MasterFlushTable, MasterGetClusterStatus, MasterGetLogEntries, MasterGetSecurityCapabilities, MasterIsBalancerEnabled,
+    MasterIsCatalogJanitorEnabled, MasterIsMasterInMaintenanceMode, MasterIsMasterRunning, MasterIsSnapshotCleanupEnabled,
+    MasterIsSplitOrMergeEnabled, MasterListDecommissionedRegionServers, MasterListRSGroupInfos, MasterNormalize, MasterRecommissionRegionServer,
+    MasterRunCleanerChore, MasterSetBalancerRunning, MasterSetNormalizerRunning, MasterSetSplitOrMergeEnabled, MasterStopMaster,
+    MasterSwitchSnapshotCleanup,
 };
 use pb::Option as Part;
 
-use super::rig::{Rig, class, name_message};
+use super::rig::{Rig, class, name_message, schema};
 
 fn status(rig: &Rig, options: &[Part]) -> pb::ClusterStatus {
     let options = options.iter().map(|part| i32::from(*part)).collect();
@@ -77,6 +78,17 @@ fn switches_say_what_they_were_and_are_remembered() {
     let is_on = |switch_type| rig.ask::<MasterIsSplitOrMergeEnabled>(&pb::IsSplitOrMergeEnabledRequest { switch_type });
     assert!(is_on(0).unwrap().enabled && is_on(1).unwrap().enabled);
     assert_eq!(class(is_on(7)), "DoNotRetryIOException");
+    let normalize = |names: &[&str]| {
+        let table_names = names.iter().map(|table| name_message(table)).collect();
+        rig.ask::<MasterNormalize>(&pb::NormalizeRequest { table_names, ..Default::default() })
+    };
+    rig.create("plain", &["f"], &[]);
+    assert!(normalize(&[]).unwrap().normalizer_ran);
+    let mut table_schema = schema("wants", &["f"]);
+    table_schema.attributes = vec![pb::BytesBytesPair { first: "NORMALIZATION_ENABLED".into(), second: "true".into() }];
+    rig.ask::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() }).unwrap();
+    assert!(normalize(&[]).unwrap_err().message().starts_with("table wants: its regions are not normalized by Halite"));
+    assert!(normalize(&["plain"]).unwrap().normalizer_ran);
     rig.ask::<MasterSetNormalizerRunning>(&pb::SetNormalizerRunningRequest { on: false }).unwrap();
     assert!(!rig.ask::<MasterNormalize>(&pb::NormalizeRequest::default()).unwrap().normalizer_ran);
     rig.ask::<MasterEnableCatalogJanitor>(&pb::EnableCatalogJanitorRequest { enable: false }).unwrap();

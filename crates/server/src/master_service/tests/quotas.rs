@@ -124,6 +124,22 @@ fn what_is_stored_is_measured_against_its_limit() {
     assert_eq!((table.quota_limit(), namespace.quota_limit()), (1, 1 << 40));
     let status = |snapshot: pb::SpaceQuotaSnapshot| (snapshot.quota_status.unwrap().in_violation(), snapshot.quota_status.unwrap().violation_policy);
     assert_eq!((status(table), status(namespace)), ((true, Some(2)), (false, None)));
+    // The shell reads it from the table.
+    let written = || {
+        let quotas = rig.context.engine.table(&"hbase:quota".parse().unwrap()).unwrap();
+        let row = quotas.get(&halite_types::Get::new("t.t").column("u", "p"), Tier::Disk).unwrap();
+        row.value("u", "p").map(|value| pb::SpaceQuotaSnapshot::decode(value).unwrap())
+    };
+    assert_eq!(written(), None);
+    crate::master_service::measure_tables(&rig.context).unwrap();
+    assert_eq!(written(), Some(table));
+    set(&rig, &pb::SetQuotaRequest { table_name: Some(name_message("t")), space_limit: limit(1 << 20), ..Default::default() }).unwrap();
+    crate::master_service::measure_tables(&rig.context).unwrap();
+    assert_eq!(written().map(|snapshot| (snapshot.quota_limit(), status(snapshot))), Some((1 << 20, (false, None))));
+    let none = pb::SpaceLimitRequest { quota: Some(pb::SpaceQuota { remove: Some(true), ..Default::default() }) };
+    set(&rig, &pb::SetQuotaRequest { table_name: Some(name_message("t")), space_limit: Some(none), ..Default::default() }).unwrap();
+    crate::master_service::measure_tables(&rig.context).unwrap();
+    assert_eq!(written(), None);
 }
 
 #[test]

@@ -4,8 +4,9 @@ use halite_types::{Get, RegionInfo, Tier};
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    MasterAssignRegion, MasterCreateTable, MasterGetLastMajorCompactionTimestamp, MasterMergeTableRegions, MasterModifyTable, MasterMoveRegion,
-    MasterOfflineRegion, MasterSetSplitOrMergeEnabled, MasterSplitRegion, MasterTruncateRegion, MasterUnassignRegion,
+    MasterAssignRegion, MasterCreateTable, MasterEnableCatalogJanitor, MasterGetLastMajorCompactionTimestamp, MasterMergeTableRegions,
+    MasterModifyTable, MasterMoveRegion, MasterOfflineRegion, MasterRunCatalogScan, MasterSetSplitOrMergeEnabled, MasterSplitRegion,
+    MasterTruncateRegion, MasterUnassignRegion,
 };
 
 use super::rig::{Rig, class, name, name_message, schema};
@@ -108,7 +109,9 @@ fn what_cannot_be_merged_is_refused_with_hbases_class() {
         assert_eq!(class(merge(&rig, wrong, false)), "MergeRegionException", "{wrong:?}");
     }
     switch(&rig, pb::MasterSwitchType::Merge, false);
-    assert!(merge(&rig, &[&all[0], &all[1]], false).unwrap_err().message().ends_with("failed because merge switch is off"));
+    let (low, high) = (&all[0].encoded_name, &all[1].encoded_name);
+    let text = merge(&rig, &[&all[0], &all[1]], false).unwrap_err().message().to_owned();
+    assert_eq!(text, format!("Merge of [{low}, {high}] failed because merge switch is off"));
     switch(&rig, pb::MasterSwitchType::Merge, true);
     merge(&rig, &[&all[0], &all[2]], true).unwrap();
     assert_eq!(rig.starts("t"), ["", "d"]);
@@ -130,7 +133,8 @@ fn a_region_is_truncated_alone() {
     let rows: Vec<_> = table.scan(halite_types::Scan::all(), Tier::Disk).flat_map(Result::unwrap).collect();
     assert_eq!(rows.iter().map(|row| row.key().to_vec()).collect::<Vec<_>>(), [b"z"]);
     let meta = region_message(&meta());
-    assert_eq!(rig.ask::<MasterTruncateRegion>(&request(meta)).unwrap_err().message(), "Can't truncate region in catalog tables");
+    let refused = rig.finish(rig.ask::<MasterTruncateRegion>(&request(meta)).unwrap().proc_id).unwrap_err();
+    assert_eq!((refused.class(), refused.message()), ("java.io.IOException", "Can't truncate region in catalog tables"));
     let replica = pb::RegionInfo { replica_id: Some(1), ..region_message(&low) };
     assert!(rig.ask::<MasterTruncateRegion>(&request(replica)).unwrap_err().message().starts_with("Can't truncate replicas directly"));
 }
@@ -198,4 +202,26 @@ fn a_replica_is_another_name_of_its_region() {
     let replica = [&region.name_prefix()[..], b"_0002.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
     assert_eq!(rig.context.engine.region_named(&replica).unwrap().info().encoded_name, region.encoded_name);
     assert!(rig.context.engine.region_named(b"t,,1_0002.33b36c58f0da118f6c22fc0c24d60bf4.").is_err());
+}
+
+#[test]
+fn what_a_region_was_merged_from_is_forgotten_when_the_catalog_is_scanned() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &["m"]);
+    rig.put("t", &["a", "z"]);
+    let all = regions(&rig, "t");
+    merge(&rig, &[&all[0], &all[1]], false).unwrap();
+    let parents = || {
+        let meta = rig.context.meta(&rig.peer, Tier::Disk).unwrap();
+        let row = meta.get(&Get::new(regions(&rig, "t")[0].full_name())).unwrap();
+        row.iter().filter(|cell| cell.qualifier().starts_with(b"merge")).count()
+    };
+    let scan = || rig.ask::<MasterRunCatalogScan>(&pb::RunCatalogScanRequest {}).unwrap().scan_result();
+    assert_eq!(parents(), 2);
+    // By itself the janitor comes only while it is switched on, and somebody who asks always gets a scan.
+    rig.context.engine.compact(&name("t"), None, halite_types::CompactionKind::Major).unwrap();
+    rig.ask::<MasterEnableCatalogJanitor>(&pb::EnableCatalogJanitorRequest { enable: false }).unwrap();
+    crate::master_service::clean_catalog(&rig.context);
+    assert_eq!(parents(), 2);
+    assert_eq!((scan(), parents(), scan()), (1, 0, 0));
 }

@@ -21,6 +21,8 @@ pub use write::{into_counted, to_counted, to_proto};
 
 const TTL: &str = "_ttl";
 const RETURN_RESULTS: &str = "_rr_";
+/// Attributes that say who may read the cells (HBase: `CellVisibility`, `Mutation.setACL`).
+const PROTECTION: [(&str, &str); 2] = [("VISIBILITY", "visibility labels"), ("acl", "access control lists")];
 
 /// The operation a client asks for. It takes the cells that the message counts off the front of `cells`, whether it
 /// succeeds or not.
@@ -29,13 +31,14 @@ const RETURN_RESULTS: &str = "_rr_";
 ///
 /// # Errors
 /// `WrongRowIOException` for a cell of another row; `DoNotRetryIOException` for fewer cells than counted, a bad row, family or
-/// timestamp, a missing value, an amount that is not 8 bytes long.
+/// timestamp, a missing value, an amount that is not 8 bytes long, a visibility label or access control list.
 pub fn from_proto(proto: &pb::MutationProto, cells: &mut Cells) -> Result<RowOp> {
     let run = take_cells(proto, cells)?;
     let kind = mutation_type(proto)?;
     let first_row = || run.as_ref().and_then(Cells::first).map(|cell| Bytes::copy_from_slice(cell.row()));
     let row = proto.row.clone().or_else(first_row).ok_or_else(|| refused("a mutation has neither a row nor cells; give the row"))?;
     check_row(&row)?;
+    refuse_protection(proto)?;
     let mut gathered = Gathered::new(&row, ttl(proto)?);
     match &run {
         Some(run) => gathered.push_run(run)?,
@@ -111,6 +114,14 @@ fn take_cells(proto: &pb::MutationProto, cells: &mut Cells) -> Result<Option<Cel
 fn mutation_type(proto: &pb::MutationProto) -> Result<MutationType> {
     let number = proto.mutate_type.unwrap_or_default();
     MutationType::try_from(number).map_err(|_| refused(format!("{number} is no type of mutation; give one from 0 (APPEND) to 3 (DELETE)")))
+}
+
+/// Labels and access lists of cells are not kept, and who asks for them must not believe that they are.
+fn refuse_protection(proto: &pb::MutationProto) -> Result<()> {
+    match PROTECTION.into_iter().find(|(name, _)| attribute(&proto.attribute, name).is_some()) {
+        Some((name, what)) => Err(refused(format!("attribute {name}: {what} of cells are not offered by Halite; leave it out"))),
+        None => Ok(()),
+    }
 }
 
 /// The time to live that all cells get, as HBase's attribute says it: milliseconds in 8 bytes.

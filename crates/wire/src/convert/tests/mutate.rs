@@ -205,6 +205,10 @@ fn what_hbase_refuses_is_refused_with_its_words() {
     assert!(text(&message(MutationType::Put, &[(&"f".repeat(128), value("q", "v"))])).contains("128 bytes"));
     assert!(text(&pb::MutationProto { row: Some(Bytes::new()), ..put(value("q", "v")) }).contains("row length is 0"));
     assert!(text(&pb::MutationProto { row: Some(Bytes::from(vec![0; 40_000])), ..put(value("q", "v")) }).contains("40000 bytes"));
+    for name in ["VISIBILITY", "acl"] {
+        let attribute = vec![pb::NameBytesPair { name: name.to_owned(), value: Some(bytes("x")) }];
+        assert!(text(&pb::MutationProto { attribute, ..put(value("q", "v")) }).starts_with(&format!("attribute {name}: ")));
+    }
     assert!(text(&pb::MutationProto { row: None, ..put(value("q", "v")) }).contains("neither a row nor cells"));
     assert!(text(&pb::MutationProto { mutate_type: Some(9), ..put(value("q", "v")) }).contains("no type of mutation"));
     assert!(text(&pb::MutationProto { associated_cell_count: Some(-1), ..put(value("q", "v")) }).contains("associated_cell_count is -1"));
