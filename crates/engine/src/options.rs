@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite_types::{Error, Result, Rewrite};
+use halite_types::{Error, Result, Rewrite, RowCheck, RowChecks, TableDescriptor};
 
 /// What an acknowledged write of ordinary durability has survived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct Options {
     pub memstore_chunk_bytes: usize,
     /// What major compactions write in another form; nothing.
     pub rewrite: Option<Arc<dyn Rewrite>>,
+    /// Which rows tables take; every row.
+    pub row_checks: Option<Arc<dyn RowChecks>>,
 }
 
 impl Default for Options {
@@ -84,11 +86,22 @@ impl Default for Options {
             table_regions_max: 10_000,
             memstore_chunk_bytes: 2 << 20,
             rewrite: None,
+            row_checks: None,
         }
     }
 }
 
 impl Options {
+    /// Whether a table's descriptor says clearly which rows it takes.
+    pub(crate) fn check_table(&self, table: &TableDescriptor) -> Result<()> {
+        self.row_checks.as_ref().map_or(Ok(()), |checks| checks.check_table(table))
+    }
+
+    /// What looks at the rows of a table before they are written to.
+    pub(crate) fn row_check(&self, table: &TableDescriptor) -> Option<Arc<dyn RowCheck>> {
+        self.row_checks.as_ref()?.of_table(table)
+    }
+
     /// Checks the settings against each other.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use halite_engine::env::Env;
 use halite_engine::{Engine, OpenReport, Options, Table, TableScanner};
 use halite_rowkey::series::RepackSeries;
+use halite_rowkey::strict::StrictKeys;
 use halite_types::{
     Append, Attributes, BulkLoad, Bytes, CheckAndMutate, ClusterStatus, CompactionKind, Delete, Error, Get, Increment, OpResult, Put, RegionInfo,
     Result, Row, RowMutations, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
@@ -26,7 +27,8 @@ impl Builder {
         Self::default()
     }
 
-    /// With these options. Unless they say what major compactions write in another form, those pack the rows of `SERIES` columns.
+    /// With these options. Unless they say what major compactions write in another form, those pack the rows of `SERIES` columns; unless
+    /// they say which rows tables take, those with the attribute `ROW_KEY_STRICT` refuse rows that are no keys of what they declare.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -46,9 +48,9 @@ impl Builder {
     /// # Errors
     /// As [`crate::open`].
     pub fn open_in(self, env: Env) -> Result<Store> {
-        let rewrite = self.options.rewrite.clone().unwrap_or_else(|| Arc::new(RepackSeries));
         let mut options = self.options;
-        options.rewrite = Some(rewrite);
+        options.rewrite.get_or_insert_with(|| Arc::new(RepackSeries));
+        options.row_checks.get_or_insert_with(|| Arc::new(StrictKeys));
         Ok(Store { handle: Arc::new(Handle { engine: Engine::open(env, options)?, pool: Pool::default() }) })
     }
 }

@@ -23,6 +23,7 @@ pub mod schema;
 pub mod series;
 pub mod simulate;
 pub mod split;
+pub mod strict;
 pub mod typed;
 pub mod value;
 mod words;

@@ -47,8 +47,8 @@ impl FieldType {
             Self::Bool => Value::Bool(text.to_ascii_lowercase().parse().ok()?),
             Self::U8 | Self::U16 | Self::U32 | Self::U64 => Value::Unsigned(text.parse().ok()?),
             Self::I8 | Self::I16 | Self::I32 | Self::I64 => Value::Signed(text.parse().ok()?),
-            Self::F32 => Value::F32(text.parse().ok()?),
-            Self::F64 => Value::F64(text.parse().ok()?),
+            Self::F32 => Value::F32(text.parse().ok().filter(|value: &f32| value.is_finite() || !has_digit(text))?),
+            Self::F64 => Value::F64(text.parse().ok().filter(|value: &f64| value.is_finite() || !has_digit(text))?),
             Self::Decimal => Value::Decimal(decimal(text)?),
             Self::String | Self::Char(_) => Value::Text(Cow::Owned(text.to_owned())),
             Self::Bytes | Self::Fixed(_) => Value::Bytes(Cow::Owned(bytes(text)?)),
@@ -72,6 +72,11 @@ impl FieldType {
             _ => "a number is wanted",
         }
     }
+}
+
+/// Whether a number is written, rather than `inf` or `NaN`: one that is too great for its type is not infinite.
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 fn bytes(text: &str) -> Option<Vec<u8>> {
@@ -240,6 +245,8 @@ mod tests {
         let bad = [
             (FieldType::U8, "256", "from 0 to 255"),
             (FieldType::U8, "-1", "a number is wanted"),
+            (FieldType::F64, "1e400", "is no F64"),
+            (FieldType::F32, "-1e39", "is no F32"),
             (FieldType::Decimal, "1.-5", "is no DECIMAL"),
             (FieldType::Decimal, "1e99999999999", "is no DECIMAL"),
             (FieldType::Decimal, "1234567890123456789012345678901234", "is no DECIMAL"),

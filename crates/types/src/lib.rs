@@ -16,6 +16,7 @@ pub mod op;
 pub mod query;
 pub mod rewrite;
 pub mod row;
+pub mod row_check;
 pub mod schema;
 pub mod snapshot;
 pub mod status;
@@ -31,6 +32,7 @@ pub use op::{Append, CheckAndMutate, Condition, Delete, Durability, Increment, O
 pub use query::{Get, Scan, Selection, Tier, TimeRange};
 pub use rewrite::{Rewrite, RewriteRow};
 pub use row::Row;
+pub use row_check::{RowCheck, RowChecks};
 pub use schema::{Attributes, BloomType, FamilyDescriptor, KeepDeletedCells, RegionInfo, TableDescriptor, TableName};
 pub use snapshot::{SnapshotDescriptor, SnapshotKind};
 pub use status::{ClusterStatus, CompactionState, RegionLoad};

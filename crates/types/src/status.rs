@@ -67,6 +67,8 @@ pub struct RegionLoad {
     pub compactions: u64,
     /// Rows that a filter left out (HBase's filtered read requests).
     pub filtered_read_requests: u64,
+    /// Writes that were refused because the table does not take their rows.
+    pub refused_rows: u64,
     /// Compactions that are asked for or running.
     pub compaction_state: CompactionState,
     /// Cells in the input of the compactions that run now; 0 when none does.
@@ -113,6 +115,7 @@ impl RegionLoad {
             condensations: 0,
             compactions: 0,
             filtered_read_requests: 0,
+            refused_rows: 0,
             compaction_state: CompactionState::None,
             compacting_cells: 0,
             compacted_cells: 0,

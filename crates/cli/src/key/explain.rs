@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use anyhow::{anyhow, bail};
 use halite::rowkey::plan::{KeyQuery, Plan};
-use halite::rowkey::{Scatter, ScatterOptions};
+use halite::rowkey::{Dictionary, Scatter, ScatterOptions};
 use halite::{Scan, block_on};
 
 use super::declared::{Found, found_in};
+use super::keys::say_misfits;
 use crate::cmd::key::{Declared, Question};
 
 /// Prints which keys a question reads; with `run` it reads them too.
@@ -18,8 +19,22 @@ pub(crate) fn explain(which: &Declared, question: &Question, run: bool) -> anyho
     if run {
         return explain_and_run(which, question);
     }
-    let found = which.find()?;
-    write!(std::io::stdout(), "{}", plan_of(&found, question)?.explain(&found.regions))?;
+    let Some(table) = &which.table else {
+        let found = which.find()?;
+        write!(std::io::stdout(), "{}", plan_of(&found, question)?.explain(&found.regions))?;
+        if Dictionary::is_needed(&found.key) {
+            writeln!(std::io::stdout(), "note     dictionaries stand beside tables: with --table, conditions on their fields become ranges")?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let place = which.place.open_existing()?;
+    let found = found_in(&place, table)?;
+    let mut out = std::io::stdout();
+    write!(out, "{}", plan_of(&found, question)?.explain(&found.regions))?;
+    if let Some(text) = say_misfits(&place.cluster().table(table), &found.key, &found.regions)? {
+        writeln!(out, "note     {text}")?;
+    }
+    place.close()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -37,6 +52,12 @@ fn explain_and_run(which: &Declared, question: &Question) -> anyhow::Result<Exit
         count += 1;
     }
     writeln!(out, "run      {count} rows, {} examined, {:.1?}", rows.examined(), began.elapsed())?;
+    if rows.misfits() > 0 {
+        writeln!(out, "run      {} of the rows examined are no keys of the declared {}", rows.misfits(), found.key)?;
+    }
+    if let Some(text) = say_misfits(&place.cluster().table(table), &found.key, &found.regions)? {
+        writeln!(out, "note     {text}")?;
+    }
     drop(rows);
     place.close()?;
     Ok(ExitCode::SUCCESS)
@@ -44,8 +65,13 @@ fn explain_and_run(which: &Declared, question: &Question) -> anyhow::Result<Exit
 
 /// The plan of a question given as text.
 pub(super) fn plan_of(found: &Found, question: &Question) -> anyhow::Result<Plan> {
+    plan_of_rows(found, question, question.limit)
+}
+
+/// The same with another limit.
+pub(super) fn plan_of_rows(found: &Found, question: &Question, limit: Option<usize>) -> anyhow::Result<Plan> {
     let key = &found.key;
-    let mut query = KeyQuery { reverse: question.reverse, limit: question.limit, ..KeyQuery::all() };
+    let mut query = KeyQuery { reverse: question.reverse, limit, ..KeyQuery::all() };
     for text in &question.conditions {
         query = query.with_condition(key, text).map_err(|error| anyhow!(error))?;
     }

@@ -9,11 +9,16 @@ use anyhow::Context as _;
 use halite::key::successor_of_row;
 use halite::{Bytes, Filter, RegionInfo, Scan, Table, TableName, block_on};
 
+use halite::rowkey::{KeyFit, KeySchema};
+
 use super::code::read_key_bytes;
 use crate::place::PlaceFlags;
 
 /// Places in each region where keys are read, at most.
 const PLACES_OF_REGION: usize = 64;
+/// Regions and keys that are looked at in passing, for a question about a table.
+const GLANCED_REGIONS: usize = 16;
+const GLANCED_KEYS: usize = 1_000;
 /// Bytes of keys between which a place is guessed.
 const GUESSED_BYTES: usize = 8;
 
@@ -55,16 +60,38 @@ pub(super) fn of_table(name: &TableName, place: &PlaceFlags, wanted: usize) -> a
 /// The table's.
 pub(crate) fn sample_of(table: &Arc<dyn Table>, wanted: usize) -> halite::Result<(Sampled, Vec<RegionInfo>)> {
     let regions = block_on(table.regions())?;
+    Ok((sample_in(table, &regions, wanted)?, regions))
+}
+
+/// What is to be said of rows that are no keys of what a table declares, if a glance at a few of its regions shows some.
+///
+/// # Errors
+/// The table's.
+pub(super) fn say_misfits(table: &Arc<dyn Table>, key: &KeySchema, regions: &[RegionInfo]) -> halite::Result<Option<String>> {
+    let step = regions.len().div_ceil(GLANCED_REGIONS).max(1);
+    let few: Vec<RegionInfo> = regions.iter().step_by(step).cloned().collect();
+    let fit = KeyFit::of(key, &sample_in(table, &few, GLANCED_KEYS)?.keys);
+    let odd = fit.keys - fit.fitting;
+    Ok((odd > 0).then(|| {
+        let name = table.name();
+        format!(
+            "{odd} of {} sampled row(s) of table {name} are no keys of its ROW KEY, and questions about fields do not find them; see halite key lint --table {name}",
+            fit.keys
+        )
+    }))
+}
+
+fn sample_in(table: &Arc<dyn Table>, regions: &[RegionInfo], wanted: usize) -> halite::Result<Sampled> {
     let of_region = wanted.div_ceil(regions.len().max(1)).max(1);
     let mut sampled = Sampled::default();
-    for region in &regions {
+    for region in regions {
         let left = wanted.saturating_sub(sampled.keys.len());
         if left == 0 {
             break;
         }
         region_keys(table, region, of_region.min(left), &mut sampled)?;
     }
-    Ok((sampled, regions))
+    Ok(sampled)
 }
 
 /// Short scans at the region's beginning and at places that divide the keys between its first and its last one evenly.

@@ -12,7 +12,8 @@ use halite::{Row, Scan, TableName, block_on, print_bytes};
 
 use super::code::read_key_bytes;
 use super::declared::found_in;
-use super::explain::plan_of;
+use super::explain::plan_of_rows;
+use super::keys::say_misfits;
 use crate::cmd::key::Question;
 use crate::place::PlaceFlags;
 
@@ -21,18 +22,32 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
     let place = place.open_existing()?;
     let found = found_in(&place, table)?;
     let table = place.cluster().table(table);
-    let plan = Arc::new(plan_of(&found, question)?);
+    // One row more than is wanted tells whether there is another page.
+    let plan = Arc::new(plan_of_rows(&found, question, question.limit.map(|limit| limit.saturating_add(1)))?);
     let after = after.map(read_token).transpose()?;
-    let mut rows = Scatter::new(table, Arc::clone(&plan), template(columns)?, &ScatterOptions::default(), after.as_ref())?;
+    let mut rows = Scatter::new(Arc::clone(&table), Arc::clone(&plan), template(columns)?, &ScatterOptions::default(), after.as_ref())?;
     let mut out = std::io::stdout().lock();
-    let (mut count, mut last) = (0usize, None);
+    let (mut count, mut last, mut more) = (0usize, None, false);
     while let Some(row) = block_on(rows.next())? {
+        more = question.limit == Some(count);
+        if more {
+            break;
+        }
         writeln!(out, "{}", line(&plan, &row))?;
         count += 1;
         last = Some(row);
     }
     writeln!(out, "{count} row(s), {} examined", rows.examined())?;
-    if let Some(row) = last.filter(|_| question.limit == Some(count)) {
+    if plan.ranges().next().is_none() {
+        writeln!(out, "no key meets all of these conditions")?;
+    }
+    if rows.misfits() > 0 {
+        writeln!(out, "{} of these row(s) are no keys of the declared {}, and are shown as they are", rows.misfits(), found.key)?;
+    }
+    if let Some(text) = say_misfits(&table, &found.key, &found.regions)? {
+        writeln!(out, "{text}")?;
+    }
+    if let Some(row) = last.filter(|_| more) {
         writeln!(out, "more behind these: --after x'{}'", hexadecimal(&rows.token_of(&row).to_bytes()))?;
     }
     drop(rows);

@@ -41,7 +41,7 @@ pub(crate) struct Simulated {
     #[arg(long, value_name = "FIELD=DRAWN")]
     field: Vec<String>,
     /// Trace instead: lines of `time_ms<TAB>R|W<TAB>field=value field=value`, or `time_ms<TAB>R|W<TAB>KEY<TAB>key` where the third word is KEY itself
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["field", "ops", "rate", "reads"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["field", "ops", "rate", "reads", "start"])]
     trace: Option<PathBuf>,
     /// Operations that are drawn
     #[arg(long, value_name = "COUNT", default_value_t = 200_000)]

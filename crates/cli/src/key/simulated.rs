@@ -14,6 +14,9 @@ use crate::text_table::{TextTable, grouped};
 const NAMES: [&str; 9] = ["", ">A", ">B", ">C", ">D", ">E", ">F", ">G", ">H"];
 /// Characters of a line where no terminal says how many it has.
 const WIDTH: usize = 110;
+/// Windows from which on the middle one says what a moment is like, and as many as are proposed.
+const WINDOWS_MIN: usize = 4;
+const WINDOWS_TOLD: u64 = 16;
 /// Characters of a key that are printed.
 const KEY_CHARS: usize = 32;
 
@@ -23,6 +26,9 @@ pub(super) fn tell(planned: &[Planned], found: &[Simulation], traffic: &[String]
     let shown = &found[..found.len().min(NAMES.len() - 1)];
     for ((one, simulation), name) in planned.iter().zip(shown).zip(&NAMES[1..]) {
         writeln!(out, "{}  {}\n   split {}", name.trim_start_matches('>'), simulation.name, one.split)?;
+    }
+    if found.len() > shown.len() {
+        writeln!(out, "   {} more, which --format json has", found.len() - shown.len())?;
     }
     writeln!(out, "\ntraffic, from seed {}: {}\n", options.seed, traffic.join(", "))?;
     let mut table = TextTable::new(&NAMES[..=shown.len()]);
@@ -127,6 +133,14 @@ fn verdict(simulation: &Simulation) -> String {
     let (skew, regions) = (&simulation.writes, simulation.writes.regions() as f64);
     let hot =
         simulation.hot_prefixes.top.first().filter(|_| simulation.hot_prefixes.top_share > 2.0 / regions && simulation.hot_prefixes.distinct > 1);
+    if regions >= 2.0 && skew.windows < WINDOWS_MIN {
+        return format!(
+            "{} writes make {} window(s), too few to tell what each moment is like; take more --ops, or a --window of at most {}",
+            grouped(skew.operations),
+            skew.windows,
+            grouped((skew.operations / WINDOWS_TOLD).max(1))
+        );
+    }
     let at_once = format!("{:.1} of {regions} regions at a time", skew.window_effective_regions);
     match (skew.window_median, hot) {
         (window, _) if regions < 2.0 => format!("one region does everything ({window:.0}); split it"),

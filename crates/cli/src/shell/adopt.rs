@@ -70,10 +70,10 @@ fn must_be_right(session: &mut Session<'_>, current: &TableDescriptor, key: &Key
     let table = current.name();
     if session.interactive {
         session.say(&objection)?;
-        return match session.confirm("Declare it nevertheless (y/n)?")? {
-            true => Ok(()),
-            false => Err(Stop::Problem(format!("table {table} keeps what it declares"))),
-        };
+        if session.confirm("Declare it nevertheless (y/n)?")? {
+            return Ok(());
+        }
+        return Err(Stop::Problem(format!("table {table} keeps what it declares")));
     }
     Err(Stop::Problem(format!(
         "table {table}: {objection}\nNothing is changed. To declare it nevertheless: ALTER TABLE {table} ADOPT ROW KEY .. FORCE;"
@@ -101,12 +101,12 @@ fn objection(current: &TableDescriptor, key: &KeySchema, sample: &Sample, fit: &
     let mut text = format!("it declares {before} already, which fits {}, and the new key fits {}", sample.count(&old), sample.count(fit));
     if let Some(row) = sample.keys.iter().find(|row| before.check_key(row).is_ok() && key.check_key(row).is_ok()) {
         let read = |key: &KeySchema| key.decode(row).map_or_else(|_| "what a dictionary says".to_owned(), |decoded| key.show(&decoded));
-        text.push_str(&format!(
-            ", so the rows do not tell which is right:\n  row {}\n  declared: {}\n  new: {}",
+        text = format!(
+            "{text}, so the rows do not tell which is right:\n  row {}\n  declared: {}\n  new: {}",
             print_bytes(row),
             read(&before),
             read(key)
-        ));
+        );
     }
     Some(format!("{text}\n{change}"))
 }

@@ -2,6 +2,7 @@
 //!
 //! They are told from commands by their first words, may take several lines, and end with a semicolon.
 
+use halite::rowkey::KeySchema;
 use halite::rowkey::language::{Progress, SplitClause, Statement, TableDeclaration, progress, statements};
 use halite::rowkey::split::SplitNote;
 use halite_types::{Bytes, TableName, block_on};
@@ -75,7 +76,13 @@ pub(super) fn run(session: &mut Session<'_>, text: &str) -> Outcome {
 fn create(session: &mut Session<'_>, declaration: &TableDeclaration) -> Outcome<()> {
     let table = declaration.descriptor.name().clone();
     if declaration.if_not_exists && table_exists(session, &table)? {
-        return session.say(format!("Table {table} exists already"));
+        let current = block_on(session.table(&table).descriptor()).about(session, &table)?;
+        let other = match KeySchema::of_table(&current) {
+            Some(Ok(key)) if key == declaration.key => String::new(),
+            Some(Ok(key)) => format!(", with another key: {key}"),
+            _ => ", and declares no key".to_owned(),
+        };
+        return session.say(format!("Table {table} exists already{other}"));
     }
     let keys = first_keys(session, declaration)?;
     let descriptor = declaration.described();
@@ -104,7 +111,18 @@ fn first_keys(session: &mut Session<'_>, declaration: &TableDeclaration) -> Outc
 fn show(session: &mut Session<'_>, table: &TableName) -> Outcome<()> {
     let descriptor = block_on(session.table(table).descriptor()).about(session, table)?;
     match TableDeclaration::of_table(&(*descriptor).clone().without_defaults()) {
-        Some(Ok(declaration)) => session.say(format!("{declaration};")),
+        Some(Ok(declaration)) => {
+            let text = declaration.to_string();
+            session.say(format!("{text};"))?;
+            // Attributes that were set one by one need not go together.
+            match statements(&text) {
+                Ok(_) => Ok(()),
+                Err(error) => session.say(format!(
+                    "-- this cannot be read again: {}; ALTER TABLE {table} ADOPT {} leaves out what does not go with the key",
+                    error.message, declaration.key
+                )),
+            }
+        }
         Some(Err(error)) => Err(Stop::Problem(format!("table {table}: its ROW_KEY or ROW_SCHEMA cannot be read: {error}"))),
         None => {
             let mend = format!("ALTER TABLE {table} ADOPT ROW KEY (..) says what its keys are");

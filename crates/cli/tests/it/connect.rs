@@ -35,6 +35,18 @@ fn the_shell_speaks_to_a_cluster_by_either_address() {
 }
 
 #[test]
+fn a_server_refuses_rows_that_are_no_keys_of_a_strict_table() {
+    let served = Served::start(&["--ephemeral"]);
+    let uri = format!("zk://{}", served.address("zookeeper"));
+    let lines = "CREATE TABLE t (v STRING FAMILY d, ROW KEY (id U16)) WITH (ROW_KEY_STRICT = 'true');\nput 't', 'ab', 'd:v', '1'\nput 't', 'odd', 'd:v', '1'\n\
+                 incr 't', 'odd', 'd:n', 1\nappend 't', 'odd', 'd:v', '1'\ndeleteall 't', 'odd'\ncount 't'\ncreate 'u', 'd', ROW_KEY_STRICT => true\n";
+    let said = run(&uri, "shell", &[], lines);
+    assert_eq!(said.matches("ROW_KEY_STRICT refuses it").count(), 3, "{said}");
+    assert!(said.contains("1 row(s)") && said.contains("declares no ROW_KEY"), "{said}");
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
 fn the_demo_tells_of_a_cluster_what_it_tells_of_a_store() {
     let served = Served::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));

@@ -375,6 +375,9 @@ fn traffic_that_makes_no_sense_is_refused() {
     refused(&["--field", "id=uuid", "--field", "id=random"], "--field id is given twice");
     refused(&["--split", "INTO nothing"], "the splits cannot be read");
     refused(&["--start", "soon"], "--start");
+    // So few writes are one window, in which a key that rises looks even.
+    let (_, said, _) = key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--ops", "1000"], "");
+    assert!(said.contains("1,000 writes make 1 window(s), too few to tell what each moment is like") && !said.contains("even:"), "{said}");
     let empty = tempfile::NamedTempFile::new().unwrap();
     refused(&["--trace", empty.path().to_str().unwrap()], "0 operations are not possible");
     std::fs::write(empty.path(), "1\tW\tid=a\n2\tW\tid=b\n3\tR\tid=a\n").unwrap();
@@ -525,4 +528,25 @@ fn lint_of_a_table_looks_at_keys_from_all_over_it() {
     assert_eq!(code, Some(0), "{}{errors}", &said[said.len().saturating_sub(500)..]);
     let (_, said, errors) = key(&["lint", "--table", "t", "--data", data], "");
     assert!(!said.contains("K-LOWCARD") && !said.contains("K-MISFIT") && said.contains("table t:"), "{said}{errors}");
+}
+
+#[test]
+fn rows_that_are_no_keys_are_told_by_scan_explain_and_lint() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let script = "CREATE TABLE t (v STRING FAMILY d, ROW KEY (SALT(4 BY id), id STRING));\nput 't', \"\\x09odd\", 'd:v', '1'\n";
+    let (code, said, errors) = halite(&["shell", "-n", "--data", data], script);
+    assert_eq!(code, Some(0), "{said}{errors}");
+    let seen = "1 of 1 sampled row(s) of table t are no keys of its ROW KEY, and questions about fields do not find them";
+    for command in [&["scan", "t"][..], &["explain", "--table", "t"], &["explain", "--table", "t", "--run"]] {
+        let (_, said, errors) = key(&[command, &["--data", data]].concat(), "");
+        assert!(said.contains(seen), "{command:?}: {said}{errors}");
+    }
+    let (_, said, _) = key(&["lint", "--table", "t", "--data", data], "");
+    assert!(said.contains("warning[K-MISFIT]") && said.contains("1 of 1 sampled rows"), "{said}");
+    let strict = "alter 't', ROW_KEY_STRICT => true\nput 't', \"\\x09even\", 'd:v', '1'\n";
+    let (code, said, _) = halite(&["shell", "-n", "--data", data], strict);
+    assert!(code == Some(1) && said.contains("ROW_KEY_STRICT refuses it"), "{said}");
+    let (code, said, _) = halite(&["shell", "-n", "--data", data], "deleteall 't', \"\\x09odd\"\n");
+    assert_eq!(code, Some(0), "{said}");
 }

@@ -25,6 +25,7 @@ impl Engine {
     /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split key).
     pub fn create_table(&self, descriptor: TableDescriptor, splits: Vec<Bytes>) -> Result<()> {
         descriptor.check()?;
+        self.shared.options.check_table(&descriptor)?;
         let name = descriptor.name().clone();
         check_family_directories(&descriptor)?;
         check_promises(&descriptor, None)?;
@@ -146,6 +147,7 @@ impl Engine {
     /// `NoSuchTable`, `InvalidRequest`.
     pub fn alter_table(&self, descriptor: TableDescriptor) -> Result<()> {
         descriptor.check()?;
+        self.shared.options.check_table(&descriptor)?;
         check_family_directories(&descriptor)?;
         let _ddl = self.lock_ddl()?;
         let name = descriptor.name().clone();

@@ -63,7 +63,7 @@ pub(super) struct Meta {
 
 impl Default for Meta {
     fn default() -> Self {
-        let schema = RegionSnapshot::new(Arc::new(meta::descriptor()), Vec::new());
+        let schema = RegionSnapshot::new(Arc::new(meta::descriptor()), None, Vec::new());
         Self { index: std::sync::Mutex::default(), schema: Arc::new(schema), additions: Known::default() }
     }
 }

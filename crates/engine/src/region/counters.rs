@@ -12,6 +12,7 @@ pub(crate) struct Counters {
     rows_examined: AtomicU64,
     rows_returned: AtomicU64,
     rows_filtered: AtomicU64,
+    rows_refused: AtomicU64,
     cells_examined: AtomicU64,
     cells_returned: AtomicU64,
     bytes_returned: AtomicU64,
@@ -48,6 +49,10 @@ impl Counters {
         self.bytes_written.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    pub(crate) fn add_refused_row(&self) {
+        self.rows_refused.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn add_flush(&self) {
         self.flushes.fetch_add(1, Ordering::Relaxed);
     }
@@ -66,6 +71,7 @@ impl Counters {
         load.read_requests = get(&self.read_requests);
         load.write_requests = get(&self.write_requests);
         load.filtered_read_requests = get(&self.rows_filtered);
+        load.refused_rows = get(&self.rows_refused);
         load.rows_examined = get(&self.rows_examined);
         load.rows_returned = get(&self.rows_returned);
         load.cells_examined = get(&self.cells_examined);

@@ -169,7 +169,30 @@ impl Region {
         self.check_end(part, cursor.peek())?;
         cursor.seek_to_last()?;
         self.check_end(part, cursor.peek())?;
+        self.check_rows_taken(part, &mut cursor)?;
         if verify && part.rows.is_none() { reader.verify().map(|_| ()) } else { Ok(()) }
+    }
+
+    /// Whether the table takes all rows of a file to which it adds cells; only the files for tables that do not take every row are read for
+    /// that. The error does not quote what is in the file.
+    fn check_rows_taken(&self, part: &Part, cursor: &mut Cursor<DirectBlocks>) -> Result<()> {
+        let snapshot = self.snapshot_ref();
+        if !snapshot.has_row_check() {
+            return Ok(());
+        }
+        let mut last: Option<Vec<u8>> = None;
+        part.seek_to_first(cursor)?;
+        while let Some(cell) = cursor.peek().filter(|cell| !part.ends_before(cell.row())) {
+            if !cell.is_delete() && last.as_deref() != Some(cell.row()) {
+                if let Err(error) = snapshot.check_row_taken(cell.row()) {
+                    self.counters.add_refused_row();
+                    return Err(error.at(format_args!("store file {} is not loaded", part.path)));
+                }
+                last = Some(cell.row().to_vec());
+            }
+            cursor.advance()?;
+        }
+        Ok(())
     }
 
     /// Whether the first or last cell of a file belongs here.

@@ -96,7 +96,8 @@ impl Region {
             stores.push(StoreSnapshot::new(shared.new_memtable(), files));
         }
         let newest = stores.iter().flat_map(|store| &store.files).map(|file| file.max_sequence()).max().unwrap_or(0);
-        let snapshot = RegionSnapshot::new(descriptor, stores);
+        let row_check = shared.options.row_check(&descriptor);
+        let snapshot = RegionSnapshot::new(descriptor, row_check, stores);
         let newest = entry.flushed_sequence.max(newest);
         Ok(Arc::new(Self {
             shared: Arc::clone(shared),
@@ -181,12 +182,13 @@ impl Region {
 
     /// Puts another descriptor in force; families that are new get an empty store, those that are gone lose theirs.
     pub(crate) fn alter(&self, descriptor: &Arc<TableDescriptor>) {
+        let row_check = self.shared.options.row_check(descriptor);
         self.swap(|old| {
             let store = |family: &halite_types::FamilyDescriptor| {
                 old.index_of(family.name())
                     .map_or_else(|| StoreSnapshot::new(self.shared.new_memtable(), Vec::new()), |index| old.stores[index].clone())
             };
-            RegionSnapshot::new(Arc::clone(descriptor), descriptor.families().map(store).collect())
+            RegionSnapshot::new(Arc::clone(descriptor), row_check.clone(), descriptor.families().map(store).collect())
         });
     }
 

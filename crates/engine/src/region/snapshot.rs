@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_types::schema::family_attribute as fam;
-use halite_types::{BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, TableDescriptor};
+use halite_types::{BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, RowCheck, TableDescriptor};
 
 use crate::scan::Retention;
 use crate::store::StoreSnapshot;
@@ -13,6 +13,8 @@ use crate::store::StoreSnapshot;
 pub(crate) struct RegionSnapshot {
     pub(crate) descriptor: Arc<TableDescriptor>,
     pub(crate) settings: TableSettings,
+    /// What looks at rows before cells are added to them.
+    row_check: Option<Arc<dyn RowCheck>>,
     /// In byte order of their names.
     pub(crate) families: Arc<[Family]>,
     /// One for each family.
@@ -122,14 +124,36 @@ impl Family {
 }
 
 impl RegionSnapshot {
-    pub(crate) fn new(descriptor: Arc<TableDescriptor>, stores: Vec<StoreSnapshot>) -> Self {
+    pub(crate) fn new(descriptor: Arc<TableDescriptor>, row_check: Option<Arc<dyn RowCheck>>, stores: Vec<StoreSnapshot>) -> Self {
         let families = descriptor.families().map(|family| Family::new(&descriptor, family)).collect();
-        Self { settings: TableSettings::from(&*descriptor), descriptor, families, stores }
+        Self { settings: TableSettings::from(&*descriptor), row_check, descriptor, families, stores }
+    }
+
+    /// Whether the table takes a row, to which cells are to be added.
+    ///
+    /// # Errors
+    /// `InvalidRequest`: it does not.
+    pub(crate) fn check_row_taken(&self, row: &[u8]) -> Result<()> {
+        match &self.row_check {
+            Some(check) => check.check(row).map_err(|error| error.at(format_args!("table {}", self.descriptor.name()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it takes some rows only.
+    pub(crate) fn has_row_check(&self) -> bool {
+        self.row_check.is_some()
     }
 
     /// The same with other stores.
     pub(crate) fn with_stores(&self, stores: Vec<StoreSnapshot>) -> Self {
-        Self { descriptor: Arc::clone(&self.descriptor), settings: self.settings, families: Arc::clone(&self.families), stores }
+        Self {
+            descriptor: Arc::clone(&self.descriptor),
+            settings: self.settings,
+            row_check: self.row_check.clone(),
+            families: Arc::clone(&self.families),
+            stores,
+        }
     }
 
     /// The place of a family, if the table has it.

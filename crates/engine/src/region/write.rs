@@ -169,6 +169,7 @@ impl Region {
                     let text = format!("row {}: a put without columns changes nothing; add a column", print_bytes(mutation.row()));
                     return Err(Error::invalid(text));
                 }
+                self.check_row_taken(snapshot, mutation.row())?;
                 self.check_cells(snapshot, mutation.cells())?;
                 mutation
             }
@@ -196,6 +197,14 @@ impl Region {
             return Err(Error::new(ErrorKind::ReadOnly, text));
         }
         Ok(())
+    }
+
+    /// The table takes the row. What is refused is counted.
+    fn check_row_taken(&self, snapshot: &RegionSnapshot, row: &[u8]) -> Result<()> {
+        snapshot.check_row_taken(row).map_err(|error| {
+            self.counters.add_refused_row();
+            error.at(format_args!("row {}", print_bytes(row)))
+        })
     }
 
     /// Families exist and no cell is too large.
@@ -326,6 +335,9 @@ impl Region {
         self.check_mutation(&snapshot, mutation)?;
         if mutation.cells().is_empty() && !matches!(op, RowOp::Delete(_)) {
             return Err(Error::invalid(format!("row {}: the operation names no column; add one", print_bytes(mutation.row()))));
+        }
+        if !matches!(op, RowOp::Delete(_)) {
+            self.check_row_taken(&snapshot, mutation.row())?;
         }
         self.check_cells(&snapshot, mutation.cells())
     }

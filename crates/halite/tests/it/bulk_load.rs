@@ -29,7 +29,7 @@ fn bulk() -> WriterOptions {
 }
 
 /// Puts a file where the process finds it as `/in/<name>`.
-fn file(sim: &SimEnv, name: &str, family: &str, rows: &[(&str, &str)]) -> (halite::Bytes, String) {
+pub(crate) fn file(sim: &SimEnv, name: &str, family: &str, rows: &[(&str, &str)]) -> (halite::Bytes, String) {
     write_file(&sim.env(), &format!("outside/in/{name}"), family, rows, bulk());
     (family.to_owned().into(), format!("/in/{name}"))
 }

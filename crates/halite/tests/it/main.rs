@@ -18,6 +18,7 @@ mod restart;
 mod row_keys;
 mod scatter;
 mod snapshots;
+mod strict_keys;
 mod writing;
 
 use halite::{Builder, FamilyDescriptor, Options, Row, Scan, Store, StoreTable, TableDescriptor};

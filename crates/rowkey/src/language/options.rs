@@ -6,6 +6,8 @@
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{FamilyDescriptor, TableDescriptor};
 
+use crate::strict::ROW_KEY_STRICT;
+
 use super::cursor::{Cursor, Name};
 use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
@@ -51,6 +53,7 @@ const TABLE: &[&str] = &[
     tab::SPLIT_ENABLED,
     tab::MERGE_ENABLED,
     tab::SPLIT_POLICY,
+    ROW_KEY_STRICT,
 ];
 
 /// Options that say something of the key or the columns; `create.rs` and `foreign.rs` take them.

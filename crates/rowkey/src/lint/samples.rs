@@ -55,7 +55,7 @@ fn misfits(key: &KeySchema, sample: &Sample, found: &mut Findings) {
         fit.keys
     );
     let fix = if fit.is_enough() {
-        "the rows under keys that fit, or deleted"
+        "the rows under keys that fit, or deleted; ROW_KEY_STRICT => true on the table refuses more of them"
     } else {
         "the key that the rows have: halite key infer finds it, and ALTER TABLE .. ADOPT ROW KEY declares it"
     };

@@ -10,6 +10,7 @@ use halite_types::key::{print_bytes, successor_of_prefix};
 use halite_types::{Error, Result, Row, RowRange, RowStream, Scan, Table};
 
 use super::Unreadable;
+use crate::error::Cause;
 use crate::plan::{KeyRange, Plan};
 
 /// What all ranges of one scatter have in common.
@@ -20,7 +21,8 @@ pub(super) struct Shared {
     pub(super) template: Scan,
     pub(super) unreadable: Unreadable,
     pub(super) has_residual: bool,
-    /// Rows that were left out because they are no keys of the schema.
+    /// Rows of the ranges that are no keys of the schema, and those of them that were left out.
+    pub(super) misfits: AtomicU64,
     pub(super) left_out: AtomicU64,
     /// Rows that scans and gets gave.
     pub(super) examined: AtomicU64,
@@ -29,10 +31,12 @@ pub(super) struct Shared {
 impl Shared {
     /// Whether a row belongs to the answer.
     pub(super) fn keeps(&self, row: &Row) -> Result<bool> {
-        if !self.has_residual && self.unreadable == Unreadable::Return {
-            return Ok(true);
+        let decoded = self.plan.decode(row.key());
+        // What only a dictionary could tell is no reason to doubt a row.
+        if decoded.as_ref().is_err_and(|error| error.cause != Cause::NotInDictionary) {
+            self.misfits.fetch_add(1, Ordering::Relaxed);
         }
-        match (self.plan.decode(row.key()), self.unreadable) {
+        match (decoded, self.unreadable) {
             (Ok(decoded), _) => Ok(!self.has_residual || self.plan.admits(&decoded)),
             (Err(_), Unreadable::Return) => Ok(true),
             (Err(_), Unreadable::Count) => {

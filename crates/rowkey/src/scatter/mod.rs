@@ -96,7 +96,16 @@ impl Scatter {
         let rows_left = plan.query().limit.unwrap_or(usize::MAX);
         let piece = merge::piece_bytes(&plan, options);
         let template = Scan { max_result_bytes: template.max_result_bytes.min(piece), ..template };
-        let shared = Arc::new(Shared { table, plan, template, unreadable, has_residual, left_out: AtomicU64::new(0), examined: AtomicU64::new(0) });
+        let shared = Arc::new(Shared {
+            table,
+            plan,
+            template,
+            unreadable,
+            has_residual,
+            misfits: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
+            examined: AtomicU64::new(0),
+        });
         let source = if is_points {
             Source::Points(Points::new(Arc::clone(&shared), ranges))
         } else {
@@ -152,6 +161,12 @@ impl Scatter {
         let range = self.shared.plan.ranges().find(|range| range.range.contains(row.key()));
         let (first, second) = range.map_or((&[][..], row.key()), |range| range.merge_key(row.key()));
         PageToken::new(self.shared.plan.schema(), self.shared.plan.query().reverse, [first, second].concat(), row.key().to_vec())
+    }
+
+    /// Rows that are no keys of the schema among those the table gave so far, handed out or left out. Such rows that lie outside of the
+    /// ranges of the plan are not read, and not counted.
+    pub fn misfits(&self) -> u64 {
+        self.shared.misfits.load(Ordering::Relaxed)
     }
 
     /// Rows that were left out so far because they are no keys of the schema.

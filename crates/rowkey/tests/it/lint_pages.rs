@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use halite_rowkey::lint::{RULES, Rule, Severity};
+use halite_rowkey::lint::{Finding, RULES, Rule, Severity};
 
 use crate::lint_subject::findings;
 
@@ -40,7 +40,10 @@ fn lint_finds_the_rule_in_the_bad_example_of_its_page_and_not_in_the_good_one() 
             let findings = findings(language, text);
             let found: Vec<_> = findings.iter().map(|finding| finding.rule.id).collect();
             // Regions that are cut ahead help a key that begins with a time; it stays one.
-            let worst = findings.iter().filter(|finding| (rule.id, finding.rule.id) != ("P-ROLL", "K-MONO")).map(|finding| finding.severity).max();
+            // Keys of a page are written by hand, and their salts and digests with them.
+            let is_own =
+                |finding: &&Finding| (rule.id, finding.rule.id) != ("P-ROLL", "K-MONO") && (finding.rule.id != "K-MISFIT" || rule.id == "K-MISFIT");
+            let worst = findings.iter().filter(is_own).map(|finding| finding.severity).max();
             assert!(!good || worst <= Some(Severity::Note), "{}: the good example has mistakes of its own, {found:?}\n{text}", rule.id);
             if found.contains(&rule.id) == good {
                 wrong.push(format!("{}: {found:?} are found in\n{text}", rule.id));

@@ -113,6 +113,7 @@ pub(super) struct Totals {
     pub(super) read_requests: u64,
     pub(super) filtered_read_requests: u64,
     pub(super) write_requests: u64,
+    pub(super) refused_rows: u64,
     pub(super) flushes: u64,
     pub(super) condensations: u64,
     pub(super) compactions: u64,
@@ -134,6 +135,7 @@ impl Totals {
         self.read_requests += load.read_requests;
         self.filtered_read_requests += load.filtered_read_requests;
         self.write_requests += load.write_requests;
+        self.refused_rows += load.refused_rows;
         self.flushes += load.flushes;
         self.condensations += load.condensations;
         self.compactions += load.compactions;

@@ -174,6 +174,9 @@ fn tables(figures: &Figures<'_>) -> Vec<Family> {
         each("halite_table_read_requests", "Gets, and rows returned by scans", |totals| Sample::Counter(totals.read_requests)),
         each("halite_table_filtered_read_requests", "Rows that a filter left out", |totals| Sample::Counter(totals.filtered_read_requests)),
         each("halite_table_write_requests", "Mutations applied", |totals| Sample::Counter(totals.write_requests)),
+        each("halite_table_refused_rows", "Writes refused because their rows are no keys of a table with ROW_KEY_STRICT", |totals| {
+            Sample::Counter(totals.refused_rows)
+        }),
         each("halite_table_flushes", "Flushes finished", |totals| Sample::Counter(totals.flushes)),
         each("halite_table_condensations", "Memstores written anew, in memory, without hidden cells", |totals| Sample::Counter(totals.condensations)),
         each("halite_table_compactions", "Compactions finished", |totals| Sample::Counter(totals.compactions)),

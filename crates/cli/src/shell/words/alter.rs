@@ -29,6 +29,7 @@ const OPTIONS: &[&str] = &[
     "DURABILITY",
     "READONLY",
     "ROW_KEY",
+    "ROW_KEY_STRICT",
     "METADATA",
     "CONFIGURATION",
 ];

@@ -63,6 +63,7 @@ pub(crate) const TABLE_ATTRIBUTES: &[&str] = &[
     "REGION_MEMSTORE_REPLICATION",
     "OWNER",
     "ROW_KEY",
+    "ROW_KEY_STRICT",
     "ROW_SCHEMA",
 ];
 
@@ -94,6 +95,7 @@ pub(super) const WORDS: &[Word] = &[
             "DURABILITY",
             "READONLY",
             "ROW_KEY",
+            "ROW_KEY_STRICT",
             "METADATA",
             "CONFIGURATION",
         ],
@@ -101,7 +103,7 @@ pub(super) const WORDS: &[Word] = &[
         about: "Makes a table of one or more column families and gives back a reference to it. A table in a namespace is named 'namespace:table'. \
                 TTL is in seconds, or text such as '1 DAY 2 HOURS'. SPLITS gives the keys at which regions begin, with \\xNN for any byte; SPLITS_FILE \
                 reads them from a file, one a line; NUMREGIONS with SPLITALGO (HexStringSplit, DecimalStringSplit, UniformSplit) spreads them evenly. \
-                ROW_KEY declares what the row keys are made of; CREATE TABLE says the same and more.",
+                ROW_KEY declares what the row keys are made of, and ROW_KEY_STRICT => true refuses rows of other keys; CREATE TABLE says the same and more.",
         examples: &[
             "create 't1', 'f1', 'f2'",
             "create 't1', {NAME => 'f1', VERSIONS => 5, TTL => 86400, COMPRESSION => 'GZ'}, 'f2'",
