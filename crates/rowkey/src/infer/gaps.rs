@@ -60,7 +60,7 @@ pub(super) fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
         8 => suspected(number(FieldType::U64, 0.8)),
         16 if column.values.iter().all(|value| is_uuid(value)) => {
             let version = column.values[0][6] >> 4;
-            let time = ids::uuid7(version, numbers_of_six(&column.values[0]));
+            let time = ids::uuid7(version, numbers_of_six(column.values[0]));
             let said = format!("sixteen bytes with the marks of UUIDs, version {version}{time}");
             suspected(Piece::field(FieldType::Uuid, "id", said, WHOLE_POINTS, &column.values).sure(0.97, ""))
         }

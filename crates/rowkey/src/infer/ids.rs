@@ -1,4 +1,4 @@
-//! Identifiers that hold a time and are no times: Snowflake numbers, ULIDs, UUIDs of version 7, MongoDB's `ObjectId`s.
+//! Identifiers that hold a time and are no times: Snowflake numbers, ULIDs, UUIDs of version 7, `MongoDB`'s `ObjectId`s.
 
 use std::collections::HashSet;
 

@@ -5,7 +5,7 @@
 //! fields. What comes out are drafts (`draft.rs`); each is a schema that `verify.rs` holds against every key. Nothing is
 //! claimed that the keys do not show: where several answers fit, they are ranked, and each says how sure
 //! it is and what speaks against it. `witness.rs` asks for a second witness where numbers look like times, `ids.rs` knows
-//! identifiers that hold times, `tagged.rs` and `untagged.rs` keys of HBase's `OrderedBytes`, Phoenix and OpenTSDB.
+//! identifiers that hold times, `tagged.rs` and `untagged.rs` keys of HBase's `OrderedBytes`, Phoenix and `OpenTSDB`.
 
 mod binary;
 mod column;
@@ -294,7 +294,7 @@ fn claims(schema: &KeySchema) -> (Profile, [usize; 4]) {
 fn share_out(candidates: &mut [Inferred]) {
     let mut left = 1.0_f64;
     for candidate in candidates {
-        candidate.confidence = candidate.confidence.min(left);
+        candidate.confidence *= left;
         left = (left - candidate.confidence).max(0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Keys of Phoenix, which have separators and no types, and of OpenTSDB, which have numbers for names around hours.
+//! Keys of Phoenix, which have separators and no types, and of `OpenTSDB`, which have numbers for names around hours.
 
 use super::column::{Column, is_text};
 use super::draft::{Content, Draft, How, KEYS_REMEMBERED, Piece};
@@ -156,7 +156,7 @@ fn text(rest: &[&[u8]]) -> Option<(Piece, Vec<usize>, bool)> {
     Some((piece, lengths, is_ended))
 }
 
-/// OpenTSDB: a salt perhaps, three bytes for the metric, the hour in seconds, then three bytes for the name and three for the
+/// `OpenTSDB`: a salt perhaps, three bytes for the metric, the hour in seconds, then three bytes for the name and three for the
 /// value of each tag.
 pub(super) fn opentsdb(seen: &Seen<'_>) -> Option<Draft> {
     [0, 1].into_iter().find_map(|salt| tsdb(seen, salt))

@@ -11,7 +11,6 @@ use crate::value::{FieldType, TimeUnit};
 /// How much is said by calling something a number.
 const NUMBER_POINTS: f64 = 0.8;
 /// Digits that fit 64 bits whatever they are.
-
 const NUMBER_DIGITS_MAX: usize = 19;
 /// Digits of the longest salt.
 const SALT_DIGITS_MAX: usize = 5;

@@ -30,8 +30,7 @@ pub(super) struct Witness {
 pub(super) fn sure_of(form: TimeForm, width: usize) -> f64 {
     match (form, width) {
         (TimeForm::Reversed(TimeUnit::Millis), 8 | 19) => 0.97,
-        (TimeForm::Reversed(TimeUnit::Micros), 8 | 19) => 0.95,
-        (TimeForm::Calendar, _) => 0.95,
+        (TimeForm::Reversed(TimeUnit::Micros), 8 | 19) | (TimeForm::Calendar, _) => 0.95,
         (TimeForm::Direct(TimeUnit::Millis), _) => 0.94,
         (TimeForm::Direct(TimeUnit::Micros), _) => 0.92,
         (TimeForm::Reversed(TimeUnit::Millis), _) => 0.9,

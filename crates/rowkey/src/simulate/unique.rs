@@ -77,7 +77,7 @@ pub(super) fn uniqueness(schema: &KeySchema, keys: &Keys, traffic: &Traffic, wri
     let (expected, pairs) = expected(events, alike.width);
     found.lost_per_second = Some(expected / seconds);
     found.lost_bound = BOUND_DEVIATIONS * expected.max(1.0).sqrt() / seconds;
-    found.doubts = alike.doubts.clone();
+    found.doubts.clone_from(&alike.doubts);
     if pairs > 0 && pairs < 100 {
         found.doubts.push(format!("only {pairs} pairs of writes near each other are alike in everything but the time, so the estimate rests on few"));
     }
@@ -208,7 +208,7 @@ impl Alike {
                 let place = traffic.fields.iter().position(|name| *name == field.name)?;
                 values.get(place)?.value(field.ty).ok()
             }
-            Row::Key(_) => schema.decode(key).ok()?.into_values().nth(self.time).map(|value| value.into_owned()),
+            Row::Key(_) => schema.decode(key).ok()?.into_values().nth(self.time).map(Value::into_owned),
         };
         match value? {
             Value::Signed(tick) => Some(tick),

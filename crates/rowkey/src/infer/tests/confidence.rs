@@ -290,12 +290,19 @@ fn sample(shape: &Shape, seed: u64, rows: usize, way: &str) -> Vec<Bytes> {
 fn it_is_never_wrong_where_it_says_that_it_is_sure() {
     let mut report = String::from("shape, and sample: verdict of 50, 1,000 and 10,000 keys, its confidence, and whether it is right\n");
     let (mut wrong, mut sure_and_right, mut right_at_all) = (Vec::new(), 0, 0);
+    // Other keys of the same shapes, to look further.
+    let other: u64 = std::env::var("HALITE_INFER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     for (seed, shape) in (0..).zip(SHAPES) {
         let _ = writeln!(report, "\n{}", shape.name);
         for way in ["all over", "sorted", "first"] {
-            // The order of the keys changes little.
-            for rows in SIZES.into_iter().filter(|rows| way != "sorted" || *rows == 1_000) {
-                let found = infer(&sample(shape, seed, rows, way), &[], &InferOptions::default());
+            // The order of the keys changes little, and so does the size of what a limit cuts.
+            let sizes = match way {
+                "all over" => &SIZES[..],
+                "sorted" => &SIZES[1..2],
+                _ => &SIZES[..2],
+            };
+            for &rows in sizes {
+                let found = infer(&sample(shape, seed + 1_000 * other, rows, way), &[], &InferOptions::default());
                 let best = &found.candidates[0];
                 let text = nameless(&best.schema);
                 let is_right = shape.right.contains(&text.as_str());
@@ -333,13 +340,13 @@ fn it_is_never_wrong_where_it_says_that_it_is_sure() {
         "\n{right_at_all} of {} shapes are right from 1,000 keys from all over, {sure_and_right} of them at 90 % or more",
         SHAPES.len()
     );
-    if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
+    if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() && other == 0 {
         std::fs::write(&path, &report).unwrap();
     }
     assert!(wrong.is_empty(), "wrong at 90 % or more:\n{}", wrong.join("\n"));
     assert!(sure_and_right >= 28, "{sure_and_right} of {} shapes are right and sure\n{report}", SHAPES.len());
     let wanted = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(report == wanted, "the confidences are other ones than in {}:\n{report}", path.display());
+    assert!(report == wanted || other > 0, "the confidences are other ones than in {}:\n{report}", path.display());
 }
 
 #[test]
