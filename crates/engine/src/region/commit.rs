@@ -4,6 +4,7 @@
 //! of the log. Nothing here waits for the disk: that is what the returned ticket is for.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use halite_types::{CellRef, CellsBuilder, Durability, Error, ErrorKind, Result};
 
@@ -141,7 +142,8 @@ impl Region {
 
     /// Puts a write of the log back into the memstores, at opening. Families that are gone are left out.
     pub(crate) fn replay(&self, sequence: u64, cells: &[u8]) -> Result<()> {
-        if sequence <= self.mvcc.applied() {
+        // Not the newest id of a file: a repaired region may have a file of one family, and the log the write of another.
+        if sequence <= self.flushed.load(Ordering::Acquire) {
             return Ok(());
         }
         let snapshot = self.state.load();

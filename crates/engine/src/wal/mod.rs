@@ -24,9 +24,11 @@ use crate::histogram::Histogram;
 use crate::store_lock::StoreLock;
 
 mod format;
+mod inspect;
 mod recovery;
 
 pub use format::Nonce;
+pub(crate) use inspect::inspect;
 pub(crate) use recovery::{Recovered, recover};
 
 use format::{MARK_BYTES, SegmentHeader};
