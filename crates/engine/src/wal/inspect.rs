@@ -1,0 +1,82 @@
+//! Reading the log without changing it, for checks.
+
+use halite_types::{Error, Result};
+
+use super::DIRECTORY;
+use super::format::{HeaderError, OLD_HEADER_BYTES, RecordFormat, SegmentHeader, Write};
+use super::names::{Listing, read_whole, segment_path};
+use super::segment::{SegmentBytes, SegmentEnd, without_zeros};
+use crate::env::Env;
+
+/// A segment of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentState {
+    pub(crate) path: String,
+    /// Writes that can be read.
+    pub(crate) writes: u64,
+    /// What an opening refuses.
+    pub(crate) damage: Option<String>,
+    /// What an opening cuts off without loss.
+    pub(crate) torn: Option<String>,
+}
+
+/// The segment before one: its number, its length, and whether it is of a version that names segments before their header.
+type Before = (u64, u64, bool);
+
+/// Reads all segments in order and hands on the writes of each up to its end, or to where it is damaged.
+///
+/// # Errors
+/// The file system's, or `Corrupt` for a file in the directory that is not the log's.
+pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<'_>)) -> Result<Vec<SegmentState>> {
+    let exists = env.fs.exists(DIRECTORY).map_err(|error| Error::io(format!("looking for {}/{DIRECTORY}", env.fs.root()), error))?;
+    if !exists {
+        return Ok(Vec::new());
+    }
+    let numbers = Listing::read(env)?.segments;
+    let mut segments = Vec::new();
+    let mut before: Option<Before> = None;
+    for (i, &number) in numbers.iter().enumerate() {
+        let bytes = read_whole(env, &segment_path(number))?;
+        let mut segment = SegmentState { path: segment_path(number), writes: 0, damage: None, torn: None };
+        let is_last = i + 1 == numbers.len();
+        let mut length = bytes.len() as u64;
+        let mut is_old = false;
+        match SegmentHeader::decode(&bytes) {
+            Err(HeaderError::Short | HeaderError::Damaged)
+                if is_last && bytes.len() <= OLD_HEADER_BYTES && before.is_some_and(|(_, _, is_old)| is_old) =>
+            {
+                segment.torn = Some("it was being begun".into());
+            }
+            Err(error) => segment.damage = Some(format!("its header cannot be read ({error:?})")),
+            Ok((header, _)) if header.store_id != store_id => segment.damage = Some("it belongs to another store".into()),
+            Ok((header, _)) if header.number != number => segment.damage = Some(format!("it calls itself number {}", header.number)),
+            Ok((header, format)) => {
+                is_old = format == RecordFormat::Old;
+                segment.damage = before.and_then(|before| contradiction(&header, before));
+                let read = SegmentBytes::new(&bytes, &header, format, env.fs.boot_id()).read::<std::convert::Infallible>(|write| {
+                    segment.writes += 1;
+                    each(write);
+                    Ok(())
+                });
+                match read.unwrap_or_else(|never| match never {}) {
+                    SegmentEnd::Whole { counts_as, .. } => length = counts_as,
+                    SegmentEnd::Torn { at, .. } if is_last => {
+                        let torn = without_zeros(bytes.get(at..).unwrap_or_default());
+                        segment.torn = Some(format!("a torn end of {torn} bytes"));
+                    }
+                    SegmentEnd::Torn { at, .. } => segment.damage = Some(format!("damaged at byte {at}, and later segments follow")),
+                    SegmentEnd::Damaged { at, why, .. } => segment.damage = Some(format!("damaged at byte {at}: {why}")),
+                }
+            }
+        }
+        before = Some((number, length, is_old));
+        segments.push(segment);
+    }
+    Ok(segments)
+}
+
+/// What the header of a segment states otherwise about the segment before it than what was read.
+fn contradiction(header: &SegmentHeader, (number, length, _): Before) -> Option<String> {
+    let differs = number + 1 == header.number && length != header.previous_bytes;
+    differs.then(|| format!("the segment before it has {length} bytes and should have {}", header.previous_bytes))
+}
