@@ -41,9 +41,11 @@ fn one_seed_is_one_run() {
 
 #[test]
 fn a_log_that_is_not_synced_is_found_out() {
-    let found = (0..20).find_map(|seed| run_with(seed, 800, |options| options.wal_sync = WalSync::Flush).err());
-    let failure = found.expect("acknowledged writes were lost").to_string();
-    assert!(failure.contains("after a restart") && failure.contains("repeat it with"), "{failure}");
+    let failures = (0..20).filter_map(|seed| run_with(seed, 800, |options| options.wal_sync = WalSync::Flush).err());
+    // Where valid records follow a gap the store is not opened; a shorter log is a loss.
+    let failure = failures.map(|failure| failure.to_string()).find(|failure| failure.contains("after a restart"));
+    let failure = failure.expect("acknowledged writes were lost");
+    assert!(failure.contains("repeat it with"), "{failure}");
 }
 
 /// Every call, shared out among two threads; each call dies in one of four ways, and in all of them when

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use halite::{
-    Append, Blocking, BlockingTable, CheckAndMutate, Cluster, ClusterStatus, Get, Increment, OpResult, Put, RegionInfo, Result, Row, RowOp, Scan,
-    Store, StoreTable, TableDescriptor, TableName,
+    Append, Blocking, BlockingTable, Builder, CheckAndMutate, Cluster, ClusterStatus, Get, Increment, OpResult, Options, Put, RegionInfo, Result,
+    Row, RowOp, Scan, Store, StoreTable, TableDescriptor, TableName, WalRecovery,
 };
 
 /// The options that say where.
@@ -18,6 +18,17 @@ pub(crate) struct PlaceFlags {
     /// HBase cluster or Halite server to work on instead: zk://HOST:PORT[,HOST:PORT...][/ZNODE], rpc://HOST:PORT[,HOST:PORT...] or site:HBASE-SITE.XML
     #[arg(long, value_name = "URI", env = "HALITE_CONNECT")]
     connect: Option<String>,
+    /// What to do with damage in the log of the store
+    #[arg(long, value_name = "MODE", default_value = "strict", env = "HALITE_WAL_RECOVERY")]
+    wal_recovery: WalRecoveryMode,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum WalRecoveryMode {
+    /// Refuse to open the store
+    Strict,
+    /// Leave the damaged bytes out and keep them in files next to the log; acknowledged writes may be missing
+    SkipDamaged,
 }
 
 impl PlaceFlags {
@@ -28,7 +39,7 @@ impl PlaceFlags {
     pub(crate) fn open(&self) -> anyhow::Result<Place> {
         match &self.connect {
             Some(uri) => connect(uri),
-            None => Ok(Place::Here(halite::open(&self.data).with_context(|| format!("store {}", self.data.display()))?)),
+            None => Ok(Place::Here(open_store(&self.data, self.wal_recovery)?)),
         }
     }
 
@@ -59,6 +70,25 @@ impl PlaceFlags {
             Some(uri) => format!("--connect {uri}"),
             None => format!("--data {}", self.data.display()),
         }
+    }
+}
+
+/// Opens a store and tells what was cut from its log.
+fn open_store(path: &Path, recovery: WalRecoveryMode) -> anyhow::Result<Store> {
+    let mut options = Options::default();
+    options.wal_recovery = match recovery {
+        WalRecoveryMode::Strict => WalRecovery::Strict,
+        WalRecoveryMode::SkipDamaged => WalRecovery::SkipDamaged,
+    };
+    let store = Builder::new().options(options).open(path).with_context(|| format!("store {}", path.display()))?;
+    report_cuts(&store);
+    Ok(store)
+}
+
+#[expect(clippy::print_stderr, reason = "a loss, or the end of a write that was never acknowledged, is told to the person who typed the command")]
+fn report_cuts(store: &Store) {
+    for cut in &store.report().cuts {
+        eprintln!("halite: warning: {cut}");
     }
 }
 
@@ -120,7 +150,7 @@ impl Place {
         if is_address(text) {
             return connect(text);
         }
-        Ok(Self::Here(halite::open(text).with_context(|| format!("store {text}"))?))
+        Ok(Self::Here(open_store(Path::new(text), WalRecoveryMode::Strict)?))
     }
 
     /// As [`Place::named`], for what has to be there.

@@ -14,12 +14,28 @@ pub enum WalSync {
     Flush,
 }
 
+/// What opening does with damage in the write-ahead log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WalRecovery {
+    /// Refuses to open, and changes nothing. A torn end, which was never acknowledged, is no damage.
+    #[default]
+    Strict,
+    /// Leaves the damaged bytes out, keeps them in files next to the log, and applies every whole write before and after them.
+    /// Acknowledged writes may be missing then.
+    SkipDamaged,
+}
+
 /// Settings of an engine. The defaults are HBase's unless the field says otherwise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
     /// What an acknowledged write has survived; [`WalSync::Fsync`] by default, which is more than HBase promises.
     pub wal_sync: WalSync,
+    /// What opening does with damage in the log; [`WalRecovery::Strict`] by default.
+    pub wal_recovery: WalRecovery,
+    /// How long the nonces of writes are kept after the log no longer needs them, in milliseconds; 30 minutes. They survive
+    /// flushes, closing and opening.
+    pub nonce_ms: u64,
     /// A log segment of this size is closed; 64 MiB.
     pub wal_segment_bytes: u64,
     /// More closed segments than this make the regions that need the oldest flush; 32.
@@ -68,6 +84,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             wal_sync: WalSync::default(),
+            wal_recovery: WalRecovery::default(),
+            nonce_ms: 30 * 60_000,
             wal_segment_bytes: 64 << 20,
             wal_segments_max: 32,
             memstore_flush_bytes: 128 << 20,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use halite_engine::Engine;
+use halite_engine::{Engine, LogCut};
 use halite_types::{Error, Result};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -52,12 +52,24 @@ impl Server {
     /// `InvalidRequest` for settings that cannot be; `Io` for a port that cannot be had.
     pub async fn start(engine: Arc<Engine>, config: Config) -> Result<Handle> {
         config.check()?;
+        log_cuts(&engine);
         let listeners = Listeners::bind(&config).await?;
         let addresses = listeners.addresses()?;
         let context = Arc::new(Context::new(engine, config, addresses)?);
         let (sender, shutdown) = shutdown::channel();
         let tasks = listeners.serve(&context, &shutdown);
         Ok(Handle { context, shutdown: sender, tasks })
+    }
+}
+
+/// Logs what opening the store left out of the write-ahead log.
+fn log_cuts(engine: &Engine) {
+    for LogCut { segment, offset, bytes, writes, kept, is_damage } in &engine.report().cuts {
+        if *is_damage {
+            tracing::error!(segment, offset, bytes, writes, kept, "damaged bytes of the log left out: acknowledged writes may be missing");
+        } else {
+            tracing::warn!(segment, offset, bytes, writes, kept, "torn end of the log cut off");
+        }
     }
 }
 

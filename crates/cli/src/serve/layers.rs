@@ -29,6 +29,8 @@ pub(crate) fn settings(flags: &Flags) -> anyhow::Result<Layered> {
         layered.add("", &file.options, &file.set).with_context(|| format!("configuration file {path}"))?;
     }
     layered.add("--", &flags.options, &flags.set)?;
+    // The engine keeps on the disk what the server keeps in memory.
+    layered.settings.engine.nonce_ms = layered.settings.server.limits.nonce_ms;
     layered.settings.engine.check()?;
     layered.settings.server.check()?;
     Ok(layered)
@@ -77,6 +79,12 @@ mod tests {
         let settings = settings(&flags).unwrap().settings;
         let shown = ["zk-port", "master-port", "region-port", "web-port", "wal-sync"].map(|option| show(&settings, option));
         assert_eq!(shown, ["5", "2", "6", "16010", "flush"]);
+    }
+
+    #[test]
+    fn the_engine_keeps_nonces_as_long_as_the_server() {
+        let settings = settings(&flags(&[("nonce-ms", "7s")], &[], None)).unwrap().settings;
+        assert_eq!((settings.engine.nonce_ms, settings.server.limits.nonce_ms), (7000, 7000));
     }
 
     #[test]

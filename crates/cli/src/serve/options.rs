@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use halite::WalSync;
+use halite::{WalRecovery, WalSync};
 use halite_server::Advertise;
 
 use super::settings::Settings;
@@ -53,6 +53,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "MODE",
         Other(set_wal_sync, show_wal_sync),
         "What an acknowledged write has survived: power loss (fsync), or the death of the process (flush), which is HBase's promise",
+    ),
+    option(
+        "wal-recovery",
+        "MODE",
+        Other(set_wal_recovery, show_wal_recovery),
+        "What opening does with damage in the log: refuse to open (strict), or leave the damaged bytes out and keep them in files next to it (skip-damaged), after which acknowledged writes may be missing",
     ),
     option(
         "listen",
@@ -194,7 +200,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "nonce-ms",
         "TIME",
         Ms(|s| &mut s.server.limits.nonce_ms),
-        "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once, over a crash as well",
+        "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once, over crashes, flushes and restarts as well",
     ),
     option("snapshot-cleaner-ms", "TIME", Ms(|s| &mut s.server.snapshot_cleaner_ms), "How often snapshots whose time to live is over are deleted"),
     option(
@@ -291,6 +297,23 @@ fn show_wal_sync(settings: &Settings) -> String {
     match settings.engine.wal_sync {
         WalSync::Fsync => "fsync",
         WalSync::Flush => "flush",
+    }
+    .to_owned()
+}
+
+fn set_wal_recovery(settings: &mut Settings, text: &str) -> Result<(), String> {
+    settings.engine.wal_recovery = match text {
+        "strict" => WalRecovery::Strict,
+        "skip-damaged" => WalRecovery::SkipDamaged,
+        _ => return Err("strict or skip-damaged".into()),
+    };
+    Ok(())
+}
+
+fn show_wal_recovery(settings: &Settings) -> String {
+    match settings.engine.wal_recovery {
+        WalRecovery::Strict => "strict",
+        WalRecovery::SkipDamaged => "skip-damaged",
     }
     .to_owned()
 }

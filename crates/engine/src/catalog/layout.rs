@@ -10,7 +10,7 @@
 //! archive/data/<namespace>/<table>/<region>/<family>/<store file>   needed by links and snapshots only
 //! staging/<token>                                            to be bulk-loaded
 //! halite/MANIFEST                                           which of these are live
-//! halite/LOCK  halite/wal/<number>.wal
+//! halite/LOCK  halite/wal/<number>.wal  halite/wal/<number>.nonces  halite/wal/<number>.<offset>.torn
 //! ```
 
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};

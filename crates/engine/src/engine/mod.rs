@@ -76,8 +76,9 @@ impl Engine {
         &self.report
     }
 
-    /// The nonces of the writes that opening read back from the log, newest first and a million at most; once. Whoever did not
-    /// hear of such a write will send it again, and it has been applied.
+    /// The nonces of the writes that the log held when the store was opened, and those kept for [`Options::nonce_ms`] after that;
+    /// newest first and a million at most; once. A client that got no answer to such a write sends it again, and it has been
+    /// applied.
     pub fn take_replayed_nonces(&self) -> Vec<Nonce> {
         std::mem::take(&mut *self.replayed_nonces.lock().healed())
     }

@@ -21,7 +21,7 @@ use crate::shared::Shared;
 use crate::store::StoreFiles;
 use crate::store_lock::StoreLock;
 use crate::upkeep::UpkeepFigures;
-use crate::wal::{self, Nonce, Wal, WalOptions};
+use crate::wal::{self, LogCut, Nonce, RecoveryOptions, Wal, WalOptions};
 
 /// What opening found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,12 @@ pub struct OpenReport {
     pub created: bool,
     /// Writes read back from the log; 0 after a clean close.
     pub replayed_writes: u64,
-    /// Bytes cut off a torn end of the log; never acknowledged.
+    /// Bytes of the log that were left out: a torn end, which was never acknowledged, or damage that was to be skipped.
     pub cut_bytes: u64,
+    /// Whole writes in them.
+    pub cut_writes: u64,
+    /// Each place of the log where bytes were left out.
+    pub cuts: Vec<LogCut>,
     /// Files an unfinished flush or compaction had left, now removed.
     pub removed_files: u64,
     /// Directories of the store that others than its owner may enter. New ones are made for the owner only; the modes of those
@@ -59,8 +63,12 @@ impl Engine {
         let manifest = if created { create_store(&env, &lock)? } else { Manifest::load(&env, Arc::clone(&lock))? };
         let catalog = manifest.current();
         let store_id = catalog.store_id;
-        let wal_options =
-            WalOptions { fsync: options.wal_sync == WalSync::Fsync, segment_bytes: options.wal_segment_bytes, buffer_bytes_max: 16 << 20 };
+        let wal_options = WalOptions {
+            fsync: options.wal_sync == WalSync::Fsync,
+            segment_bytes: options.wal_segment_bytes,
+            buffer_bytes_max: 16 << 20,
+            nonce_ms: options.nonce_ms,
+        };
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id, Arc::clone(&lock)));
         let cache = Arc::new(BlockCache::new(options.block_cache_bytes));
@@ -152,16 +160,23 @@ fn open_tables(shared: &Arc<Shared>, index: &Arc<RegionIndex>, catalog: &Catalog
 fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<Table>>, report: &mut OpenReport) -> Result<Vec<Nonce>> {
     let regions: BTreeMap<u64, Arc<Region>> =
         tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
-    let store_id = shared.manifest.current().store_id;
-    let mut recovered = wal::recover(&shared.env, store_id, |write| {
+    // The manifest came from the memory of the operating system. If its name was never synced a power loss brings back the one before, which
+    // needs the log that this one lets go of.
+    let root = shared.env.fs.root();
+    shared.env.fs.sync_dir(layout::HALITE).map_err(|error| Error::io(format!("syncing {root}/{}", layout::HALITE), error))?;
+    let (store_id, options) = (shared.manifest.current().store_id, &shared.options);
+    let how = RecoveryOptions { store_id, mode: options.wal_recovery, nonce_ms: options.nonce_ms };
+    let mut recovered = wal::recover(&shared.env, &how, |write| {
         // A region that is gone or disabled was flushed, split or dropped: its writes have no place any more.
         match regions.get(&write.region) {
             Some(region) => region.replay(write.sequence, write.cells),
-            None => Ok(()),
+            None => Ok(false),
         }
     })?;
     report.replayed_writes = recovered.writes;
-    report.cut_bytes = recovered.cut_bytes;
+    report.cuts = std::mem::take(&mut recovered.cuts);
+    report.cut_bytes = report.cuts.iter().map(|cut| cut.bytes).sum();
+    report.cut_writes = report.cuts.iter().map(|cut| cut.writes).sum();
     let nonces = std::mem::take(&mut recovered.nonces).into();
     let in_log: BTreeSet<u64> = recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
     shared.wal.resume(recovered);

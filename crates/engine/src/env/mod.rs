@@ -80,6 +80,11 @@ pub trait Fs: Send + Sync {
     /// # Errors
     /// As the operating system's.
     fn sync_dir(&self, path: &str) -> io::Result<()>;
+    /// The run of the operating system, which another one after a restart of the machine differs from: while it is the same,
+    /// all bytes that were written can be read. `None` where that is not known.
+    fn boot_id(&self) -> Option<[u8; 16]> {
+        None
+    }
     /// Opens a file to read that may lie anywhere on the machine: `path` is whole, from the machine's own root.
     ///
     /// # Errors
@@ -146,12 +151,13 @@ pub trait FileWriter: Send {
     /// As the operating system's; what is durable is unknown then, and trying again proves nothing.
     fn sync(&mut self) -> io::Result<()>;
     /// Gets room on the disk for the next `bytes` bytes, which the file has from now on, as zeros, until they are written:
-    /// then a sync need not make a new length durable, too. Does nothing where that is not known how to do.
+    /// then a sync need not make a new length durable, too.
     ///
     /// # Errors
-    /// As the operating system's. The file can be written as before, and may have a part of the room.
+    /// As the operating system's; `Unsupported` where it has no such call. The file can be written as before, and may have a part of
+    /// the room.
     fn reserve(&mut self, _bytes: u64) -> io::Result<()> {
-        Ok(())
+        Err(io::ErrorKind::Unsupported.into())
     }
     /// Cuts the file to `bytes` bytes, behind which it is written from then on.
     ///

@@ -176,6 +176,11 @@ impl Fs for OsFs {
         File::open(self.path(path)?)?.sync_all()
     }
 
+    #[cfg(target_os = "linux")]
+    fn boot_id(&self) -> Option<[u8; 16]> {
+        boot_id_of(&fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?)
+    }
+
     fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
         Ok(Arc::new(OsReader { file: File::open(self.outside(path)?)? }))
     }
@@ -202,6 +207,16 @@ impl Fs for OsFs {
         let of_others = fs::metadata(self.path(path)?)?.permissions().mode() & 0o077;
         Ok(of_others == 0)
     }
+}
+
+/// The bytes of a UUID as text.
+#[cfg(target_os = "linux")]
+fn boot_id_of(text: &str) -> Option<[u8; 16]> {
+    let digits: String = text.trim().chars().filter(|&digit| digit != '-').collect();
+    if digits.len() != 32 {
+        return None;
+    }
+    u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
 }
 
 /// Written where the file's own cursor stands, so that room can be reserved behind it.
@@ -404,6 +419,16 @@ mod tests {
         drop(held);
         assert!(env.fs.lock("LOCK", "4").unwrap().is_some());
         assert_eq!(read(&env, "LOCK"), b"4");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_run_of_the_system_has_an_id() {
+        let (_directory, env) = env();
+        assert!(env.fs.boot_id().is_some() && env.fs.boot_id() == env.fs.boot_id());
+        let bytes = *b"\x8b\x0e\x1c\x5f\x5a\x5a\x4a\x5e\x9c\x0d\x1d\x2e\x3f\x40\x51\x62";
+        assert_eq!(boot_id_of("8b0e1c5f-5a5a-4a5e-9c0d-1d2e3f405162\n"), Some(bytes));
+        assert!(boot_id_of("").is_none() && boot_id_of("8b0e1c5f").is_none() && boot_id_of(&"x".repeat(32)).is_none());
     }
 
     #[test]

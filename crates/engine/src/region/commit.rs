@@ -139,10 +139,11 @@ impl Region {
         CommitTicket::new(&self.shared.wal, self.shared.wal.end(), fsync)
     }
 
-    /// Puts a write of the log back into the memstores, at opening. Families that are gone are left out.
-    pub(crate) fn replay(&self, sequence: u64, cells: &[u8]) -> Result<()> {
+    /// Puts a write of the log back into the memstores, at opening, and returns whether it was in no store file yet. Families
+    /// that are gone are left out.
+    pub(crate) fn replay(&self, sequence: u64, cells: &[u8]) -> Result<bool> {
         if sequence <= self.mvcc.applied() {
-            return Ok(());
+            return Ok(false);
         }
         let snapshot = self.state.load();
         let mut rest = cells;
@@ -154,7 +155,7 @@ impl Region {
             rest = behind;
         }
         self.mvcc.recover(sequence);
-        Ok(())
+        Ok(true)
     }
 }
 

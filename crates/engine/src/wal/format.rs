@@ -1,45 +1,69 @@
-//! The bytes of a log segment: header, records, and how a torn end is told from damage. Drawn in `docs/formats/wal.md`.
+//! The bytes of a log segment: header and records. Drawn in `docs/formats/wal.md`; [`super::segment`] reads whole segments.
 //!
 //! ```text
 //! segment  header | record ...
-//! header   "HALWAL\r\n" | version u32 | store id 16 bytes | number u64 | length of the segment before u64 | CRC32C u32
-//! record   body length u32 | CRC32C of the body u32 | body
+//! header   "HALWAL\r\n" | version u32 | store id 16 bytes | number u64 | length of the segment before u64 | flags u32
+//!          | durable length u64 | boot id 16 bytes | salt u64 | CRC32C u32
+//! record   body length u32 | CRC32C of the body u32 | CRC32C of the record's head u32 | body
 //! body     kind u8 = 1 | region number u64 | sequence id u64 | encoded cells      a write
-//!          kind u8 = 2 | offset u64                                            a mark: synced up to here
+//!          kind u8 = 2 | synced offset u64 | durable length u64                a mark, at the end of each group
 //!          kind u8 = 3 | region number u64 | sequence id u64 | nonce group u64 | nonce u64 | encoded cells
 //!                                                                              a write under a nonce
+//!          kind u8 = 4 | length u64                                            the end of a closed segment
 //! ```
-//! All integers are big-endian. A mark says how much of this segment had been synced when it was written. It tells
-//! apart a torn end, which was never acknowledged, from damage to what was.
+//! All integers are big-endian. The checksum of a record's head continues that of the segment's header and covers the offset of
+//! the record, so bytes are a record only in the segment and at the offset they were written for. That makes a record
+//! recognizable after damaged bytes, whatever these contain and whatever clients store in cells.
 
 use halite_types::cell::read_cell;
 
 /// First bytes of a segment.
 pub(crate) const MAGIC: &[u8; 8] = b"HALWAL\r\n";
-/// Version this code writes. It reads the first as well, which has no nonces.
-pub(crate) const VERSION: u32 = 2;
+/// Version this code writes. It reads 1, which has no nonces, and 2, whose records have no checksum of their heads.
+pub(crate) const VERSION: u32 = 3;
+/// The newest version with the short header and the short record heads.
+const OLD_VERSION: u32 = 2;
 /// Bytes of a segment's header.
-pub(crate) const HEADER_BYTES: usize = 8 + 4 + 16 + 8 + 8 + 4;
+pub(crate) const HEADER_BYTES: usize = 84;
+/// Bytes of the header of versions 1 and 2.
+pub(crate) const OLD_HEADER_BYTES: usize = 48;
+/// Bytes in front of a record's body.
+pub(crate) const RECORD_HEAD_BYTES: usize = 12;
+const OLD_RECORD_HEAD_BYTES: usize = 8;
 const CELLS_HEADER_BYTES: usize = 1 + 8 + 8;
 /// Bytes of a whole mark.
-pub(crate) const MARK_BYTES: usize = 8 + 1 + 8;
+#[cfg(test)]
+pub(crate) const MARK_BYTES: usize = RECORD_HEAD_BYTES + MARK_BODY_BYTES;
+const MARK_BODY_BYTES: usize = 1 + 8 + 8;
+const OLD_MARK_BODY_BYTES: usize = 1 + 8;
+const END_BODY_BYTES: usize = 1 + 8;
 const KIND_CELLS: u8 = 1;
 const KIND_MARK: u8 = 2;
 const KIND_CELLS_UNDER_NONCE: u8 = 3;
+const KIND_END: u8 = 4;
 const NONCE_BYTES: usize = 8 + 8;
 /// No record is larger: a batch is split before it comes near.
 pub(crate) const MAX_BODY_BYTES: usize = 1 << 30;
+const FLAG_FSYNC: u32 = 1;
 
 /// The most bytes of a body that are not cells.
 pub(crate) const BODY_HEADER_BYTES: usize = CELLS_HEADER_BYTES + NONCE_BYTES;
 
-/// What a segment's header says.
+/// Fields of a segment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     pub(crate) store_id: [u8; 16],
     pub(crate) number: u64,
     /// Length in bytes of the segment with the number before, 0 if there was none.
     pub(crate) previous_bytes: u64,
+    /// Records are synced before they are acknowledged.
+    pub(crate) fsync: bool,
+    /// Length that the file had durably before its first record, 0 if no room was reserved.
+    pub(crate) durable_length: u64,
+    /// The run of the operating system that wrote the segment; `None` if that is unknown.
+    pub(crate) boot_id: Option<[u8; 16]>,
+    /// Random, so that clients cannot store bytes that are records of the segment.
+    pub(crate) salt: u64,
 }
 
 impl SegmentHeader {
@@ -50,29 +74,44 @@ impl SegmentHeader {
         out.extend_from_slice(&self.store_id);
         out.extend_from_slice(&self.number.to_be_bytes());
         out.extend_from_slice(&self.previous_bytes.to_be_bytes());
+        out.extend_from_slice(&(if self.fsync { FLAG_FSYNC } else { 0 }).to_be_bytes());
+        out.extend_from_slice(&self.durable_length.to_be_bytes());
+        out.extend_from_slice(&self.boot_id.unwrap_or_default());
+        out.extend_from_slice(&self.salt.to_be_bytes());
         let crc = crc32c::crc32c(&out);
         out.extend_from_slice(&crc.to_be_bytes());
         out
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
-        let (head, _) = bytes.split_first_chunk::<HEADER_BYTES>().ok_or(HeaderError::Short)?;
-        let (checked, crc) = head.split_at(HEADER_BYTES - 4);
-        if !checked.starts_with(MAGIC) {
-            return Err(HeaderError::Damaged);
+    /// Reads a header and returns how the records after it are written.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<(Self, RecordFormat), HeaderError> {
+        if bytes.len() < OLD_HEADER_BYTES {
+            return Err(HeaderError::Short);
         }
-        let version = u32::from_be_bytes(field(checked, 8));
-        if crc32c::crc32c(checked) != u32::from_be_bytes(field(crc, 0)) {
+        let version = u32::from_be_bytes(field(bytes, 8));
+        let header_bytes = if version <= OLD_VERSION { OLD_HEADER_BYTES } else { HEADER_BYTES };
+        let (head, _) = bytes.split_at_checked(header_bytes).ok_or(HeaderError::Short)?;
+        let (checked, stored) = head.split_at(header_bytes - 4);
+        let crc = crc32c::crc32c(checked);
+        if !checked.starts_with(MAGIC) || crc != u32::from_be_bytes(field(stored, 0)) {
             return Err(HeaderError::Damaged);
         }
         if !(1..=VERSION).contains(&version) {
             return Err(HeaderError::Version(version));
         }
-        Ok(Self {
+        // Of an old segment the fields after these are not there, and read as zeros.
+        let is_old = version <= OLD_VERSION;
+        let later = if is_old { &[][..] } else { checked };
+        let header = Self {
             store_id: field(checked, 12),
             number: u64::from_be_bytes(field(checked, 28)),
             previous_bytes: u64::from_be_bytes(field(checked, 36)),
-        })
+            fsync: u32::from_be_bytes(field(later, 44)) & FLAG_FSYNC != 0,
+            durable_length: u64::from_be_bytes(field(later, 48)),
+            boot_id: Some(field(later, 56)).filter(|id| *id != [0; 16]),
+            salt: u64::from_be_bytes(field(later, 72)),
+        };
+        Ok((header, if is_old { RecordFormat::Old } else { RecordFormat::Chained(crc) }))
     }
 }
 
@@ -87,7 +126,29 @@ pub(crate) enum HeaderError {
     Version(u32),
 }
 
-fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+/// How the records of a segment are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordFormat {
+    /// Versions 1 and 2: no checksum of the record's head.
+    Old,
+    /// Version 3, with the checksum of the segment's header.
+    Chained(u32),
+    /// Version 3, where the header is damaged: the checksums of the heads cannot be verified.
+    Unchained,
+}
+
+impl RecordFormat {
+    /// Bytes of the segment's header.
+    pub(crate) fn header_bytes(self) -> usize {
+        if self == Self::Old { OLD_HEADER_BYTES } else { HEADER_BYTES }
+    }
+
+    fn record_head_bytes(self) -> usize {
+        if self == Self::Old { OLD_RECORD_HEAD_BYTES } else { RECORD_HEAD_BYTES }
+    }
+}
+
+pub(crate) fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes.get(at..at.saturating_add(N)).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
 }
 
@@ -105,8 +166,20 @@ pub struct Nonce {
 pub(crate) enum Record<'a> {
     /// Cells of one region under one sequence id.
     Cells(Write<'a>),
-    /// The segment had been synced up to this offset.
-    Mark(u64),
+    /// The end of a group.
+    Mark(Mark),
+    /// The end of a closed segment, and the length that the next segment's header states.
+    End(u64),
+}
+
+/// What had been synced when a group was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Everything before this offset had been synced.
+    pub(crate) synced: u64,
+    /// The file was this long, with the room reserved at its end; durably, where records are synced before they are acknowledged. 0
+    /// in versions 1 and 2.
+    pub(crate) durable_length: u64,
 }
 
 /// A write as it stands in the log.
@@ -119,11 +192,10 @@ pub(crate) struct Write<'a> {
     pub(crate) cells: &'a [u8],
 }
 
-/// Appends a write to `out`. The cells come in pieces, so that a batch is copied once.
+/// Appends a write to `out`. The cells come in pieces, so that a batch is copied once. The checksum of its head is missing until
+/// [`chain`].
 pub(crate) fn write_cells<'a>(out: &mut Vec<u8>, region: u64, sequence: u64, nonce: Option<Nonce>, cells: impl Iterator<Item = &'a [u8]>) {
-    let start = out.len();
-    out.extend_from_slice(&[0; 8]);
-    out.push(if nonce.is_some() { KIND_CELLS_UNDER_NONCE } else { KIND_CELLS });
+    let start = begin_record(out, if nonce.is_some() { KIND_CELLS_UNDER_NONCE } else { KIND_CELLS });
     out.extend_from_slice(&region.to_be_bytes());
     out.extend_from_slice(&sequence.to_be_bytes());
     if let Some(Nonce { group, number }) = nonce {
@@ -136,22 +208,58 @@ pub(crate) fn write_cells<'a>(out: &mut Vec<u8>, region: u64, sequence: u64, non
     seal(&mut out[start..]);
 }
 
-/// A mark.
-pub(crate) fn mark(durable_offset: u64) -> [u8; MARK_BYTES] {
-    let mut out = [0; MARK_BYTES];
-    out[8] = KIND_MARK;
-    out[9..].copy_from_slice(&durable_offset.to_be_bytes());
-    seal(&mut out);
-    out
+/// Appends a mark, without the checksum of its head.
+pub(crate) fn write_mark(out: &mut Vec<u8>, mark: Mark) {
+    let start = begin_record(out, KIND_MARK);
+    out.extend_from_slice(&mark.synced.to_be_bytes());
+    out.extend_from_slice(&mark.durable_length.to_be_bytes());
+    seal(&mut out[start..]);
 }
 
-/// Fills in the length and the checksum of a record.
+/// Appends the end of a segment, without the checksum of its head.
+pub(crate) fn write_end(out: &mut Vec<u8>, length: u64) {
+    let start = begin_record(out, KIND_END);
+    out.extend_from_slice(&length.to_be_bytes());
+    seal(&mut out[start..]);
+}
+
+/// Bytes of the end of a segment.
+pub(crate) const END_BYTES: usize = RECORD_HEAD_BYTES + END_BODY_BYTES;
+
+fn begin_record(out: &mut Vec<u8>, kind: u8) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[0; RECORD_HEAD_BYTES]);
+    out.push(kind);
+    start
+}
+
+/// Fills in the length and the checksum of a record's body.
 fn seal(record: &mut [u8]) {
-    let (head, body) = record.split_at_mut(8);
+    let (head, body) = record.split_at_mut(RECORD_HEAD_BYTES);
     assert!(body.len() <= MAX_BODY_BYTES, "a record is limited by the caller");
     let length = u32::try_from(body.len()).expect("limited above");
     head[..4].copy_from_slice(&length.to_be_bytes());
-    head[4..].copy_from_slice(&crc32c::crc32c(body).to_be_bytes());
+    head[4..8].copy_from_slice(&crc32c::crc32c(body).to_be_bytes());
+}
+
+/// Fills in the checksums of the heads of `records`, which are to be written at `offset` of the segment whose header has the
+/// checksum `seed`.
+pub(crate) fn chain(records: &mut [u8], seed: u32, offset: u64) {
+    let (mut rest, mut at) = (records, offset);
+    while let Some((head, behind)) = rest.split_first_chunk_mut::<RECORD_HEAD_BYTES>() {
+        let crc = head_checksum(seed, at, &head[..8]);
+        head[8..].copy_from_slice(&crc.to_be_bytes());
+        let length = u32::from_be_bytes(field(head, 0)) as usize;
+        at += (RECORD_HEAD_BYTES + length) as u64;
+        rest = behind.split_at_mut(length).1;
+    }
+}
+
+fn head_checksum(seed: u32, offset: u64, lengths: &[u8]) -> u32 {
+    let mut covered = [0; 16];
+    covered[..8].copy_from_slice(&offset.to_be_bytes());
+    covered[8..].copy_from_slice(lengths);
+    crc32c::crc32c_append(seed, &covered)
 }
 
 /// Why no record stands at an offset.
@@ -159,15 +267,18 @@ fn seal(record: &mut [u8]) {
 pub(crate) enum RecordError {
     /// The segment ends inside the record, or the length makes no sense.
     Short,
-    /// The checksum does not fit: `(stored, computed)`.
+    /// The checksum of its head does not fit.
+    Head,
+    /// The checksum of its body does not fit: `(stored, computed)`.
     Checksum(u32, u32),
     /// The checksum fits but the content does not: written by something else.
     Content,
 }
 
-/// Reads the record at the front of `bytes` and says how long it is.
-pub(crate) fn read_record(bytes: &[u8]) -> Result<(Record<'_>, usize), RecordError> {
-    let (head, rest) = bytes.split_first_chunk::<8>().ok_or(RecordError::Short)?;
+/// Reads the record at `offset` of a segment and says how long it is.
+pub(crate) fn read_record(segment: &[u8], offset: usize, format: RecordFormat) -> Result<(Record<'_>, usize), RecordError> {
+    let head_bytes = format.record_head_bytes();
+    let (head, rest) = segment.get(offset..).and_then(|bytes| bytes.split_at_checked(head_bytes)).ok_or(RecordError::Short)?;
     let length = u32::from_be_bytes(field(head, 0)) as usize;
     let stored = u32::from_be_bytes(field(head, 4));
     // Zeros are what a file reads as where its length reached the disk and its bytes did not; the checksum of no bytes
@@ -175,21 +286,41 @@ pub(crate) fn read_record(bytes: &[u8]) -> Result<(Record<'_>, usize), RecordErr
     if length == 0 {
         return Err(RecordError::Short);
     }
+    if let RecordFormat::Chained(seed) = format
+        && head_checksum(seed, offset as u64, &field::<8>(head, 0)) != u32::from_be_bytes(field(head, 8))
+    {
+        return Err(RecordError::Head);
+    }
     let body = rest.get(..length).ok_or(RecordError::Short)?;
     let computed = crc32c::crc32c(body);
     if computed != stored {
         return Err(RecordError::Checksum(stored, computed));
     }
-    let record = match body.first() {
-        Some(&KIND_CELLS) if length >= CELLS_HEADER_BYTES => Record::Cells(read_write(body, CELLS_HEADER_BYTES)?),
-        Some(&KIND_CELLS_UNDER_NONCE) if length >= CELLS_HEADER_BYTES + NONCE_BYTES => {
+    Ok((read_body(body, format)?, length.saturating_add(head_bytes)))
+}
+
+fn read_body(body: &[u8], format: RecordFormat) -> Result<Record<'_>, RecordError> {
+    let is_old = format == RecordFormat::Old;
+    let (&kind, length) = (body.first().ok_or(RecordError::Content)?, body.len());
+    match kind {
+        KIND_CELLS if length >= CELLS_HEADER_BYTES => read_write(body, CELLS_HEADER_BYTES).map(Record::Cells),
+        KIND_CELLS_UNDER_NONCE if length >= CELLS_HEADER_BYTES + NONCE_BYTES => {
             let nonce = Nonce { group: u64::from_be_bytes(field(body, 17)), number: u64::from_be_bytes(field(body, 25)) };
-            Record::Cells(Write { nonce: Some(nonce), ..read_write(body, CELLS_HEADER_BYTES + NONCE_BYTES)? })
+            Ok(Record::Cells(Write { nonce: Some(nonce), ..read_write(body, CELLS_HEADER_BYTES + NONCE_BYTES)? }))
         }
-        Some(&KIND_MARK) if length == MARK_BYTES - 8 => Record::Mark(u64::from_be_bytes(field(body, 1))),
-        _ => return Err(RecordError::Content),
-    };
-    Ok((record, length.saturating_add(8)))
+        KIND_MARK if length == if is_old { OLD_MARK_BODY_BYTES } else { MARK_BODY_BYTES } => {
+            let durable_length = if is_old { 0 } else { u64::from_be_bytes(field(body, 9)) };
+            Ok(Record::Mark(Mark { synced: u64::from_be_bytes(field(body, 1)), durable_length }))
+        }
+        KIND_END if length == END_BODY_BYTES && !is_old => Ok(Record::End(u64::from_be_bytes(field(body, 1)))),
+        _ => Err(RecordError::Content),
+    }
+}
+
+/// Whether the byte after a record's head may begin a body: it rules out nearly every offset before a checksum is computed.
+pub(crate) fn may_begin(segment: &[u8], offset: usize, format: RecordFormat) -> bool {
+    let kind = segment.get(offset.saturating_add(format.record_head_bytes()));
+    kind.is_some_and(|kind| (KIND_CELLS..=KIND_END).contains(kind))
 }
 
 /// Reads a write whose cells begin at `cells_at`.
@@ -202,45 +333,31 @@ fn read_write(body: &[u8], cells_at: usize) -> Result<Write<'_>, RecordError> {
     Ok(Write { region: u64::from_be_bytes(field(head, 1)), sequence: u64::from_be_bytes(field(head, 9)), nonce: None, cells })
 }
 
-/// How the records of a segment end.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum SegmentEnd {
-    /// With the last byte.
-    Clean,
-    /// With a torn write at this offset; nothing behind it was ever acknowledged.
-    Torn(usize),
-    /// With damage at this offset to what had been synced.
-    Damaged(usize, RecordError),
-}
+/// Bytes as versions 1 and 2 wrote them, for tests of reading them.
+#[cfg(test)]
+pub(crate) mod old {
+    use super::{MAGIC, Mark, Nonce, RECORD_HEAD_BYTES, write_cells};
 
-/// Calls `each` with the writes of a whole segment and says how they end.
-pub(crate) fn read_segment<E>(bytes: &[u8], mut each: impl FnMut(Write<'_>) -> Result<(), E>) -> Result<SegmentEnd, E> {
-    let mut at = HEADER_BYTES;
-    while at < bytes.len() {
-        match read_record(bytes.get(at..).unwrap_or_default()) {
-            Ok((record, length)) => {
-                if let Record::Cells(write) = record {
-                    each(write)?;
-                }
-                at = at.saturating_add(length);
-            }
-            Err(error) => {
-                let damaged = error == RecordError::Content || synced_behind(bytes, at);
-                return Ok(if damaged { SegmentEnd::Damaged(at, error) } else { SegmentEnd::Torn(at) });
-            }
-        }
+    pub(crate) fn header(version: u32, store_id: [u8; 16], number: u64, previous_bytes: u64) -> Vec<u8> {
+        let mut out = [&MAGIC[..], &version.to_be_bytes(), &store_id, &number.to_be_bytes(), &previous_bytes.to_be_bytes()].concat();
+        let crc = crc32c::crc32c(&out);
+        out.extend_from_slice(&crc.to_be_bytes());
+        out
     }
-    Ok(SegmentEnd::Clean)
-}
 
-/// Whether some whole mark behind `bad` says that what stands at `bad` had been synced before.
-fn synced_behind(bytes: &[u8], bad: usize) -> bool {
-    (bad.saturating_add(1)..bytes.len()).any(|at| {
-        // Length and kind rule out nearly every offset before a checksum is computed, and keep it short.
-        bytes.get(at.saturating_add(8)) == Some(&KIND_MARK)
-            && u32::from_be_bytes(field(bytes, at)) as usize == MARK_BYTES - 8
-            && matches!(read_record(bytes.get(at..).unwrap_or_default()), Ok((Record::Mark(durable), _)) if durable > bad as u64)
-    })
+    pub(crate) fn cells(out: &mut Vec<u8>, region: u64, sequence: u64, nonce: Option<Nonce>, cells: &[u8]) {
+        let mut record = Vec::new();
+        write_cells(&mut record, region, sequence, nonce, std::iter::once(cells));
+        out.extend_from_slice(&record[..8]);
+        out.extend_from_slice(&record[RECORD_HEAD_BYTES..]);
+    }
+
+    pub(crate) fn mark(out: &mut Vec<u8>, mark: Mark) {
+        let body = [&[super::KIND_MARK][..], &mark.synced.to_be_bytes()].concat();
+        out.extend_from_slice(&u32::try_from(body.len()).unwrap().to_be_bytes());
+        out.extend_from_slice(&crc32c::crc32c(&body).to_be_bytes());
+        out.extend_from_slice(&body);
+    }
 }
 
 #[cfg(test)]
@@ -249,110 +366,79 @@ mod tests {
 
     use super::*;
 
-    /// Three writes, each with a mark before it that says `durable`.
-    fn segment(durable: &[u64]) -> Vec<u8> {
-        let mut bytes = SegmentHeader { store_id: [7; 16], number: 3, previous_bytes: 11 }.encode();
-        for (i, &durable) in durable.iter().enumerate() {
-            let put = Put::new(format!("row{i}")).add_at("f", "q", 1, "value");
-            bytes.extend_from_slice(&mark(durable));
-            write_cells(&mut bytes, 5, i as u64, None, std::iter::once(put.mutation().cells().bytes()));
-        }
-        bytes
-    }
-
-    fn read(bytes: &[u8]) -> (Vec<u64>, SegmentEnd) {
-        let mut seen = Vec::new();
-        let end = read_segment::<()>(bytes, |record| {
-            seen.push(record.sequence);
-            Ok(())
-        });
-        (seen, end.unwrap())
-    }
+    const HEADER: SegmentHeader =
+        SegmentHeader { store_id: [7; 16], number: 3, previous_bytes: 11, fsync: true, durable_length: 4096, boot_id: Some([9; 16]), salt: 77 };
 
     #[test]
-    fn records_read_back() {
-        let bytes = segment(&[0, 0, 0]);
-        assert_eq!(SegmentHeader::decode(&bytes).unwrap(), SegmentHeader { store_id: [7; 16], number: 3, previous_bytes: 11 });
-        assert_eq!(read(&bytes), (vec![0, 1, 2], SegmentEnd::Clean));
-    }
-
-    #[test]
-    fn a_cut_anywhere_leaves_the_whole_records_before_it() {
-        let bytes = segment(&[0, 0, 0]);
-        let record = (bytes.len() - HEADER_BYTES) / 3;
-        for end in HEADER_BYTES..bytes.len() {
-            let whole = (end - HEADER_BYTES) / record;
-            let (seen, how) = read(&bytes[..end]);
-            assert_eq!(seen.len(), whole);
-            let boundary = HEADER_BYTES + whole * record;
-            let boundary = if end >= boundary + MARK_BYTES { boundary + MARK_BYTES } else { boundary };
-            assert_eq!(how, if boundary == end { SegmentEnd::Clean } else { SegmentEnd::Torn(boundary) });
-        }
-    }
-
-    #[test]
-    fn a_flipped_bit_in_a_synced_record_is_damage_and_in_an_unsynced_one_a_torn_end() {
-        let whole = segment(&[0, 0, 0]);
-        let record = (whole.len() - HEADER_BYTES) / 3;
-        let second = HEADER_BYTES + record + MARK_BYTES;
-        let record = record - MARK_BYTES;
-        for at in second..second + record {
-            let mut unsynced = whole.clone();
-            unsynced[at] ^= 1;
-            assert_eq!(read(&unsynced), (vec![0], SegmentEnd::Torn(second)), "byte {at}");
-            let mut synced = segment(&[0, 0, (second + record) as u64]);
-            synced[at] ^= 1;
-            let (seen, end) = read(&synced);
-            assert_eq!(seen, [0]);
-            assert!(matches!(end, SegmentEnd::Damaged(offset, _) if offset == second), "byte {at}: {end:?}");
-        }
-    }
-
-    #[test]
-    fn zeros_behind_the_records_are_a_torn_end() {
-        let mut bytes = segment(&[0, 0, 0]);
-        let end = bytes.len();
-        bytes.resize(end + 700, 0);
-        assert_eq!(read(&bytes), (vec![0, 1, 2], SegmentEnd::Torn(end)));
-    }
-
-    #[test]
-    fn a_nonce_is_read_back_with_its_write_and_a_cut_or_flipped_one_is_not() {
-        let put = Put::new("row").add_at("f", "q", 1, "value");
-        let nonce = Nonce { group: 7, number: u64::MAX };
-        let mut bytes = Vec::new();
-        write_cells(&mut bytes, 5, 6, Some(nonce), std::iter::once(put.mutation().cells().bytes()));
-        let write = Write { region: 5, sequence: 6, nonce: Some(nonce), cells: put.mutation().cells().bytes() };
-        assert_eq!(read_record(&bytes), Ok((Record::Cells(write), bytes.len())));
+    fn a_header_reads_back_and_no_byte_of_it_may_change() {
+        let bytes = HEADER.encode();
+        let crc = u32::from_be_bytes(field(&bytes, HEADER_BYTES - 4));
+        assert_eq!(SegmentHeader::decode(&bytes), Ok((HEADER, RecordFormat::Chained(crc))));
+        let unknown = SegmentHeader { boot_id: None, fsync: false, ..HEADER };
+        assert_eq!(SegmentHeader::decode(&unknown.encode()).unwrap().0, unknown);
         for at in 0..bytes.len() {
-            assert!(read_record(&bytes[..at]).is_err());
-            let mut flipped = bytes.clone();
-            flipped[at] ^= 1;
-            assert!(read_record(&flipped).is_err(), "byte {at}");
+            assert!(SegmentHeader::decode(&bytes[..at]).is_err());
+            for bit in 0..8 {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= 1 << bit;
+                assert!(SegmentHeader::decode(&flipped).is_err(), "byte {at}");
+            }
         }
-        let mut short = bytes[..8 + CELLS_HEADER_BYTES + NONCE_BYTES - 1].to_vec();
-        seal(&mut short);
-        assert_eq!(read_record(&short), Err(RecordError::Content));
     }
 
     #[test]
-    fn segments_of_the_version_before_are_read() {
-        let mut bytes = segment(&[0, 0, 0]);
-        bytes[11] = 1;
-        let crc = crc32c::crc32c(&bytes[..HEADER_BYTES - 4]);
-        bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&crc.to_be_bytes());
-        assert!(SegmentHeader::decode(&bytes).is_ok());
-        assert_eq!(read(&bytes), (vec![0, 1, 2], SegmentEnd::Clean));
-    }
-
-    #[test]
-    fn headers_of_other_versions_are_told_from_damage() {
-        let mut bytes = segment(&[]);
+    fn headers_of_other_versions_are_distinguished_from_damage() {
+        let mut bytes = HEADER.encode();
         bytes[11] = 9;
         assert_eq!(SegmentHeader::decode(&bytes), Err(HeaderError::Damaged));
         let crc = crc32c::crc32c(&bytes[..HEADER_BYTES - 4]);
         bytes[HEADER_BYTES - 4..].copy_from_slice(&crc.to_be_bytes());
         assert_eq!(SegmentHeader::decode(&bytes), Err(HeaderError::Version(9)));
         assert_eq!(SegmentHeader::decode(&bytes[..20]), Err(HeaderError::Short));
+        for version in [1, 2] {
+            let (header, format) = SegmentHeader::decode(&old::header(version, [7; 16], 3, 11)).unwrap();
+            assert_eq!((header.number, header.previous_bytes, header.durable_length, header.boot_id, format), (3, 11, 0, None, RecordFormat::Old));
+        }
+    }
+
+    #[test]
+    fn a_record_is_valid_at_its_own_offset_of_its_own_segment_only() {
+        let put = Put::new("row").add_at("f", "q", 1, "value");
+        let nonce = Nonce { group: 7, number: u64::MAX };
+        let mut records = Vec::new();
+        write_cells(&mut records, 5, 6, Some(nonce), std::iter::once(put.mutation().cells().bytes()));
+        let second = records.len();
+        write_mark(&mut records, Mark { synced: 4, durable_length: 5 });
+        write_end(&mut records, 6);
+        chain(&mut records, 1234, 100);
+        let mut bytes = vec![0; 100];
+        bytes.extend_from_slice(&records);
+        let write = Write { region: 5, sequence: 6, nonce: Some(nonce), cells: put.mutation().cells().bytes() };
+        let format = RecordFormat::Chained(1234);
+        assert_eq!(read_record(&bytes, 100, format), Ok((Record::Cells(write), second)));
+        let (_, mark_bytes) = read_record(&bytes, 100 + second, format).unwrap();
+        assert_eq!(mark_bytes, MARK_BYTES);
+        let end = read_record(&bytes, 100 + second + mark_bytes, format);
+        assert_eq!(end, Ok((Record::End(6), END_BYTES)));
+        assert_eq!(read_record(&bytes, 100, RecordFormat::Chained(1235)), Err(RecordError::Head));
+        assert_eq!(read_record(&bytes[1..], 99, format), Err(RecordError::Head));
+        assert!(read_record(&bytes[1..], 99, RecordFormat::Unchained).is_ok());
+        for at in 100..100 + second {
+            assert!(read_record(&bytes[..at], 100, format).is_err());
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1;
+            assert!(read_record(&flipped, 100, format).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn content_of_the_wrong_length_is_refused_though_its_checksums_fit() {
+        for body in [&[KIND_CELLS; 3][..], &[KIND_CELLS_UNDER_NONCE; 20], &[KIND_MARK; 9], &[KIND_END; 3], &[9; 30], &[KIND_CELLS; 40]] {
+            let mut record = vec![0; RECORD_HEAD_BYTES];
+            record.extend_from_slice(body);
+            seal(&mut record);
+            chain(&mut record, 1, 0);
+            assert_eq!(read_record(&record, 0, RecordFormat::Chained(1)), Err(RecordError::Content), "{body:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! records were in it, and they find their position reached when their turn comes. So a lone writer pays no thread
 //! switch, and many writers share each sync. Tasks, which must not block, are served by the log's own thread.
 //!
-//! Lock order: a region's commit lock, then `io`, then `buffer`. A failed write or sync is final: nothing is tried
+//! Lock order: a region's commit lock, then `stored_nonces`, then `io`, then `buffer`. A failed write or sync is final: nothing is tried
 //! again, every later call fails, and the next opening shows what survived.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -23,25 +23,28 @@ use crate::heal::{Healed, healed_try};
 use crate::histogram::Histogram;
 use crate::store_lock::StoreLock;
 
+mod cut;
 mod format;
+mod names;
+mod nonces;
 mod recovery;
+mod rewrite;
+mod segment;
+#[cfg(test)]
+mod tests;
 
+pub use cut::LogCut;
 pub use format::Nonce;
-pub(crate) use recovery::{Recovered, recover};
+pub(crate) use names::DIRECTORY;
+pub(crate) use recovery::{Recovered, RecoveryOptions, recover};
 
-use format::{MARK_BYTES, SegmentHeader};
+use format::{Mark, RecordFormat, SegmentHeader};
+use names::{segment_path, sync_names, temporary_path};
+use nonces::{NONCES_MAX, StoredNonces};
 
-/// How much is reserved behind a segment's end at a time, where syncs are asked for.
+/// How much is reserved behind a segment's end at a time.
 const RESERVE_BYTES_MIN: u64 = 4 << 10;
 const RESERVE_BYTES_MAX: u64 = 4 << 20;
-
-/// The directory of the segments.
-pub(crate) const DIRECTORY: &str = "halite/wal";
-
-/// The path of a segment.
-pub(crate) fn segment_path(number: u64) -> String {
-    format!("{DIRECTORY}/{number:016}.wal")
-}
 
 /// What the log is told once.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ pub(crate) struct WalOptions {
     pub(crate) segment_bytes: u64,
     /// Bytes in the buffer at which an appender writes them out itself.
     pub(crate) buffer_bytes_max: usize,
+    /// How long nonces are kept after the segments they are in, in milliseconds.
+    pub(crate) nonce_ms: u64,
 }
 
 /// How far the log must be before a write is complete.
@@ -75,6 +80,8 @@ pub(crate) struct Wal {
     /// Wakes the log's own thread; goes with `buffer`.
     work: Condvar,
     io: Mutex<Io>,
+    /// The files of nonces, oldest first; held while segments are removed, and taken before `io`.
+    stored_nonces: Mutex<VecDeque<StoredNonces>>,
     /// Position up to which everything has been written.
     written: AtomicU64,
     /// Position up to which everything has been synced.
@@ -114,9 +121,10 @@ pub struct LogFigures<'a> {
 
 /// Records that have not been written. Positions count bytes appended since the store was opened.
 struct Buffer {
-    /// Room for a mark, then the records.
     bytes: Vec<u8>,
     end: u64,
+    /// Nonces in them.
+    nonces: u64,
     wants_fsync: bool,
     /// Read points to move when the records are as safe as was asked for.
     completions: Vec<Completion>,
@@ -167,11 +175,17 @@ struct Io {
 
 struct OpenSegment {
     file: Box<dyn FileWriter>,
+    /// Checksum of the header, which those of the records continue.
+    seed: u32,
     bytes: u64,
     /// How long the file may be at most, with the room reserved behind what is written.
     reserved_bytes: u64,
     durable_bytes: u64,
-    marked_bytes: u64,
+    /// How long the file is at least.
+    length: u64,
+    /// How long it was at least when it was synced. Marks state it: a file that is cut below that must get an end
+    /// ([`Wal::close_segment`]), or the next opening takes it for damaged.
+    durable_length: u64,
     segment: Segment,
 }
 
@@ -181,6 +195,10 @@ pub(crate) struct Segment {
     /// Its size, once it is closed.
     pub(crate) bytes: u64,
     pub(crate) regions: BTreeMap<u64, u64>,
+    /// Nonces in it.
+    pub(crate) nonces: u64,
+    /// When it was closed, in milliseconds since 1970.
+    pub(crate) closed_ms: i64,
 }
 
 impl Wal {
@@ -192,8 +210,9 @@ impl Wal {
             store_id,
             lock,
             buffer: Mutex::new(Buffer {
-                bytes: vec![0; MARK_BYTES],
+                bytes: Vec::new(),
                 end: 0,
+                nonces: 0,
                 wants_fsync: false,
                 completions: Vec::new(),
                 waiters: Vec::new(),
@@ -207,9 +226,10 @@ impl Wal {
                 previous_bytes: 0,
                 closed: VecDeque::new(),
                 flushed: BTreeMap::new(),
-                spare: vec![0; MARK_BYTES],
+                spare: Vec::new(),
                 spare_completions: Vec::new(),
             }),
+            stored_nonces: Mutex::default(),
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
@@ -220,6 +240,7 @@ impl Wal {
 
     /// Goes on behind the segments that were read back.
     pub(crate) fn resume(&self, recovered: Recovered) {
+        *self.stored_nonces() = recovered.stored_nonces;
         let mut io = self.io();
         io.next_number = recovered.next_number;
         io.previous_bytes = recovered.last_bytes;
@@ -232,6 +253,10 @@ impl Wal {
 
     fn io(&self) -> MutexGuard<'_, Io> {
         self.io.lock().healed()
+    }
+
+    fn stored_nonces(&self) -> MutexGuard<'_, VecDeque<StoredNonces>> {
+        self.stored_nonces.lock().healed()
     }
 
     /// The level at which an ordinary write is complete.
@@ -288,6 +313,7 @@ impl Wal {
         let before = buffer.bytes.len();
         format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);
         buffer.end += (buffer.bytes.len() - before) as u64;
+        buffer.nonces += u64::from(nonce.is_some());
         buffer.wants_fsync |= level == Level::Fsync;
         buffer.complete_later(region, mvcc, sequence);
         let end = buffer.end;
@@ -410,16 +436,17 @@ impl Wal {
     fn write_group(&self, io: &mut Io, fsync: bool) -> Result<()> {
         let _fails = FailOnPanic(self);
         let (spare, spare_completions) = (std::mem::take(&mut io.spare), std::mem::take(&mut io.spare_completions));
-        let (mut group, end, mut completions, fsync) = {
+        let (mut group, end, mut completions, nonces, fsync) = {
             let mut buffer = self.buffer();
             let bytes = std::mem::replace(&mut buffer.bytes, spare);
             let fsync = fsync || buffer.wants_fsync;
             buffer.wants_fsync = false;
-            (bytes, buffer.end, std::mem::replace(&mut buffer.completions, spare_completions), fsync)
+            let nonces = std::mem::take(&mut buffer.nonces);
+            (bytes, buffer.end, std::mem::replace(&mut buffer.completions, spare_completions), nonces, fsync)
         };
-        let result = self.write_bytes(io, &mut group, &completions, fsync);
+        let result = self.write_bytes(io, &mut group, &completions, nonces, fsync);
         // Keep the memory for the group after next, but not that of a rare huge batch.
-        group.truncate(MARK_BYTES);
+        group.clear();
         group.shrink_to(1 << 20);
         io.spare = group;
         if let Err(error) = result {
@@ -466,40 +493,35 @@ impl Wal {
         }
     }
 
-    /// Writes a group, whose first bytes are room for a mark, to the current segment.
-    fn write_bytes(&self, io: &mut Io, group: &mut [u8], completions: &[Completion], fsync: bool) -> Result<()> {
-        let (room, records) = group.split_at_mut(MARK_BYTES);
+    /// Writes a group, and a mark at its end, to the current segment.
+    fn write_bytes(&self, io: &mut Io, group: &mut Vec<u8>, completions: &[Completion], nonces: u64, fsync: bool) -> Result<()> {
         if io.segment.as_ref().is_some_and(|open| open.bytes >= self.options.segment_bytes) {
             self.close_segment(io)?;
         }
-        if !records.is_empty() && io.segment.is_none() {
+        if !group.is_empty() && io.segment.is_none() {
             self.begin_segment(io)?;
         }
         let Some(open) = io.segment.as_mut() else { return Ok(()) };
         let number = open.segment.number;
         let failed = |what: &str, error| stopped(&format!("{what} log segment {}/{}", self.env.fs.root(), segment_path(number)), error);
-        if !records.is_empty() {
-            let marks = open.durable_bytes > open.marked_bytes;
-            let written = if marks {
-                room.copy_from_slice(&format::mark(open.durable_bytes));
-                open.marked_bytes = open.durable_bytes;
-                &*group
-            } else {
-                &*records
-            };
-            if fsync {
-                open.reserve(written.len() as u64, self.options.segment_bytes);
-            }
-            self.timed(&self.figures.write_us, || open.file.write_all(written)).map_err(|error| failed("writing", error))?;
-            open.bytes += written.len() as u64;
-            self.bytes_written.fetch_add(written.len() as u64, Ordering::Relaxed);
+        if !group.is_empty() {
+            // Without syncs no length is durable; then the mark is about the time until the machine is restarted.
+            let durable_length = if self.options.fsync { open.durable_length } else { open.length };
+            format::write_mark(group, Mark { synced: open.durable_bytes, durable_length });
+            format::chain(group, open.seed, open.bytes);
+            open.reserve(group.len() as u64, self.options.segment_bytes);
+            self.timed(&self.figures.write_us, || open.file.write_all(group)).map_err(|error| failed("writing", error))?;
+            open.bytes += group.len() as u64;
+            open.length = open.length.max(open.bytes);
+            open.segment.nonces += nonces;
+            self.bytes_written.fetch_add(group.len() as u64, Ordering::Relaxed);
             for completion in completions {
                 open.segment.regions.insert(completion.region, completion.sequence);
             }
         }
         if fsync && open.durable_bytes < open.bytes {
             self.timed(&self.figures.sync_us, || open.file.sync()).map_err(|error| failed("syncing", error))?;
-            open.durable_bytes = open.bytes;
+            (open.durable_bytes, open.durable_length) = (open.bytes, open.length);
         }
         Ok(())
     }
@@ -510,38 +532,77 @@ impl Wal {
     /// A failed write, after which the log takes nothing any more.
     pub(crate) fn roll(&self) -> Result<()> {
         self.sync_all()?;
-        self.close_segment(&mut self.io()).inspect_err(|error| self.fail(error.clone()))
-    }
-
-    fn begin_segment(&self, io: &mut Io) -> Result<()> {
-        self.lock.check()?;
-        let number = io.next_number;
-        let path = segment_path(number);
-        let failed = |error| stopped(&format!("beginning log segment {}/{path}", self.env.fs.root()), error);
-        let mut file = self.env.fs.create(&path).map_err(failed)?;
-        let header = SegmentHeader { store_id: self.store_id, number, previous_bytes: io.previous_bytes }.encode();
-        file.write_all(&header).map_err(failed)?;
-        // The header is durable before any record: a damaged one is never a torn write.
-        file.sync().map_err(failed)?;
-        self.env.fs.sync_dir(DIRECTORY).map_err(failed)?;
-        io.next_number += 1;
-        let segment = Segment { number, bytes: 0, regions: BTreeMap::new() };
-        let bytes = header.len() as u64;
-        io.segment = Some(OpenSegment { file, bytes, reserved_bytes: bytes, durable_bytes: bytes, marked_bytes: bytes, segment });
+        self.close_segment(&mut self.io()).inspect_err(|error| self.fail(error.clone()))?;
+        // A segment that stays is removed with the next one.
+        let _ = self.remove_flushed();
         Ok(())
     }
 
-    /// Syncs the current segment to its end and puts it with the closed ones.
+    /// Creates a segment under another name and gives it its own when header and room are durable: whoever finds a segment
+    /// finds its header.
+    fn begin_segment(&self, io: &mut Io) -> Result<()> {
+        self.lock.check()?;
+        let (env, number) = (&self.env, io.next_number);
+        let path = segment_path(number);
+        let failed = |error| stopped(&format!("beginning log segment {}/{path}", env.fs.root()), error);
+        let temporary = temporary_path(&path);
+        if env.fs.exists(&temporary).map_err(failed)? {
+            env.fs.remove_file(&temporary).map_err(failed)?;
+        }
+        let mut file = env.fs.create(&temporary).map_err(failed)?;
+        let room = reserve_bytes(self.options.segment_bytes);
+        let has_room = file.reserve(room).is_ok();
+        if !has_room {
+            file.truncate(0).map_err(failed)?;
+        }
+        let header = SegmentHeader {
+            store_id: self.store_id,
+            number,
+            previous_bytes: io.previous_bytes,
+            fsync: self.options.fsync,
+            durable_length: if has_room { room } else { 0 },
+            boot_id: env.fs.boot_id(),
+            salt: env.rng.next_u64(),
+        };
+        let encoded = header.encode();
+        let (_, RecordFormat::Chained(seed)) = SegmentHeader::decode(&encoded).expect("a header that was just made") else {
+            unreachable!("headers are made in the newest version")
+        };
+        file.write_all(&encoded).map_err(failed)?;
+        file.sync().map_err(failed)?;
+        env.fs.rename(&temporary, &path).map_err(failed)?;
+        env.fs.sync_dir(DIRECTORY).map_err(failed)?;
+        io.next_number += 1;
+        let segment = Segment { number, bytes: 0, regions: BTreeMap::new(), nonces: 0, closed_ms: 0 };
+        let bytes = encoded.len() as u64;
+        let length = bytes.max(header.durable_length);
+        let reserved_bytes = if has_room { length } else { u64::MAX };
+        io.segment = Some(OpenSegment { file, seed, bytes, reserved_bytes, durable_bytes: bytes, length, durable_length: length, segment });
+        Ok(())
+    }
+
+    /// Ends the current segment, durably, and puts it with the closed ones.
     fn close_segment(&self, io: &mut Io) -> Result<()> {
         let Some(mut open) = io.segment.take() else { return Ok(()) };
-        let cut = if open.reserved_bytes > open.bytes { open.file.truncate(open.bytes) } else { Ok(()) };
         let failed = |error| stopped(&format!("closing log segment {}/{}", self.env.fs.root(), segment_path(open.segment.number)), error);
-        cut.and_then(|()| open.file.sync()).map_err(failed)?;
-        io.previous_bytes = open.bytes;
-        open.segment.bytes = open.bytes;
+        let mut end = Vec::new();
+        let bytes = open.bytes + format::END_BYTES as u64;
+        format::write_end(&mut end, bytes);
+        format::chain(&mut end, open.seed, open.bytes);
+        open.file.write_all(&end).and_then(|()| open.file.sync()).map_err(failed)?;
+        // After the sync: a file that is shorter than it was has its end.
+        if open.reserved_bytes > bytes {
+            open.file.truncate(bytes).map_err(failed)?;
+        }
+        io.previous_bytes = bytes;
+        open.segment.bytes = bytes;
+        open.segment.closed_ms = self.env.clock.now_ms();
         self.figures.rolls.fetch_add(1, Ordering::Relaxed);
         io.closed.push_back(open.segment);
-        self.remove_flushed(io);
+        // Those whose nonces must be stored first are removed when the log is not held.
+        while io.closed.front().is_some_and(|oldest| oldest.nonces == 0 && !io.needs(oldest)) {
+            self.remove_oldest(io);
+        }
         Ok(())
     }
 
@@ -557,18 +618,53 @@ impl Wal {
             let flushed = io.flushed.entry(region).or_default();
             *flushed = sequence.max(*flushed);
         }
-        self.remove_flushed(&mut io);
+        drop(io);
+        // A segment that stays is removed with the next one.
+        let _ = self.remove_flushed();
     }
 
-    fn remove_flushed(&self, io: &mut Io) {
-        while let Some(oldest) = io.closed.front() {
-            let needed = oldest.regions.iter().any(|(region, sequence)| io.flushed.get(region).is_none_or(|flushed| flushed < sequence));
-            if needed {
-                break;
+    /// Removes the closed segments that no region needs, oldest first; their nonces are stored before.
+    ///
+    /// # Errors
+    /// Nonces that could not be stored. Their segment stays, and those after it.
+    fn remove_flushed(&self) -> Result<()> {
+        let mut stored = self.stored_nonces();
+        loop {
+            let io = self.io();
+            let Some(oldest) = io.closed.front().filter(|oldest| !io.needs(oldest)) else { return Ok(()) };
+            let (number, nonces, closed_ms) = (oldest.number, oldest.nonces, oldest.closed_ms);
+            drop(io);
+            if nonces > 0 && self.options.nonce_ms > 0 {
+                // A file of a segment that an earlier process could not remove is there already.
+                stored.retain(|file| file.number != number);
+                stored.push_back(nonces::store(&self.env, self.store_id, number, closed_ms)?);
+                self.limit_nonces(&mut stored);
             }
+            let mut io = self.io();
+            if io.closed.front().is_some_and(|oldest| oldest.number == number) {
+                self.remove_oldest(&mut io);
+            }
+        }
+    }
+
+    fn remove_oldest(&self, io: &mut Io) {
+        if let Some(oldest) = io.closed.pop_front() {
             // A segment that stays by mistake is read again at the next opening and does no harm.
             let _ = self.env.fs.remove_file(&segment_path(oldest.number));
-            io.closed.pop_front();
+        }
+    }
+
+    /// Removes the files of nonces that are too old, and the oldest of too many.
+    fn limit_nonces(&self, stored: &mut VecDeque<StoredNonces>) {
+        let now = self.env.clock.now_ms();
+        let mut count: usize = stored.iter().map(|file| file.count).sum();
+        while let Some(oldest) = stored.front().copied().filter(|file| {
+            let newer = count.saturating_sub(file.count);
+            file.is_expired(now, self.options.nonce_ms) || newer >= NONCES_MAX
+        }) {
+            let _ = self.env.fs.remove_file(&names::nonces_path(oldest.number));
+            count -= oldest.count;
+            stored.pop_front();
         }
     }
 
@@ -589,13 +685,14 @@ impl Wal {
     /// A failed write or sync, after which the log takes nothing any more and every later call has the same error.
     pub(crate) fn close(&self) -> Result<()> {
         self.sync_all()?;
-        let mut io = self.io();
-        let _fails = FailOnPanic(self);
-        let closed = self.close_segment(&mut io).and_then(|()| {
-            let synced = if io.closed.is_empty() { self.env.fs.sync_dir(DIRECTORY) } else { Ok(()) };
-            synced.map_err(|error| stopped(&format!("syncing {}/{DIRECTORY}", self.env.fs.root()), error))
-        });
-        closed.inspect_err(|error| self.fail(error.clone()))
+        let closed = {
+            let mut io = self.io();
+            let _fails = FailOnPanic(self);
+            self.close_segment(&mut io)
+        };
+        let removed = closed.and_then(|()| self.remove_flushed());
+        let synced = removed.and_then(|()| if self.io().closed.is_empty() { sync_names(&self.env) } else { Ok(()) });
+        synced.inspect_err(|error| self.fail(error.clone()))
     }
 
     /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`] and the last
@@ -636,17 +733,30 @@ impl OpenSegment {
     /// Sees to it that the next `bytes` bytes need no more room. Where they do, a good part of a segment's is reserved: a sync
     /// then finds the file as long as it was, and has no length to write into the file system's journal.
     fn reserve(&mut self, bytes: u64, segment_bytes: u64) {
-        let end = self.bytes + bytes;
-        if end > self.reserved_bytes {
-            let room = bytes.max((segment_bytes / 16).clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX));
+        // Early, so that a mark states the new length before the records reach it: a file that is cut then shows it.
+        let step = reserve_bytes(segment_bytes);
+        if self.bytes + bytes + step / 2 > self.reserved_bytes {
+            let room = bytes + step;
             let reserved = self.file.reserve(room);
-            // Without room the bytes are written all the same, and if the disk is full that will say so. What there was of it may
-            // have been taken: others need it now. It is not tried again, and closing cuts once more.
-            if reserved.is_err() {
-                let _ = self.file.truncate(self.bytes);
-            }
+            // Without room the bytes are written all the same, and if the disk is full that will say so. It is not tried again; what
+            // there was of the room is written to, and closing cuts the rest.
             self.reserved_bytes = reserved.map_or(u64::MAX, |()| self.bytes + room);
+            if self.reserved_bytes < u64::MAX {
+                self.length = self.length.max(self.reserved_bytes);
+            }
         }
+    }
+}
+
+/// How much room is reserved at a time.
+fn reserve_bytes(segment_bytes: u64) -> u64 {
+    (segment_bytes / 16).clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX)
+}
+
+impl Io {
+    /// Whether cells of the segment are in no store file yet.
+    fn needs(&self, segment: &Segment) -> bool {
+        segment.regions.iter().any(|(region, sequence)| self.flushed.get(region).is_none_or(|flushed| flushed < sequence))
     }
 }
 

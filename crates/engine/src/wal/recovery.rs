@@ -1,15 +1,33 @@
 //! Reading the log back after the store was not closed.
+//!
+//! 1. All segments are read in order and their writes handed on. Nothing on the disk changes: with damage, opening fails here.
+//! 2. Bytes that are left out are kept in files next to the segment (`cut.rs`).
+//! 3. The last segment is written again and put in place of the old one (`rewrite.rs`); so is each with damage that is left out.
+//!    The segments before the last were synced before the next one was begun.
+//!
+//! A crash in any of these steps leaves the old segments, and the next opening does the same again.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use halite_types::{Error, ErrorKind, Result};
 
-use super::format::{HEADER_BYTES, HeaderError, SegmentEnd, SegmentHeader, Write, read_segment};
-use super::{DIRECTORY, Nonce, Segment, segment_path};
+use super::cut::{LogCut, keep, limit_kept};
+use super::format::{HeaderError, OLD_HEADER_BYTES, RecordFormat, SegmentHeader, VERSION, Write, field};
+use super::names::{Listing, read_whole, segment_path, sync_names};
+use super::nonces::{self, NONCES_MAX, StoredNonces};
+use super::rewrite::Rewriter;
+use super::segment::{Damage, Rest, SegmentBytes, SegmentEnd, without_zeros};
+use super::{Nonce, Segment};
 use crate::env::Env;
+use crate::options::WalRecovery;
 
-/// No more nonces are kept than this, the newest: sixteen megabytes.
-const NONCES_MAX: usize = 1 << 20;
+/// What reading the log back needs to know.
+pub(crate) struct RecoveryOptions {
+    pub(crate) store_id: [u8; 16],
+    pub(crate) mode: WalRecovery,
+    /// How long nonces are kept, in milliseconds.
+    pub(crate) nonce_ms: u64,
+}
 
 /// What the log held.
 #[derive(Default)]
@@ -22,142 +40,261 @@ pub(crate) struct Recovered {
     pub(crate) last_bytes: u64,
     /// Writes read.
     pub(crate) writes: u64,
-    /// The nonces of the newest of them, newest first.
+    /// The nonces of the newest of them, and of segments removed before, newest first.
     pub(crate) nonces: VecDeque<Nonce>,
-    /// Bytes of a torn end that were cut off.
-    pub(crate) cut_bytes: u64,
+    /// Files of nonces that are still needed, oldest first.
+    pub(crate) stored_nonces: VecDeque<StoredNonces>,
+    /// What was left out.
+    pub(crate) cuts: Vec<LogCut>,
 }
 
-/// Reads all segments in order and hands their writes to `apply`. A torn end of the last one is cut off.
+/// Reads all segments in order and hands their writes to `apply`, which returns whether the write is in no store file yet. A
+/// torn end of the last segment is cut off.
 ///
 /// # Errors
 /// `Corrupt` for damage to anything that had been acknowledged, `NewerFormat`, or whatever `apply` returns.
-pub(crate) fn recover(env: &Env, store_id: [u8; 16], mut apply: impl FnMut(Write<'_>) -> Result<()>) -> Result<Recovered> {
-    let root = env.fs.root();
-    let mut numbers = list_segments(env)?;
-    numbers.sort_unstable();
-    let mut recovered = Recovered { next_number: 1, ..Recovered::default() };
-    for (i, &number) in numbers.iter().enumerate() {
-        let path = segment_path(number);
-        let name = format!("{root}/{path}");
-        let is_last = i + 1 == numbers.len();
-        let bytes = read_whole(env, &path)?;
-        recovered.next_number = number + 1;
-        let header = match SegmentHeader::decode(&bytes) {
-            Ok(header) => header,
-            // The crash came before the first write to this segment was acknowledged.
-            Err(HeaderError::Short | HeaderError::Damaged) if is_last && bytes.len() <= HEADER_BYTES => {
-                remove(env, &path)?;
-                recovered.next_number = number;
-                break;
+pub(crate) fn recover(env: &Env, options: &RecoveryOptions, apply: impl FnMut(Write<'_>) -> Result<bool>) -> Result<Recovered> {
+    let listing = Listing::read(env)?;
+    let (nonces, expired) = nonces::load(env, options, &listing.nonces)?;
+    let mut recovery = Recovery { env, options, apply, out: Recovered::default(), is_needed: false, unfinished: None, changed: false };
+    recovery.segments(&listing.segments)?;
+    let unfinished = recovery.unfinished.map(segment_path);
+    for path in listing.temporary.iter().chain(&expired).chain(&unfinished) {
+        let failed = |error| Error::io(format!("removing {}/{path}, which is not needed", env.fs.root()), error);
+        // Writing a segment again may have had use for the name.
+        if env.fs.exists(path).map_err(failed)? {
+            env.fs.remove_file(path).map_err(failed)?;
+        }
+    }
+    if recovery.changed {
+        limit_kept(env)?;
+        sync_names(env)?;
+    }
+    let mut out = recovery.out;
+    let after_last = || listing.segments.last().copied().unwrap_or(listing.last_number) + 1;
+    out.next_number = recovery.unfinished.unwrap_or_else(after_last);
+    for stored in nonces.iter().rev() {
+        let room = NONCES_MAX.saturating_sub(out.nonces.len());
+        out.nonces.extend(stored.nonces.iter().rev().take(room));
+    }
+    out.stored_nonces = nonces.into_iter().map(|loaded| loaded.stored).collect();
+    Ok(out)
+}
+
+struct Recovery<'a, F> {
+    env: &'a Env,
+    options: &'a RecoveryOptions,
+    apply: F,
+    out: Recovered,
+    /// A write so far is in no store file yet.
+    is_needed: bool,
+    /// A segment without a header.
+    unfinished: Option<u64>,
+    changed: bool,
+}
+
+/// A segment that has been read and is to be written again.
+struct Pending {
+    header: SegmentHeader,
+    format: RecordFormat,
+    bytes: Vec<u8>,
+    end: SegmentEnd,
+}
+
+impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
+    fn segments(&mut self, numbers: &[u64]) -> Result<()> {
+        let mut pending: Option<Pending> = None;
+        let mut before: Option<(u64, u64)> = None;
+        for (i, &number) in numbers.iter().enumerate() {
+            let is_last = i + 1 == numbers.len();
+            let bytes = read_whole(self.env, &segment_path(number))?;
+            if is_last && self.is_unfinished(&bytes, before) {
+                self.unfinished = Some(number);
+                continue;
             }
+            let (header, format) = self.header(number, &bytes)?;
+            self.check_before(number, &header, before)?;
+            if let Some(damaged) = pending.take() {
+                self.write_again(damaged, Some(header.previous_bytes))?;
+            }
+            let read = SegmentBytes::new(&bytes, &header, format, self.env.fs.boot_id());
+            let (end, segment) = self.read(number, &read, is_last)?;
+            let counts_as = if let SegmentEnd::Whole { counts_as, .. } = end { counts_as } else { bytes.len() as u64 };
+            before = Some((number, counts_as));
+            self.out.last_bytes = counts_as;
+            self.out.segments.push(segment);
+            if is_last || matches!(end, SegmentEnd::Damaged { .. }) {
+                pending = Some(Pending { header, format, bytes, end });
+            }
+        }
+        match pending {
+            Some(last) => self.write_again(last, None),
+            None => Ok(()),
+        }
+    }
+
+    /// Versions 1 and 2 gave a segment its name before its header was durable. Such a one has no records.
+    fn is_unfinished(&self, bytes: &[u8], before: Option<(u64, u64)>) -> bool {
+        let follows_old = before.is_some_and(|(number, _)| {
+            let head = self.env.fs.open(&segment_path(number)).and_then(|file| {
+                let mut head = [0; 12];
+                file.read_exact_at(&mut head, 0).map(|()| head)
+            });
+            head.is_ok_and(|head| u32::from_be_bytes(field(&head, 8)) < VERSION)
+        });
+        follows_old && bytes.len() <= OLD_HEADER_BYTES && matches!(SegmentHeader::decode(bytes), Err(HeaderError::Short | HeaderError::Damaged))
+    }
+
+    fn name(&self, number: u64) -> String {
+        format!("{}/{}", self.env.fs.root(), segment_path(number))
+    }
+
+    fn is_strict(&self) -> bool {
+        self.options.mode == WalRecovery::Strict
+    }
+
+    fn header(&self, number: u64, bytes: &[u8]) -> Result<(SegmentHeader, RecordFormat)> {
+        let name = self.name(number);
+        match SegmentHeader::decode(bytes) {
+            Ok((header, _)) if header.store_id != self.options.store_id => {
+                Err(Error::corrupt(format!("log segment {name} belongs to another store; move it out of this directory")))
+            }
+            Ok((header, _)) if header.number != number => {
+                Err(Error::corrupt(format!("log segment {name} calls itself number {}; give it back its own name", header.number)))
+            }
+            Ok(decoded) => Ok(decoded),
             Err(HeaderError::Version(version)) => {
                 let text = format!(
-                    "log segment {name} has format version {version}; this program reads versions up to {}; open the store with a newer one",
-                    super::format::VERSION
+                    "log segment {name} has format version {version}; this program reads versions up to {VERSION}; open the store with a newer one"
                 );
-                return Err(Error::new(ErrorKind::NewerFormat, text));
+                Err(Error::new(ErrorKind::NewerFormat, text))
             }
-            Err(_) => return Err(damaged(&name, 0, "its header is damaged")),
-        };
-        check_header(&header, store_id, number, &name)?;
-        let follows = i > 0 && numbers[i - 1] + 1 == number;
-        if follows && header.previous_bytes != recovered.last_bytes {
-            let text = format!("it has {} bytes and should have {}", recovered.last_bytes, header.previous_bytes);
-            return Err(damaged(&format!("{root}/{}", segment_path(numbers[i - 1])), recovered.last_bytes.min(header.previous_bytes), &text));
+            Err(_) if self.is_strict() => Err(damaged(&name, 0, &Damage::Header.to_string(), &Rest::default())),
+            // What its header said is unknown; its records have checksums of their own.
+            Err(_) => Ok((self.new_header(number), RecordFormat::Unchained)),
         }
-        let mut regions = BTreeMap::new();
-        let end = read_segment(&bytes, |write| {
-            regions.insert(write.region, write.sequence);
-            recovered.writes += 1;
-            if let Some(nonce) = write.nonce {
-                recovered.nonces.truncate(NONCES_MAX - 1);
-                recovered.nonces.push_front(nonce);
-            }
-            apply(write)
-        })?;
-        let valid = match end {
-            SegmentEnd::Clean => {
-                // The process may have ended without the machine: what it wrote may not be on the disk yet, and from
-                // here on it is read, flushed and counted on.
-                if is_last {
-                    sync(env, &path)?;
-                }
-                bytes.len()
-            }
-            SegmentEnd::Torn(at) if is_last => {
-                cut(env, &path, at)?;
-                recovered.cut_bytes = without_zeros(&bytes[at..]) as u64;
-                at
-            }
-            SegmentEnd::Torn(at) => return Err(damaged(&name, at as u64, "a record is damaged and later segments follow")),
-            SegmentEnd::Damaged(at, why) => return Err(damaged(&name, at as u64, &format!("a record that had been synced is damaged ({why:?})"))),
-        };
-        recovered.last_bytes = valid as u64;
-        recovered.segments.push(Segment { number, bytes: valid as u64, regions });
     }
-    Ok(recovered)
-}
 
-/// The length of a torn end without the room that was reserved behind it, which is zeros.
-fn without_zeros(end: &[u8]) -> usize {
-    end.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
-}
-
-fn check_header(header: &SegmentHeader, store_id: [u8; 16], number: u64, name: &str) -> Result<()> {
-    if header.store_id != store_id {
-        return Err(Error::corrupt(format!("log segment {name} belongs to another store; move it out of this directory")));
-    }
-    if header.number != number {
-        return Err(Error::corrupt(format!("log segment {name} calls itself number {}; give it back its own name", header.number)));
-    }
-    Ok(())
-}
-
-fn damaged(name: &str, at: u64, why: &str) -> Error {
-    Error::corrupt(format!("log segment {name}: damaged at byte {at}: {why}; restore the file from a copy; nothing has been changed"))
-}
-
-fn list_segments(env: &Env) -> Result<Vec<u64>> {
-    let entries = env.fs.list(DIRECTORY).map_err(|error| Error::io(format!("listing {}/{DIRECTORY}", env.fs.root()), error))?;
-    let mut numbers = Vec::new();
-    for entry in entries {
-        if entry.name.starts_with('.') {
-            continue;
+    fn new_header(&self, number: u64) -> SegmentHeader {
+        SegmentHeader {
+            store_id: self.options.store_id,
+            number,
+            previous_bytes: self.out.last_bytes,
+            fsync: true,
+            durable_length: 0,
+            boot_id: self.env.fs.boot_id(),
+            salt: self.env.rng.next_u64(),
         }
-        match entry.name.strip_suffix(".wal").and_then(|number| number.parse().ok()) {
-            Some(number) if !entry.is_dir => numbers.push(number),
-            _ => {
-                let text = format!("{}/{DIRECTORY}/{} is not a log segment; move it out of the store's directory", env.fs.root(), entry.name);
+    }
+
+    /// Compares what the header says about the segment before with what was read.
+    fn check_before(&self, number: u64, header: &SegmentHeader, before: Option<(u64, u64)>) -> Result<()> {
+        let Some((previous, bytes)) = before.filter(|_| self.is_strict()) else { return Ok(()) };
+        if previous + 1 < number {
+            // Segments are removed oldest first, but after a power loss an older one may be back.
+            if self.is_needed {
+                let text = format!(
+                    "log segment {} is missing, and segments before it are still needed; restore the file from a copy; nothing has been changed",
+                    self.name(previous + 1)
+                );
                 return Err(Error::corrupt(text));
             }
+        } else if header.previous_bytes != bytes {
+            let text = format!("it has {bytes} bytes and should have {}", header.previous_bytes);
+            return Err(damaged(&self.name(previous), bytes.min(header.previous_bytes), &text, &Rest::default()));
         }
+        Ok(())
     }
-    Ok(numbers)
+
+    /// Hands the writes of a segment on.
+    fn read(&mut self, number: u64, segment: &SegmentBytes<'_>, is_last: bool) -> Result<(SegmentEnd, Segment)> {
+        let mut found = Segment { number, bytes: segment.bytes.len() as u64, regions: BTreeMap::new(), nonces: 0, closed_ms: 0 };
+        let mut end = SegmentEnd::Damaged { at: 0, why: Damage::Header, rest: Rest::default() };
+        if segment.format != RecordFormat::Unchained {
+            end = segment.read(|write| self.apply(write, &mut found))?;
+        }
+        if let (SegmentEnd::Torn { at, rest }, false) = (end, is_last) {
+            end = SegmentEnd::Damaged { at, why: Damage::NotLast, rest };
+        }
+        if let SegmentEnd::Damaged { at, why, rest } = end {
+            if self.is_strict() {
+                return Err(damaged(&self.name(number), at as u64, &why.to_string(), &rest));
+            }
+            // The writes before the damage are known already, and applying one twice changes nothing; counting it does.
+            let from = at as u64;
+            segment.salvage(|write| {
+                let offset = write.cells.as_ptr().addr().saturating_sub(segment.bytes.as_ptr().addr()) as u64;
+                if offset > from { self.apply(write, &mut found) } else { Ok(()) }
+            })?;
+        }
+        found.closed_ms = self.env.clock.now_ms();
+        Ok((end, found))
+    }
+
+    fn apply(&mut self, write: Write<'_>, found: &mut Segment) -> Result<()> {
+        found.regions.insert(write.region, write.sequence);
+        self.out.writes += 1;
+        if let Some(nonce) = write.nonce {
+            found.nonces += 1;
+            self.out.nonces.truncate(NONCES_MAX - 1);
+            self.out.nonces.push_front(nonce);
+        }
+        self.is_needed |= (self.apply)(write)?;
+        Ok(())
+    }
+
+    /// Keeps what is left out of a segment, and puts one in its place that has its whole writes.
+    fn write_again(&mut self, pending: Pending, counts_as: Option<u64>) -> Result<()> {
+        let Pending { header, format, bytes, end } = pending;
+        self.changed = true;
+        let number = header.number;
+        let mut rewriter = Rewriter::new(self.env, &SegmentHeader { previous_bytes: header.previous_bytes, ..self.new_header(number) })?;
+        let segment = SegmentBytes::new(&bytes, &header, format, None);
+        let (left_out, writes, is_damage) = match end {
+            SegmentEnd::Damaged { .. } => (segment.salvage(|write| rewriter.add(write))?, 0, true),
+            SegmentEnd::Torn { at, rest } => {
+                segment.read(|write| rewriter.add(write))?;
+                (vec![(at, at + without_zeros(&bytes[at..]))], rest.writes, false)
+            }
+            SegmentEnd::Whole { .. } => {
+                segment.read(|write| rewriter.add(write))?;
+                (Vec::new(), 0, false)
+            }
+        };
+        for (start, end) in left_out {
+            let kept = keep(self.env, number, start as u64, &bytes[start..end])?;
+            let (offset, bytes) = (start as u64, (end - start) as u64);
+            self.out.cuts.push(LogCut {
+                segment: self.name(number),
+                offset,
+                bytes,
+                writes,
+                kept: format!("{}/{kept}", self.env.fs.root()),
+                is_damage,
+            });
+        }
+        if is_damage && self.out.cuts.last().is_none_or(|cut| cut.segment != self.name(number)) {
+            // Nothing but zeros was left out, or the end is missing: there is nothing to keep, but it is told.
+            let SegmentEnd::Damaged { at, .. } = end else { return Ok(()) };
+            self.out.cuts.push(LogCut { segment: self.name(number), offset: at as u64, bytes: 0, writes: 0, kept: String::new(), is_damage });
+        }
+        // The bytes that are left out must be in their file durably before the segment loses them.
+        sync_names(self.env)?;
+        let length = rewriter.finish(counts_as)?;
+        if let Some(last) = self.out.segments.iter_mut().find(|segment| segment.number == number) {
+            last.bytes = length;
+        }
+        if counts_as.is_none() {
+            self.out.last_bytes = length;
+        }
+        Ok(())
+    }
 }
 
-fn read_whole(env: &Env, path: &str) -> Result<Vec<u8>> {
-    let failed = |error| Error::io(format!("reading log segment {}/{path}", env.fs.root()), error);
-    let file = env.fs.open(path).map_err(failed)?;
-    let length = usize::try_from(file.len().map_err(failed)?).map_err(|_| Error::corrupt(format!("log segment {path} is larger than memory")))?;
-    let mut bytes = vec![0; length];
-    file.read_exact_at(&mut bytes, 0).map_err(failed)?;
-    Ok(bytes)
-}
-
-fn cut(env: &Env, path: &str, bytes: usize) -> Result<()> {
-    let failed = |error| Error::io(format!("cutting the torn end off log segment {}/{path}", env.fs.root()), error);
-    let mut file = env.fs.append(path).map_err(failed)?;
-    file.truncate(bytes as u64).map_err(failed)?;
-    file.sync().map_err(failed)
-}
-
-fn sync(env: &Env, path: &str) -> Result<()> {
-    let failed = |error| Error::io(format!("syncing log segment {}/{path}", env.fs.root()), error);
-    env.fs.append(path).map_err(failed)?.sync().map_err(failed)?;
-    env.fs.sync_dir(DIRECTORY).map_err(failed)
-}
-
-fn remove(env: &Env, path: &str) -> Result<()> {
-    env.fs.remove_file(path).map_err(|error| Error::io(format!("removing the empty log segment {}/{path}", env.fs.root()), error))
+fn damaged(name: &str, at: u64, why: &str, rest: &Rest) -> Error {
+    let follow = if rest.writes == 0 { String::new() } else { format!("; {} whole writes follow", rest.writes) };
+    Error::corrupt(format!(
+        "log segment {name}: damaged at byte {at}: {why}{follow}; restore the file from a copy, or open the store with wal-recovery = skip-damaged to \
+         go on without the damaged bytes; nothing has been changed"
+    ))
 }

@@ -141,7 +141,7 @@ fn distribution(histogram: &Histogram) -> Sample {
 }
 
 fn store(figures: &Figures<'_>) -> Vec<Family> {
-    let status = &figures.status;
+    let (status, report) = (&figures.status, figures.context.engine.report());
     vec![
         gauge("halite_block_cache_bytes", "Bytes of blocks in the cache", status.block_cache_bytes),
         gauge("halite_block_cache_limit_bytes", "Bytes the cache may have", figures.context.engine.options().block_cache_bytes),
@@ -153,6 +153,9 @@ fn store(figures: &Figures<'_>) -> Vec<Family> {
         counter("halite_wal_appends", "Writes appended to the log", figures.log.appends),
         one("halite_wal_write_seconds", "Handing a group of writes to the operating system", distribution(figures.log.write_us)),
         one("halite_wal_sync_seconds", "Waiting until the log is on the disk", distribution(figures.log.sync_us)),
+        gauge("halite_wal_replayed_writes", "Writes read back from the log at the last opening", report.replayed_writes),
+        gauge("halite_wal_cut_bytes", "Bytes left out of the log at the last opening: a torn end, or damage that was skipped", report.cut_bytes),
+        gauge("halite_wal_cut_writes", "Whole writes in those bytes", report.cut_writes),
         gauge("halite_queued_flushes", "Flushes that wait", figures.queues.0),
         gauge("halite_queued_compactions", "Compactions that wait", figures.queues.1),
         counter("halite_flushed_bytes", "Bytes written by flushes", status.flushed_bytes),

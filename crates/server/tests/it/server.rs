@@ -49,6 +49,12 @@ impl Server {
         Self::serve(engine, directory, |_| ())
     }
 
+    /// A server over what this one leaves behind after its engine was closed.
+    pub(crate) fn after_its_close(&self) -> Self {
+        Arc::clone(&self.engine).close().unwrap();
+        self.after_its_death()
+    }
+
     fn serve(engine: Arc<Engine>, directory: tempfile::TempDir, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, None);

@@ -125,6 +125,24 @@ fn an_increment_that_is_sent_again_after_the_server_died_counts_once() {
 }
 
 #[test]
+fn an_increment_that_is_sent_again_after_flushes_and_restarts_counts_once() {
+    let server = Server::start();
+    let request = under_nonce(mutate(&server, increment("a", 5)), 9);
+    let ask = |server: &Server| new_value(&server.client().call::<service::ClientMutate>(&request).unwrap());
+    assert_eq!(ask(&server), Some(5));
+    server.engine.flush(&crate::server::name()).unwrap();
+    // The log has lost the segment by now.
+    server.engine.roll_log().unwrap();
+    let flushed = server.after_its_death();
+    assert_eq!(ask(&flushed), Some(5));
+    let closed = flushed.after_its_close();
+    assert_eq!(ask(&closed), Some(5));
+    let closed_again = closed.after_its_close();
+    assert_eq!(ask(&closed_again), Some(5));
+    assert_eq!(new_value(&closed_again.client().call::<service::ClientMutate>(&mutate(&closed_again, increment("a", 1))).unwrap()), Some(6));
+}
+
+#[test]
 fn a_condition_that_did_not_hold_is_looked_at_again_and_one_that_did_counts_once() {
     let server = Server::start();
     let mut client = server.client();

@@ -54,6 +54,8 @@ pub(super) struct Disk {
     next_dir: u64,
     /// Which process is alive: handles of earlier ones are dead.
     pub(super) life: u64,
+    /// How often the machine was started.
+    pub(super) boot: u64,
     pub(super) gone: bool,
     pub(super) calls: u64,
     pub(super) last_call: Option<(Call, String)>,
@@ -79,6 +81,7 @@ impl Disk {
             pending: Vec::new(),
             next_dir: ROOT + 1,
             life: 1,
+            boot: 1,
             gone: false,
             calls: 0,
             last_call: None,
@@ -339,6 +342,7 @@ impl Disk {
             }
         }
         self.seen = self.durable.clone();
+        self.boot += 1;
         self.kill();
     }
 

@@ -23,6 +23,8 @@ pub(super) struct FileData {
     cut: Vec<u8>,
     /// How many of the last bytes are zeros that the next ones take the place of.
     reserved: usize,
+    /// The length on the platter, as long as nobody cuts it off: writing into room does not give the room back.
+    durable_length: usize,
     /// Bytes that a failed sync left behind: the system holds them for written, the platter may not have them.
     doubtful: Vec<Range<usize>>,
 }
@@ -30,7 +32,7 @@ pub(super) struct FileData {
 impl FileData {
     /// A file whose bytes are all on the platter.
     pub(super) fn durable(bytes: Vec<u8>) -> Self {
-        Self { shared: bytes.len(), bytes, ..Self::default() }
+        Self { shared: bytes.len(), durable_length: bytes.len(), bytes, ..Self::default() }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -50,10 +52,11 @@ impl FileData {
         if bytes.is_empty() {
             return;
         }
-        let left = self.reserved.saturating_sub(bytes.len());
+        let (left, durable_length) = (self.reserved.saturating_sub(bytes.len()), self.durable_length);
         self.truncate(self.bytes.len() - self.reserved);
         self.bytes.extend_from_slice(bytes);
         self.reserve(left);
+        self.durable_length = durable_length;
     }
 
     /// Zeros behind what is written, so that there are at least so many.
@@ -65,6 +68,7 @@ impl FileData {
 
     pub(super) fn truncate(&mut self, length: usize) {
         self.reserved = 0;
+        self.durable_length = self.durable_length.min(length);
         if length < self.shared {
             let mut cut = self.bytes[length..self.shared].to_vec();
             cut.append(&mut self.cut);
@@ -80,6 +84,7 @@ impl FileData {
 
     pub(super) fn sync(&mut self) {
         self.shared = self.bytes.len();
+        self.durable_length = self.bytes.len();
         self.cut = Vec::new();
     }
 
@@ -99,6 +104,7 @@ impl FileData {
             self.bytes[range.start.min(end)..end].fill(0);
         }
         self.shared = self.bytes.len();
+        self.durable_length = self.bytes.len();
         self.reserved = 0;
     }
 
@@ -120,6 +126,7 @@ impl FileData {
         if has_room && rng.one_in(2) {
             self.bytes.resize(length.max(self.bytes.len()), 0);
         }
+        self.bytes.resize(self.durable_length.max(self.bytes.len()), 0);
         self.reserved = 0;
         self.sync();
     }

@@ -82,6 +82,10 @@ impl Fs for ProcessFs {
         self.enter(Call::SyncDir, path)?.sync_dir(path)
     }
 
+    fn boot_id(&self) -> Option<[u8; 16]> {
+        Some(u128::from(locked(&self.disk).boot).to_be_bytes())
+    }
+
     fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
         self.open(&outside(path)?)
     }

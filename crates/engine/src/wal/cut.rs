@@ -1,0 +1,71 @@
+//! What is cut from the log when it is read back: kept next to it for people, reported, and limited.
+
+use std::fmt;
+
+use halite_types::Result;
+
+use super::names::{Listing, read_whole, torn_path, write_whole};
+use crate::env::Env;
+
+/// No more files of cut bytes are kept than this, the newest.
+pub(crate) const KEPT_FILES_MAX: usize = 8;
+/// No more bytes than this are kept in all; of a single larger cut, the front.
+pub(crate) const KEPT_BYTES_MAX: u64 = 256 << 20;
+
+/// Bytes of the log that opening left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogCut {
+    /// Path of the segment.
+    pub segment: String,
+    /// Offset in the segment.
+    pub offset: u64,
+    /// Bytes, without zeros at their end.
+    pub bytes: u64,
+    /// Whole writes in them.
+    pub writes: u64,
+    /// Path of the file that keeps them.
+    pub kept: String,
+    /// `false` for a torn end, which was never acknowledged as durable.
+    pub is_damage: bool,
+}
+
+impl fmt::Display for LogCut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { segment, offset, bytes, writes, kept, is_damage } = self;
+        let what = if *is_damage { "damaged bytes left out of" } else { "torn end cut from" };
+        write!(f, "{what} log segment {segment}: {bytes} bytes with {writes} whole writes from byte {offset}, kept in {kept}")
+    }
+}
+
+/// Writes cut bytes to a file next to the segment and returns its path. The caller makes the name durable.
+pub(super) fn keep(env: &Env, number: u64, offset: u64, bytes: &[u8]) -> Result<String> {
+    let most = usize::try_from(KEPT_BYTES_MAX).unwrap_or(usize::MAX);
+    let bytes = bytes.get(..most).unwrap_or(bytes);
+    for copy in 0.. {
+        let path = torn_path(number, offset, copy);
+        let exists = env.fs.exists(&path).map_err(|error| halite_types::Error::io(format!("looking for {}/{path}", env.fs.root()), error))?;
+        // A crash while the log is read back makes the next opening do it again.
+        if exists && read_whole(env, &path)? == bytes {
+            return Ok(path);
+        }
+        if !exists {
+            write_whole(env, &path, [bytes.to_vec()])?;
+            return Ok(path);
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+/// Removes the oldest files of cut bytes beyond the limits. That one stays by mistake does no harm.
+pub(super) fn limit_kept(env: &Env) -> Result<()> {
+    let torn = Listing::read(env)?.torn;
+    let (mut files, mut total) = (0, 0_u64);
+    for (path, bytes) in torn.iter().rev() {
+        files += 1;
+        total = total.saturating_add(*bytes);
+        if files > KEPT_FILES_MAX || (files > 1 && total > KEPT_BYTES_MAX) {
+            let _ = env.fs.remove_file(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,416 @@
+//! A whole segment: its writes, how they end, and whether that is a torn end or damage.
+//!
+//! A write that was never acknowledged may be torn: it may end early, and after a restart of the machine any of its sectors may be
+//! missing. Everything else is damage. What distinguishes them:
+//! - A mark after the bad record states that the offset had been synced.
+//! - The machine runs on since the segment was written. Then the operating system still has all bytes it was given, and
+//!   it was given them in order: a valid record after a bad one proves that the bad one had been written whole.
+//! - The segment was written without syncs. Then a valid record after a bad one is damage to an acknowledged write, or a power
+//!   loss, which this mode does not cover; the operator decides.
+//! - The file is shorter than a mark or the header states that it was durably. Room is reserved before the records, so a file
+//!   that was cut has lost some of its length even where the cut falls between two records.
+
+use std::fmt;
+
+use super::format::{Mark, Record, RecordError, RecordFormat, SegmentHeader, Write, field, may_begin, read_record};
+
+/// Bytes that a search for records may verify where the heads of records have no checksum that can be verified: a length
+/// that damage or a client made up may be anything.
+const SEARCH_BYTES_MAX: u64 = 4 << 30;
+
+/// The bytes of a segment, and what is known about them.
+#[derive(Clone, Copy)]
+pub(crate) struct SegmentBytes<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) format: RecordFormat,
+    /// Records are synced before they are acknowledged.
+    pub(crate) fsync: bool,
+    /// Length that the file had durably before its first record.
+    pub(crate) durable_length: u64,
+    /// The machine has run on since the segment was written.
+    pub(crate) same_boot: bool,
+}
+
+/// How the records of a segment end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SegmentEnd {
+    /// At this offset, and only zeros follow.
+    Whole {
+        at: usize,
+        /// The length that the header of the next segment states.
+        counts_as: u64,
+    },
+    /// With a torn write at this offset; nothing after it was ever acknowledged.
+    Torn { at: usize, rest: Rest },
+    /// With damage at this offset.
+    Damaged { at: usize, why: Damage, rest: Rest },
+}
+
+/// Records found after an offset where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rest {
+    /// Offset of the first one.
+    pub(crate) next: Option<usize>,
+    /// Whole writes.
+    pub(crate) writes: u64,
+    /// The largest offset that a mark states to have been synced.
+    synced: u64,
+    has_marks: bool,
+}
+
+/// Why the end of the records is damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Damage {
+    /// A record has valid checksums and makes no sense.
+    Content,
+    /// A record that a mark covers.
+    Synced,
+    /// Valid records follow, and the machine has run on since.
+    Followed,
+    /// Valid records follow in a segment that is written without syncs.
+    FollowedUnsynced,
+    /// The file is shorter than it was.
+    CutShort { length: u64, durable_length: u64 },
+    /// Another segment follows.
+    NotLast,
+    /// The header of the segment is damaged.
+    Header,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Content => f.write_str("a record has valid checksums and unknown content"),
+            Self::Synced => f.write_str("a record that had been synced is damaged"),
+            Self::Followed => f.write_str("a record is damaged and valid records follow"),
+            Self::FollowedUnsynced => {
+                f.write_str("a record is damaged and valid records follow: this is damage, or a power loss, which wal_sync = flush does not cover")
+            }
+            Self::CutShort { length, durable_length } => write!(f, "the file was cut short: it has {length} bytes and had {durable_length}"),
+            Self::Header => f.write_str("its header is damaged"),
+            Self::NotLast => f.write_str("a record is damaged and later segments follow"),
+        }
+    }
+}
+
+impl<'a> SegmentBytes<'a> {
+    pub(crate) fn new(bytes: &'a [u8], header: &SegmentHeader, format: RecordFormat, boot_id: Option<[u8; 16]>) -> Self {
+        let same_boot = header.boot_id.is_some() && header.boot_id == boot_id;
+        Self { bytes, format, fsync: header.fsync, durable_length: header.durable_length, same_boot }
+    }
+
+    /// Calls `each` with the writes up to the first record that is not whole, and returns how they end.
+    pub(crate) fn read<E>(&self, mut each: impl FnMut(Write<'a>) -> Result<(), E>) -> Result<SegmentEnd, E> {
+        let mut at = self.format.header_bytes();
+        let (mut durable_length, mut has_marks, mut end) = (self.durable_length, false, None);
+        loop {
+            match read_record(self.bytes, at, self.format) {
+                Ok((record, length)) if end.is_none() => {
+                    at = at.saturating_add(length);
+                    match record {
+                        Record::Cells(write) => each(write)?,
+                        Record::Mark(mark) => {
+                            has_marks = true;
+                            if self.fsync || self.same_boot {
+                                durable_length = durable_length.max(mark.durable_length);
+                            }
+                        }
+                        Record::End(counts_as) => end = Some(counts_as),
+                    }
+                }
+                result => {
+                    let is_content = result.err() == Some(RecordError::Content);
+                    return Ok(self.end_at(at, is_content, has_marks, durable_length, end));
+                }
+            }
+        }
+    }
+
+    fn end_at(&self, at: usize, is_content: bool, has_marks: bool, durable_length: u64, end: Option<u64>) -> SegmentEnd {
+        let length = self.bytes.len() as u64;
+        let was_cut = end.is_none() && length < durable_length;
+        let is_whole = self.bytes.get(at..).unwrap_or_default().iter().all(|&byte| byte == 0);
+        if is_whole && !was_cut {
+            return SegmentEnd::Whole { at, counts_as: end.unwrap_or(at as u64) };
+        }
+        let rest = self.search(at.saturating_add(1));
+        match self.judge(at, is_content, has_marks, &rest) {
+            Some(why) => SegmentEnd::Damaged { at, why, rest },
+            None if was_cut => SegmentEnd::Damaged { at, why: Damage::CutShort { length, durable_length }, rest },
+            None => SegmentEnd::Torn { at, rest },
+        }
+    }
+
+    fn judge(&self, at: usize, is_content: bool, has_marks: bool, rest: &Rest) -> Option<Damage> {
+        // Segments of old versions do not state their mode; without any mark nothing was synced.
+        let is_unsynced = if self.format == RecordFormat::Old { !has_marks && !rest.has_marks } else { !self.fsync };
+        match rest.next {
+            _ if is_content => Some(Damage::Content),
+            Some(_) if rest.synced > at as u64 => Some(Damage::Synced),
+            Some(_) if self.same_boot => Some(Damage::Followed),
+            Some(_) if is_unsynced => Some(Damage::FollowedUnsynced),
+            _ => None,
+        }
+    }
+
+    /// Finds the whole records at or after `from`, wherever they begin.
+    pub(crate) fn search(&self, from: usize) -> Rest {
+        let mut rest = Rest::default();
+        let (mut at, mut budget) = (from, SEARCH_BYTES_MAX);
+        while at < self.bytes.len() {
+            let Some((record, length)) = self.find(at, &mut budget) else {
+                at = at.saturating_add(1);
+                continue;
+            };
+            rest.next = rest.next.or(Some(at));
+            match record {
+                Record::Cells(_) => rest.writes = rest.writes.saturating_add(1),
+                Record::Mark(Mark { synced, .. }) => {
+                    rest.has_marks = true;
+                    rest.synced = rest.synced.max(synced);
+                }
+                Record::End(_) => {}
+            }
+            at = at.saturating_add(length);
+        }
+        rest
+    }
+
+    fn find(&self, at: usize, budget: &mut u64) -> Option<(Record<'a>, usize)> {
+        if !may_begin(self.bytes, at, self.format) {
+            return None;
+        }
+        if !matches!(self.format, RecordFormat::Chained(_)) {
+            let length = u64::from(u32::from_be_bytes(field(self.bytes, at)));
+            // What does not fit costs nothing, and marks are short.
+            if length > 64 && length < self.bytes.len() as u64 {
+                *budget = budget.checked_sub(length)?;
+            }
+        }
+        read_record(self.bytes, at, self.format).ok()
+    }
+
+    /// The bodies of all whole records that are writes, and the ranges between records that are none, without the zeros at
+    /// their ends.
+    pub(crate) fn salvage<E>(&self, mut each: impl FnMut(Write<'a>) -> Result<(), E>) -> Result<Vec<(usize, usize)>, E> {
+        let mut bad: Vec<(usize, usize)> = Vec::new();
+        let mut at = self.format.header_bytes().min(self.bytes.len());
+        if self.format == RecordFormat::Unchained {
+            bad.push((0, at));
+        }
+        let mut budget = SEARCH_BYTES_MAX;
+        while at < self.bytes.len() {
+            if let Some((record, length)) = self.find(at, &mut budget) {
+                if let Record::Cells(write) = record {
+                    each(write)?;
+                }
+                at = at.saturating_add(length);
+                continue;
+            }
+            match bad.last_mut() {
+                Some((_, end)) if *end == at => *end = at.saturating_add(1),
+                _ => bad.push((at, at.saturating_add(1))),
+            }
+            at = at.saturating_add(1);
+        }
+        for (start, end) in &mut bad {
+            *end = start.saturating_add(without_zeros(self.bytes.get(*start..*end).unwrap_or_default()));
+        }
+        bad.retain(|(start, end)| start < end);
+        Ok(bad)
+    }
+}
+
+/// The length of bytes without the zeros at their end: room that was reserved.
+pub(crate) fn without_zeros(end: &[u8]) -> usize {
+    end.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::Put;
+
+    use super::super::format::{HEADER_BYTES, MARK_BYTES, chain, old, write_cells, write_end, write_mark};
+    use super::*;
+
+    const BOOT: [u8; 16] = [9; 16];
+
+    fn header(fsync: bool, durable_length: u64) -> SegmentHeader {
+        SegmentHeader { store_id: [7; 16], number: 3, previous_bytes: 11, fsync, durable_length, boot_id: Some(BOOT), salt: 77 }
+    }
+
+    /// Three groups of one write and a mark each; each mark states that the groups before had been synced, if `fsync`.
+    fn segment(fsync: bool, room: usize) -> Vec<u8> {
+        let mut bytes = header(fsync, room as u64).encode();
+        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else { panic!("the newest version") };
+        for i in 0..3 {
+            let (mut group, at) = (Vec::new(), bytes.len() as u64);
+            write(&mut group, i);
+            write_mark(&mut group, Mark { synced: if fsync { at } else { HEADER_BYTES as u64 }, durable_length: room as u64 });
+            chain(&mut group, seed, at);
+            bytes.extend_from_slice(&group);
+        }
+        bytes.resize(bytes.len().max(room), 0);
+        bytes
+    }
+
+    fn write(out: &mut Vec<u8>, sequence: u64) {
+        let put = Put::new(format!("row{sequence}")).add_at("f", "q", 1, "value");
+        write_cells(out, 5, sequence, None, std::iter::once(put.mutation().cells().bytes()));
+    }
+
+    fn read(bytes: &[u8], boot: Option<[u8; 16]>) -> (Vec<u64>, SegmentEnd) {
+        let (header, format) = SegmentHeader::decode(bytes).unwrap();
+        let mut seen = Vec::new();
+        let end = SegmentBytes::new(bytes, &header, format, boot).read::<()>(|record| {
+            seen.push(record.sequence);
+            Ok(())
+        });
+        (seen, end.unwrap())
+    }
+
+    const GROUP: usize = 12 + 17 + 12 + 2 + 4 + 1 + 1 + 1 + 8 + 1 + 5 + MARK_BYTES;
+
+    #[test]
+    fn a_whole_segment_is_read_with_and_without_room_and_end() {
+        let bytes = segment(true, 0);
+        assert_eq!(bytes.len(), HEADER_BYTES + 3 * GROUP);
+        let at = bytes.len();
+        assert_eq!(read(&bytes, Some(BOOT)), (vec![0, 1, 2], SegmentEnd::Whole { at, counts_as: at as u64 }));
+        let mut with_room = segment(true, 1000);
+        assert_eq!(read(&with_room, None), (vec![0, 1, 2], SegmentEnd::Whole { at, counts_as: at as u64 }));
+        let mut end = Vec::new();
+        write_end(&mut end, 4711);
+        let RecordFormat::Chained(seed) = SegmentHeader::decode(&with_room).unwrap().1 else { panic!("the newest version") };
+        chain(&mut end, seed, at as u64);
+        with_room[at..at + end.len()].copy_from_slice(&end);
+        for closed in [&with_room[..at + end.len()], &with_room] {
+            assert_eq!(read(closed, None), (vec![0, 1, 2], SegmentEnd::Whole { at: at + end.len(), counts_as: 4711 }));
+        }
+    }
+
+    #[test]
+    fn a_cut_is_a_torn_end_without_room_and_damage_with_it() {
+        let bytes = segment(true, 0);
+        for end in HEADER_BYTES..bytes.len() {
+            let whole = (end - HEADER_BYTES + MARK_BYTES) / GROUP;
+            let (seen, how) = read(&bytes[..end], Some(BOOT));
+            assert_eq!(seen.len(), whole, "cut to {end}");
+            assert!(matches!(how, SegmentEnd::Torn { .. } | SegmentEnd::Whole { .. }), "cut to {end}: {how:?}");
+        }
+        let bytes = segment(true, 1000);
+        for end in HEADER_BYTES..bytes.len() {
+            for boot in [Some(BOOT), None] {
+                let (_, how) = read(&bytes[..end], boot);
+                assert!(matches!(how, SegmentEnd::Damaged { why: Damage::CutShort { .. }, .. }), "cut to {end}: {how:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_flipped_byte_is_damage_where_something_proves_that_the_record_was_whole() {
+        for fsync in [true, false] {
+            let whole = segment(fsync, 600);
+            for (at, restarted) in (HEADER_BYTES..HEADER_BYTES + 3 * GROUP).flat_map(|at| [(at, false), (at, true)]) {
+                let (group, in_mark) = ((at - HEADER_BYTES) / GROUP, (at - HEADER_BYTES) % GROUP >= GROUP - MARK_BYTES);
+                let mut bytes = whole.clone();
+                bytes[at] ^= 1;
+                let (seen, end) = read(&bytes, (!restarted).then_some(BOOT));
+                assert_eq!(seen.len(), group + usize::from(in_mark), "byte {at}");
+                let is_damage = matches!(end, SegmentEnd::Damaged { .. });
+                // Of the last group, only the mark at its end follows, and that does not yet state that it was synced.
+                let expected = if group == 2 { !in_mark && (!restarted || !fsync) } else { true };
+                assert_eq!(is_damage, expected, "byte {at}, fsync {fsync}, restarted {restarted}: {end:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_length_hides_no_record_after_it() {
+        let mut bytes = segment(false, 0);
+        bytes[HEADER_BYTES] = 0x7f;
+        let (seen, end) = read(&bytes, Some(BOOT));
+        let SegmentEnd::Damaged { at: HEADER_BYTES, why: Damage::Followed, rest } = end else { panic!("{end:?}") };
+        assert_eq!((seen, rest.next, rest.writes), (vec![], Some(HEADER_BYTES + GROUP - MARK_BYTES), 2));
+    }
+
+    #[test]
+    fn a_record_of_another_segment_inside_a_torn_one_is_not_a_record() {
+        let mut bytes = segment(false, 0);
+        let inner = segment(false, 0);
+        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else { panic!("the newest version") };
+        let (mut group, at) = (Vec::new(), bytes.len());
+        let put = Put::new("row").add_at("f", "q", 1, inner[HEADER_BYTES..].to_vec());
+        write_cells(&mut group, 5, 3, None, std::iter::once(put.mutation().cells().bytes()));
+        chain(&mut group, seed, at as u64);
+        bytes.extend_from_slice(&group[..group.len() - 1]);
+        assert_eq!(read(&bytes, Some(BOOT)), (vec![0, 1, 2], SegmentEnd::Torn { at, rest: Rest::default() }));
+    }
+
+    #[test]
+    fn every_whole_write_is_salvaged_and_the_bytes_between_are_named() {
+        let whole = segment(false, 900);
+        for at in HEADER_BYTES..HEADER_BYTES + 3 * GROUP {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x40;
+            let (header, format) = SegmentHeader::decode(&bytes).unwrap();
+            let mut seen = Vec::new();
+            let each = |write: Write<'_>| {
+                seen.push(write.sequence);
+                Ok::<(), ()>(())
+            };
+            let bad = SegmentBytes::new(&bytes, &header, format, None).salvage(each).unwrap();
+            let (group, in_mark) = ((at - HEADER_BYTES) / GROUP, (at - HEADER_BYTES) % GROUP >= GROUP - MARK_BYTES);
+            assert_eq!(seen.len(), if in_mark { 3 } else { 2 }, "byte {at}");
+            assert!(in_mark || !seen.contains(&(group as u64)), "byte {at}");
+            assert!(bad.len() == 1 && (bad[0].0..bad[0].1).contains(&at), "byte {at}: {bad:?}");
+        }
+    }
+
+    /// A segment of version 2: a mark in front of each group but the first, if `marks`.
+    fn old_segment(marks: bool) -> (Vec<u8>, Vec<usize>) {
+        let mut bytes = old::header(2, [7; 16], 3, 11);
+        let mut starts = Vec::new();
+        for i in 0..3 {
+            if marks && i > 0 {
+                let synced = bytes.len() as u64;
+                old::mark(&mut bytes, Mark { synced, durable_length: 0 });
+            }
+            starts.push(bytes.len());
+            let put = Put::new(format!("row{i}")).add_at("f", "q", 1, "value");
+            old::cells(&mut bytes, 5, i, None, put.mutation().cells().bytes());
+        }
+        (bytes, starts)
+    }
+
+    #[test]
+    fn segments_of_the_versions_before_are_read_and_judged_by_their_marks() {
+        for marks in [true, false] {
+            let (whole, starts) = old_segment(marks);
+            let (seen, end) = read(&whole, None);
+            assert_eq!((seen, end), (vec![0, 1, 2], SegmentEnd::Whole { at: whole.len(), counts_as: whole.len() as u64 }));
+            for (number, start) in starts.iter().enumerate() {
+                let mut bytes = whole.clone();
+                bytes[start + 10] ^= 1;
+                let (seen, end) = read(&bytes, None);
+                assert_eq!(seen.len(), number);
+                let expected = match (number, marks) {
+                    (2, _) => None,
+                    (_, true) => Some(Damage::Synced),
+                    (_, false) => Some(Damage::FollowedUnsynced),
+                };
+                let why = if let SegmentEnd::Damaged { why, .. } = end { Some(why) } else { None };
+                assert_eq!(why, expected, "record {number}, marks {marks}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_through_made_up_lengths_ends() {
+        let mut bytes = old::header(2, [7; 16], 3, 11);
+        // Every offset looks like the head of a record that reaches to the end.
+        bytes.resize(1 << 20, 1);
+        let (header, format) = SegmentHeader::decode(&bytes).unwrap();
+        assert_eq!(SegmentBytes::new(&bytes, &header, format, None).search(48), Rest::default());
+    }
+}

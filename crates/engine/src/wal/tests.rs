@@ -1,0 +1,103 @@
+//! Reading back logs of the versions before, and what becomes of them.
+
+use halite_types::{ErrorKind, Put};
+
+use super::format::{Mark, old};
+use super::*;
+use crate::env::sim::SimEnv;
+use crate::options::WalRecovery;
+
+const STORE: [u8; 16] = [7; 16];
+
+fn read_back(sim: &SimEnv, mode: WalRecovery) -> Result<(Vec<u64>, Recovered)> {
+    let mut sequences = Vec::new();
+    let options = RecoveryOptions { store_id: STORE, mode, nonce_ms: 1000 };
+    let recovered = recover(&sim.env(), &options, |write| {
+        sequences.push(write.sequence);
+        Ok(true)
+    })?;
+    Ok((sequences, recovered))
+}
+
+fn write(out: &mut Vec<u8>, sequence: u64) {
+    let put = Put::new(format!("row{sequence}")).add_at("f", "q", 1, "value");
+    let nonce = (sequence % 2 == 1).then_some(Nonce { group: 1, number: sequence });
+    old::cells(out, 5, sequence, nonce, put.mutation().cells().bytes());
+}
+
+/// Two segments of version 2, the last one with a torn end of `torn` bytes, as its machine left them.
+fn old_log(torn: usize) -> SimEnv {
+    let sim = SimEnv::new(1);
+    let mut first = old::header(2, STORE, 1, 0);
+    (1..=3).for_each(|sequence| write(&mut first, sequence));
+    let mut second = old::header(2, STORE, 2, first.len() as u64);
+    write(&mut second, 4);
+    let synced = second.len() as u64;
+    old::mark(&mut second, Mark { synced, durable_length: 0 });
+    write(&mut second, 5);
+    let end = second.len();
+    write(&mut second, 6);
+    second.truncate(end + torn);
+    second.resize(second.len() + 300, 0);
+    sim.fs.write(&segment_path(1), first).unwrap();
+    sim.fs.write(&segment_path(2), second).unwrap();
+    sim
+}
+
+#[test]
+fn a_log_of_version_2_is_read_and_its_last_segment_written_again() {
+    for torn in [0, 25] {
+        let sim = old_log(torn);
+        for round in 0..3 {
+            let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
+            assert_eq!((sequences, recovered.next_number, recovered.segments.len()), (vec![1, 2, 3, 4, 5], 3, 2));
+            let numbers: Vec<u64> = recovered.nonces.iter().map(|nonce| nonce.number).collect();
+            assert_eq!(numbers, [5, 3, 1]);
+            let cut: Vec<(u64, u64)> = recovered.cuts.iter().map(|cut| (cut.bytes, cut.writes)).collect();
+            assert_eq!(cut, if torn > 0 && round == 0 { vec![(torn as u64, 0)] } else { vec![] }, "round {round}");
+            let last = sim.fs.read(&segment_path(2)).unwrap();
+            assert_eq!((last[11], last.len() as u64), (3, recovered.last_bytes));
+            sim.fs.lose_unsynced();
+        }
+    }
+}
+
+#[test]
+fn a_log_goes_on_after_segments_of_version_2() {
+    let sim = old_log(0);
+    let (_, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
+    let options = WalOptions { fsync: true, segment_bytes: 4096, buffer_bytes_max: 1 << 20, nonce_ms: 0 };
+    let lock = Arc::new(StoreLock::take(&sim.env()).unwrap());
+    let wal = Arc::new(Wal::new(sim.env(), options, STORE, lock));
+    wal.resume(recovered);
+    let mvcc = Arc::new(Mvcc::new(5));
+    let put = Put::new("row6").add_at("f", "q", 1, "value");
+    wal.append(5, &mvcc, Level::Fsync, None, std::iter::once(put.mutation().cells().bytes())).unwrap();
+    wal.sync_all().unwrap();
+    sim.fs.lose_unsynced();
+    let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
+    assert_eq!((sequences, recovered.next_number), (vec![1, 2, 3, 4, 5, 6], 4));
+}
+
+#[test]
+fn a_segment_of_version_2_without_a_header_is_removed_and_its_number_used_again() {
+    for bytes in [vec![], vec![0; 30], vec![0xaa; 48]] {
+        let sim = old_log(0);
+        sim.fs.write(&segment_path(3), bytes).unwrap();
+        let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
+        assert_eq!((sequences, recovered.next_number), (vec![1, 2, 3, 4, 5], 3));
+        assert!(sim.fs.read(&segment_path(3)).is_err());
+    }
+}
+
+#[test]
+fn a_segment_of_version_3_without_a_header_is_damage() {
+    let sim = old_log(0);
+    read_back(&sim, WalRecovery::Strict).unwrap();
+    sim.fs.write(&segment_path(3), vec![]).unwrap();
+    let error = read_back(&sim, WalRecovery::Strict).err().unwrap();
+    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("its header is damaged"), "{error}");
+    let (sequences, recovered) = read_back(&sim, WalRecovery::SkipDamaged).unwrap();
+    assert_eq!((sequences, recovered.cuts.len(), recovered.next_number), (vec![1, 2, 3, 4, 5], 1, 4));
+    assert_eq!(read_back(&sim, WalRecovery::Strict).unwrap().1.next_number, 4);
+}
