@@ -248,7 +248,13 @@ impl World {
     pub fn check_disk(&self) -> std::result::Result<(), Mismatch> {
         let Some(store) = &self.store else { return Err("there is no open store".into()) };
         let is_hidden = |path: &str| path.split('/').any(|name| name.starts_with('.'));
-        let files: Vec<String> = self.sim.fs.files().into_keys().filter(|path| !path.starts_with("halite/") && !is_hidden(path)).collect();
+        let files: Vec<String> = self
+            .sim
+            .fs
+            .files()
+            .into_keys()
+            .filter(|path| !path.starts_with("halite/") && !path.starts_with("manifests/") && !is_hidden(path))
+            .collect();
         let (stores, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| path.starts_with("data/default/t/"));
         let others: Vec<_> = others.into_iter().filter(|path| path != "hbase.id" && path != "hbase.version").collect();
         if !others.is_empty() || stores.len() as u64 != store.file_count() {

@@ -142,7 +142,7 @@ impl Store {
 
     /// Leftovers that were removed when it was opened.
     pub fn removed_files(&self) -> u64 {
-        self.engine.report().removed_files
+        self.engine.report().removed_files + self.engine.report().quarantined_files
     }
 
     /// Writes read back from the log when it was opened.

@@ -24,6 +24,8 @@ pub(crate) enum Job {
     Compact(Arc<Region>),
     /// What somebody has asked for.
     CompactAsAsked(Requested),
+    /// A directory of the quarantine whose time is over, to be removed.
+    Remove(String),
 }
 
 /// What may be done without anybody having asked for it. Everything may, until somebody says otherwise.
@@ -75,6 +77,8 @@ struct List {
     compactions: VecDeque<Arc<Region>>,
     /// Those that were asked for go first: somebody may be waiting for them.
     requested: VecDeque<Requested>,
+    /// Directories of the quarantine, which can wait for everything else.
+    removals: Vec<String>,
     /// Numbers of the regions in `compactions`.
     compacting: HashSet<u64>,
     /// Every open region, to find the one with the largest memstores.
@@ -189,6 +193,12 @@ impl Background {
             drop(list);
             self.added.notify_all();
         }
+    }
+
+    /// Asks for directories of the quarantine to be removed.
+    pub(crate) fn request_removals(&self, directories: Vec<String>) {
+        self.list().removals.extend(directories);
+        self.added.notify_all();
     }
 
     /// Asks for a compaction; one that is waiting already is enough.
@@ -315,6 +325,7 @@ impl Background {
         list.condensations.clear();
         list.compactions.clear();
         list.requested.clear();
+        list.removals.clear();
         drop(list);
         self.added.notify_all();
         self.flushed.notify_all();
@@ -353,7 +364,7 @@ impl List {
         if let Some(requested) = self.requested.pop_front() {
             return Some(Job::CompactAsAsked(requested));
         }
-        let region = self.compactions.pop_front()?;
+        let Some(region) = self.compactions.pop_front() else { return self.removals.pop().map(Job::Remove) };
         self.compacting.remove(&region.number);
         Some(Job::Compact(region))
     }

@@ -14,6 +14,7 @@ pub mod env;
 mod heal;
 pub mod hfile;
 mod histogram;
+pub mod inspect;
 #[cfg(all(test, halite_loom))]
 mod interleavings;
 pub mod memstore;

@@ -1,11 +1,13 @@
 //! The subcommands, one file each.
 
 mod bench;
+mod check;
 mod copy;
 mod demo;
 mod hfile;
 pub(crate) mod key;
 mod lab;
+mod repair;
 pub(crate) mod series;
 mod serve;
 mod shell;
@@ -16,11 +18,13 @@ use std::process::ExitCode;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Bench(bench::BenchCommand),
+    Check(check::Check),
     Copy(copy::Copy),
     Demo(demo::Demo),
     Hfile(hfile::Hfile),
     Key(key::Key),
     Lab(lab::LabCommand),
+    Repair(repair::Repair),
     Series(series::SeriesCommand),
     Serve(serve::Serve),
     Shell(shell::Shell),
@@ -33,11 +37,13 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Bench(bench) => bench.run(),
+        Command::Check(check) => check.run(),
         Command::Copy(copy) => copy.run(),
         Command::Demo(demo) => demo.run(),
         Command::Hfile(hfile) => hfile.run(),
         Command::Key(key) => key.run(),
         Command::Lab(lab) => lab.run(),
+        Command::Repair(repair) => repair.run(),
         Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),

@@ -23,14 +23,23 @@ pub(crate) struct Facts<'a> {
 
 /// Logs what opening the store has found and a person should look at.
 pub(crate) fn warn(report: &OpenReport, folder: &Path) {
+    if let Some(directory) = &report.quarantine {
+        let (files, bytes) = (report.quarantined_files, report.quarantined_bytes);
+        tracing::warn!(files, bytes, directory, "files that the manifest does not name were set aside; they are removed after a clean end");
+    }
+    if report.unlogged_files > 0 {
+        let files = report.unlogged_files;
+        let text = "set aside were files with cells that are nowhere else: if the manifest is an older one, end the server and run: halite repair";
+        tracing::error!(files, "{text} {}", shown(folder));
+    }
     if !report.exposed_directories.is_empty() {
         let directories = report.exposed_directories.join(" ");
-        tracing::warn!(
-            directories,
-            "store directories can be entered by other users; close them with: chmod -R go-rwx {}",
-            std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).display()
-        );
+        tracing::warn!(directories, "store directories can be entered by other users; close them with: chmod -R go-rwx {}", shown(folder));
     }
+}
+
+fn shown(folder: &Path) -> String {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).display().to_string()
 }
 
 /// Prints it. Nobody may be listening, and that is no reason to stop.

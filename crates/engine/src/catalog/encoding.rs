@@ -16,13 +16,13 @@ use super::messages::TableSchema;
 use super::{Catalog, FamilyFiles, FileEntry, NamespaceEntry, RegionEntry, SnapshotEntry, TableEntry, Target};
 
 const MAGIC: &[u8; 8] = b"HALMAN\r\n";
-/// 2 has snapshots and links, 3 bulk-loaded files, 4 settings.
-const VERSION: u32 = 4;
+/// 2 has snapshots and links, 3 bulk-loaded files, 4 settings, 5 generations.
+const VERSION: u32 = 5;
 const VERSION_MIN: u32 = 1;
 const HEADER_BYTES: usize = 8 + 4 + 8;
 
 /// The bytes to write.
-pub(super) fn encode(catalog: &Catalog) -> Vec<u8> {
+pub(crate) fn encode(catalog: &Catalog) -> Vec<u8> {
     let body = CatalogMessage::from(catalog).encode_to_vec();
     let mut out = Vec::with_capacity(HEADER_BYTES + body.len() + 4);
     out.extend_from_slice(MAGIC);
@@ -38,8 +38,8 @@ pub(super) fn encode(catalog: &Catalog) -> Vec<u8> {
 ///
 /// # Errors
 /// `Corrupt`, `NewerFormat`.
-pub(super) fn decode(bytes: &[u8]) -> Result<Catalog> {
-    let damaged = |why: String| Error::corrupt(format!("{why}; restore it from a copy, the store files are untouched"));
+pub(crate) fn decode(bytes: &[u8]) -> Result<Catalog> {
+    let damaged = |why: String| Error::corrupt(format!("{why}; nothing has been changed; restore it from a copy, or run \"halite repair\""));
     let Some((checked, crc)) = bytes.split_last_chunk::<4>() else { return Err(damaged("it is empty or cut short".into())) };
     let (computed, stored) = (crc32c::crc32c(checked), u32::from_be_bytes(*crc));
     if computed != stored {
@@ -70,6 +70,10 @@ struct CatalogMessage {
     snapshots: Vec<SnapshotMessage>,
     #[prost(btree_map = "string, bytes", tag = "6")]
     settings: BTreeMap<String, Vec<u8>>,
+    #[prost(uint64, tag = "7")]
+    generation: u64,
+    #[prost(uint64, tag = "8")]
+    checkpoint: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -173,6 +177,8 @@ impl From<&Catalog> for CatalogMessage {
         let namespace = |(name, entry): (&String, &NamespaceEntry)| NamespaceMessage { name: name.clone(), settings: entry.settings.clone() };
         Self {
             store_id: catalog.store_id.to_vec(),
+            generation: catalog.generation,
+            checkpoint: catalog.checkpoint,
             next_region: catalog.next_region,
             namespaces: catalog.namespaces.iter().map(namespace).collect(),
             tables: catalog.tables.values().map(TableMessage::from).collect(),
@@ -234,7 +240,8 @@ impl TryFrom<CatalogMessage> for Catalog {
             snapshots.insert(entry.descriptor.name.clone(), Arc::new(entry));
         }
         let settings = message.settings.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect();
-        Ok(Self { store_id, next_region: message.next_region, namespaces, tables, snapshots, settings })
+        let CatalogMessage { generation, checkpoint, next_region, .. } = message;
+        Ok(Self { store_id, generation, checkpoint, next_region, namespaces, tables, snapshots, settings })
     }
 }
 
@@ -330,6 +337,8 @@ mod tests {
         let snapshot = SnapshotEntry { descriptor: taken.kind(SnapshotKind::Disabled), table: table.clone() };
         Catalog {
             store_id: [5; 16],
+            generation: 8,
+            checkpoint: 6,
             next_region: 3,
             namespaces: BTreeMap::from([("ns".into(), NamespaceEntry::default())]),
             tables: BTreeMap::from([(name, table)]),
@@ -361,12 +370,12 @@ mod tests {
     #[test]
     fn a_newer_format_is_refused_by_name() {
         let mut bytes = encode(&catalog());
-        bytes[11] = 5;
+        bytes[11] = 6;
         let end = bytes.len() - 4;
         let crc = crc32c::crc32c(&bytes[..end]);
         bytes[end..].copy_from_slice(&crc.to_be_bytes());
         let error = decode(&bytes).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NewerFormat);
-        assert!(error.message().contains("format version 5"), "{error}");
+        assert!(error.message().contains("format version 6"), "{error}");
     }
 }

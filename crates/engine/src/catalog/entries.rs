@@ -16,6 +16,10 @@ use super::layout;
 pub(crate) struct Catalog {
     /// Marks every file of this store as its own.
     pub(crate) store_id: [u8; 16],
+    /// Counts the changes of the manifest.
+    pub(crate) generation: u64,
+    /// The generation of the last clean end after files had been set aside.
+    pub(crate) checkpoint: u64,
     /// The number the next region gets in the log.
     pub(crate) next_region: u64,
     pub(crate) namespaces: BTreeMap<String, NamespaceEntry>,

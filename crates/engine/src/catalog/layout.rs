@@ -17,6 +17,7 @@ use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Bytes, RegionInfo, TableName};
 use md5::{Digest, Md5};
 
+use super::Target;
 use crate::env::Env;
 
 /// The manifest.
@@ -120,6 +121,32 @@ pub(crate) fn is_loaded_name(name: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// The sequence id in the name of a bulk-loaded file.
+pub(crate) fn loaded_sequence_of(name: &str) -> Option<u64> {
+    name.split_once(LOADED).filter(|_| is_loaded_name(name))?.1.strip_suffix('_')?.parse().ok()
+}
+
+/// The file that a link or a reference of this name in a region of `table` stands for.
+pub(crate) fn target_of(name: &str, table: &TableName) -> Option<Target> {
+    if !stands_for_another(name) {
+        return None;
+    }
+    let link = |name: &str| {
+        let (of, at) = name.rsplit_once('=')?;
+        let (region, file) = at.split_once('-')?;
+        let (namespace, of) = of.split_once('=').unwrap_or((DEFAULT_NAMESPACE, of));
+        Some(Target { table: TableName::new(namespace, of).ok()?, region: region.to_owned(), name: file.to_owned(), whole: true })
+    };
+    // A table's name may have dots too; what follows the last one in the name of a reference is a region.
+    match name.rsplit_once('.').filter(|(_, region)| is_new_name(region)) {
+        Some((file, region)) if is_link_name(file) => {
+            link(file).filter(|target| target.region == region).map(|target| Target { whole: false, ..target })
+        }
+        Some((file, region)) => Some(Target { table: table.clone(), region: region.to_owned(), name: file.to_owned(), whole: false }),
+        None => link(name),
+    }
+}
+
 fn is_new_name(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -210,7 +237,15 @@ mod tests {
         assert!(!is_loaded_name(hex) && !is_loaded_name("x_SeqId_1_") && !is_loaded_name(&format!("{hex}_SeqId__")));
         for name in [hex, "t=short-name", "a.b", "data.csv", ""] {
             assert!(!stands_for_another(name), "{name}");
+            assert_eq!(target_of(name, &"t".parse().unwrap()), None);
         }
+        let target = |table: &str, name: &str, whole| Some(Target { table: table.parse().unwrap(), region: hex.into(), name: name.into(), whole });
+        let own = "own".parse().unwrap();
+        assert_eq!(target_of(&plain, &own), target("t.x", hex, true));
+        assert_eq!(target_of(&format!("{plain}.{hex}"), &own), target("t.x", hex, false));
+        assert_eq!(target_of(&format!("{hex}.{hex}"), &own), target("own", hex, false));
+        assert_eq!(target_of(&link_name(&"ns:t".parse().unwrap(), hex, &loaded), &own), target("ns:t", &loaded, true));
+        assert_eq!((loaded_sequence_of(&loaded), loaded_sequence_of(hex)), (Some(12), None));
     }
 
     #[test]

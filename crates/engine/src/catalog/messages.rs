@@ -71,6 +71,9 @@ pub(crate) struct RegionInfoMessage {
     pub(crate) split: Option<bool>,
     #[prost(int32, optional, tag = "7")]
     pub(crate) replica_id: Option<i32>,
+    /// Ours, in `.regioninfo` only: the number of the region in the log. HBase passes over it.
+    #[prost(uint64, optional, tag = "20001")]
+    pub(crate) number: Option<u64>,
 }
 
 /// The content of a reference file: which half of which file.
@@ -161,13 +164,15 @@ impl From<&RegionInfo> for RegionInfoMessage {
             offline: Some(false),
             split: Some(false),
             replica_id: Some(0),
+            number: None,
         }
     }
 }
 
-/// The content of `.regioninfo`.
-pub(crate) fn region_info_file(region: &RegionInfo) -> Vec<u8> {
-    [PBUF.as_slice(), &RegionInfoMessage::from(region).encode_length_delimited_to_vec()].concat()
+/// The content of `.regioninfo` of a region with this number in the log.
+pub(crate) fn region_info_file(region: &RegionInfo, number: u64) -> Vec<u8> {
+    let message = RegionInfoMessage { number: Some(number), ..region.into() };
+    [PBUF.as_slice(), &message.encode_length_delimited_to_vec()].concat()
 }
 
 /// The content of `.tableinfo`, a reference file and other files that hold a bare message behind the magic.

@@ -1,9 +1,10 @@
 //! What tables, regions, store files and snapshots there are, and where they lie.
 
-mod encoding;
+pub(crate) mod encoding;
 mod entries;
+pub(crate) mod history;
 pub(crate) mod layout;
-mod manifest;
+pub(crate) mod manifest;
 pub(crate) mod messages;
 pub(crate) mod meta;
 

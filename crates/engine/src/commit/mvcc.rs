@@ -54,7 +54,7 @@ impl Mvcc {
 
     /// A write read back from the log at opening: it was durable before.
     pub(crate) fn recover(&self, sequence: u64) {
-        self.applied.store(sequence, Ordering::Release);
+        self.applied.fetch_max(sequence, Ordering::AcqRel);
         self.complete(sequence);
     }
 }

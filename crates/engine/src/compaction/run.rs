@@ -125,6 +125,7 @@ impl Region {
         scanner.seek(&halite_types::cell::first_on_row(b""))?;
         let new = NewFile {
             region: self.info(),
+            number: self.number,
             family,
             tags: inputs.iter().any(|file| file.reader().has_tags()),
             max_sequence: inputs.iter().map(|file| file.max_sequence()).max().unwrap_or(0),

@@ -92,11 +92,11 @@ impl Engine {
         let name = descriptor.name();
         let region_id = self.new_region_id(name);
         let mut copies = Vec::new();
-        for of in &snapshot.table.regions {
+        for (number, of) in (self.next_region_number()..).zip(&snapshot.table.regions) {
             let info = layout::new_region(name, of.info.start.clone(), of.info.end.clone(), region_id);
             copies.push(RegionCopy { info: Arc::new(info), flushed_sequence: of.flushed_sequence, families: BTreeMap::new(), open: Vec::new() });
             let done = match copies.last_mut() {
-                Some(copy) => self.copy_region(of, descriptor, copy),
+                Some(copy) => self.copy_region(of, number, descriptor, copy),
                 None => Ok(()),
             };
             done.inspect_err(|_| self.give_up_copies(name, &copies))?;
@@ -105,8 +105,8 @@ impl Engine {
         Ok(copies)
     }
 
-    fn copy_region(&self, of: &RegionEntry, descriptor: &TableDescriptor, copy: &mut RegionCopy) -> Result<()> {
-        self.make_region_directory(&copy.info, descriptor)?;
+    fn copy_region(&self, of: &RegionEntry, number: u64, descriptor: &TableDescriptor, copy: &mut RegionCopy) -> Result<()> {
+        self.make_region_directory(&copy.info, number, descriptor)?;
         for (family, files) in &of.families {
             let directory = layout::family_directory(&copy.info.table, &copy.info.encoded_name, family);
             for file in files {

@@ -55,8 +55,8 @@ impl Engine {
         let ends: Vec<Bytes> = starts.iter().skip(1).cloned().chain([Bytes::new()]).collect();
         let infos: Vec<RegionInfo> = starts.into_iter().zip(ends).map(|(start, end)| layout::new_region(name, start, end, region_id)).collect();
         self.make_table_directory(descriptor, version)?;
-        for info in &infos {
-            self.make_region_directory(info, descriptor)?;
+        for (number, info) in (self.next_region_number()..).zip(&infos) {
+            self.make_region_directory(info, number, descriptor)?;
         }
         self.sync_directory(&layout::table_directory(name))?;
         let regions = self.shared.manifest.change(|catalog| {
@@ -130,14 +130,19 @@ impl Engine {
         fs.sync_dir(&directory).map_err(failed)
     }
 
+    /// The number that the next region gets from the manifest. The caller holds the lock without which nobody gets one.
+    pub(super) fn next_region_number(&self) -> u64 {
+        self.shared.manifest.current().next_region + 1
+    }
+
     /// A region's directories and its `.regioninfo`, synced; the caller syncs the table's directory.
-    pub(super) fn make_region_directory(&self, info: &RegionInfo, descriptor: &TableDescriptor) -> Result<()> {
+    pub(super) fn make_region_directory(&self, info: &RegionInfo, number: u64, descriptor: &TableDescriptor) -> Result<()> {
         let directory = layout::region_directory(&info.table, &info.encoded_name);
         self.make_directory(&layout::temporary_directory(&info.table, &info.encoded_name))?;
         for family in descriptor.families() {
             self.make_directory(&layout::family_directory(&info.table, &info.encoded_name, family.name()))?;
         }
-        write_small(&self.shared.env, &format!("{directory}/.regioninfo"), &region_info_file(info))?;
+        write_small(&self.shared.env, &format!("{directory}/.regioninfo"), &region_info_file(info, number))?;
         self.sync_directory(&directory)
     }
 

@@ -1,8 +1,11 @@
 //! What a directory is before anything in it is created, changed or removed: a store, empty, or something else.
 
 use halite_types::{Error, Result};
+use prost::Message as _;
 
 use crate::catalog::layout;
+use crate::catalog::manifest::read_whole;
+use crate::catalog::messages::{OneString, PBUF};
 use crate::env::{DirEntry, Env};
 use crate::wal;
 
@@ -99,6 +102,44 @@ fn first_of(env: &Env, directory: &str, known: impl Fn(&DirEntry) -> Option<bool
         }
     }
     Ok(None)
+}
+
+/// Whether the manifest is that of the store that the directory is named after. A missing or unreadable `hbase.id` says nothing.
+///
+/// # Errors
+/// `Corrupt` if it is another store's, or the file system's.
+pub(crate) fn check_identity(env: &Env, store_id: [u8; 16]) -> Result<()> {
+    match named_store(env)? {
+        Some(named) if named != store_id => {
+            let (root, ids) = (env.fs.root(), (layout::uuid_text(&store_id), layout::uuid_text(&named)));
+            Err(Error::corrupt(format!(
+                "manifest {root}/{} belongs to another store, {}, and hbase.id says {}; nothing has been changed; put its own manifest back, or run \
+                 \"halite repair {root}\"",
+                layout::MANIFEST,
+                ids.0,
+                ids.1
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The store's id in `hbase.id`; `None` if the file is missing or not as a store writes it.
+///
+/// # Errors
+/// The file system's.
+pub(crate) fn named_store(env: &Env) -> Result<Option<[u8; 16]>> {
+    const PATH: &str = "hbase.id";
+    let failed = |error| Error::io(format!("reading {}/{PATH}", env.fs.root()), error);
+    if !env.fs.exists(PATH).map_err(failed)? {
+        return Ok(None);
+    }
+    let bytes = env.fs.open(PATH).and_then(|file| read_whole(&*file)).map_err(failed)?;
+    let text = bytes.strip_prefix(PBUF).and_then(|body| OneString::decode(body).ok()).map(|message| message.text).unwrap_or_default();
+    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let id: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    Ok(id.and_then(|id| id.try_into().ok()))
 }
 
 /// The directories that others than the owner may enter, if they may enter the root.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use halite_types::{CompactionKind, Error, ErrorKind, Result};
 
-use super::Engine;
+use super::{Engine, quarantine};
 use crate::background::Job;
 use crate::region::Region;
 use crate::shared::Shared;
@@ -54,13 +54,14 @@ pub(super) fn run(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()>
 /// Does a piece of work, and returns what is to be tried again: flushes, and compactions that failed for want of room or in a panic.
 /// Damage is not mended by reading it once more.
 pub(super) fn run_and_keep(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Option<Again> {
-    let (region, kind) = (Arc::clone(job.region()), job.kind());
+    let (region, kind) = (job.region().cloned(), job.kind());
     let error = run(shared, engine, job).err()?;
+    let region = region?;
     region.check_open().ok()?;
     match kind {
         Kind::Flush => Some(Again::Flush(region)),
         Kind::Compact if matches!(error.kind(), ErrorKind::DiskFull | ErrorKind::Stopped) => Some(Again::Compact(region)),
-        Kind::Condense | Kind::Compact => None,
+        Kind::Condense | Kind::Compact | Kind::Remove => None,
     }
 }
 
@@ -70,6 +71,7 @@ enum Kind {
     Flush,
     Condense,
     Compact,
+    Remove,
 }
 
 impl Job {
@@ -78,24 +80,27 @@ impl Job {
             Self::Flush(_) => Kind::Flush,
             Self::Condense(_) => Kind::Condense,
             Self::Compact(_) | Self::CompactAsAsked(_) => Kind::Compact,
+            Self::Remove(_) => Kind::Remove,
         }
     }
 
-    fn region(&self) -> &Arc<Region> {
+    fn region(&self) -> Option<&Arc<Region>> {
         match self {
-            Self::Flush(region) | Self::Condense(region) | Self::Compact(region) => region,
-            Self::CompactAsAsked(asked) => &asked.region,
+            Self::Flush(region) | Self::Condense(region) | Self::Compact(region) => Some(region),
+            Self::CompactAsAsked(asked) => Some(&asked.region),
+            Self::Remove(_) => None,
         }
     }
 
     /// What it is called in an error.
     fn name(&self) -> String {
-        let what = match self.kind() {
-            Kind::Flush => "flushing",
-            Kind::Condense => "condensing",
-            Kind::Compact => "compacting",
+        let what = match (self, self.kind()) {
+            (Self::Remove(directory), _) => return format!("removing {directory}"),
+            (_, Kind::Flush) => "flushing",
+            (_, Kind::Condense) => "condensing",
+            (_, Kind::Compact | Kind::Remove) => "compacting",
         };
-        format!("{what} region {}", self.region().info().display_name())
+        format!("{what} region {}", self.region().map(|region| region.info().display_name()).unwrap_or_default())
     }
 }
 
@@ -124,6 +129,7 @@ fn do_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
             Ok(())
         }
         Job::Compact(region) => compact(shared, engine, &region, None, CompactionKind::Minor),
+        Job::Remove(directory) => quarantine::remove(shared, &directory),
         Job::CompactAsAsked(asked) => compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind),
     }
 }

@@ -6,17 +6,18 @@ mod additions;
 mod control;
 mod copy;
 mod ddl;
-mod directory;
+pub(crate) mod directory;
 mod jobs;
 mod meta;
-mod open;
+pub(crate) mod open;
+pub(crate) mod quarantine;
 mod region_index;
 mod settings;
 mod snapshot;
 mod split;
 mod staging;
 mod table;
-mod tree;
+pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -271,7 +272,19 @@ impl Engine {
             region.flush()?;
             region.leave();
         }
-        self.shared.wal.close()
+        self.shared.wal.close()?;
+        self.complete_checkpoint()
+    }
+
+    /// Everything is in store files, and the log is empty: what was set aside before is not needed by anything any more.
+    fn complete_checkpoint(&self) -> Result<()> {
+        if quarantine::batches(&self.shared.env, &self.shared.manifest.current())?.1.is_empty() {
+            return Ok(());
+        }
+        self.shared.manifest.change(|catalog| {
+            catalog.checkpoint = catalog.generation;
+            Ok(())
+        })
     }
 
     /// Ends the engine's threads after the work they are at. What is in memory stays in the log for the next opening.

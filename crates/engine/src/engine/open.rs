@@ -9,7 +9,7 @@ use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Error, Result};
 
 use super::directory::{self, Found};
-use super::{Engine, RegionIndex, Table, tree};
+use super::{Engine, RegionIndex, Table, quarantine, tree};
 use crate::background::Background;
 use crate::cache::BlockCache;
 use crate::catalog::messages::{OneString, pbuf};
@@ -36,8 +36,17 @@ pub struct OpenReport {
     pub cut_writes: u64,
     /// Each place of the log where bytes were left out.
     pub cuts: Vec<LogCut>,
-    /// Files an unfinished flush or compaction had left, now removed.
+    /// Files that an unfinished flush or compaction was writing, now removed.
     pub removed_files: u64,
+    /// Files of the store that the manifest does not name, now in [`Self::quarantine`]: mostly what a crash left behind.
+    pub quarantined_files: u64,
+    /// Their bytes.
+    pub quarantined_bytes: u64,
+    /// The directory they were moved to, from the root. It goes at the opening after the next clean end.
+    pub quarantine: Option<String>,
+    /// Of them, files with cells that neither the log nor another file has. A crash leaves such a file if writes skipped the
+    /// log, or were not synced when the power went; otherwise the manifest is an older one.
+    pub unlogged_files: u64,
     /// Directories of the store that others than its owner may enter. New ones are made for the owner only; the modes of those
     /// that are there stay as they are.
     pub exposed_directories: Vec<String>,
@@ -63,6 +72,7 @@ impl Engine {
         let manifest = if created { create_store(&env, &lock)? } else { Manifest::load(&env, Arc::clone(&lock))? };
         let catalog = manifest.current();
         let store_id = catalog.store_id;
+        directory::check_identity(&env, store_id)?;
         let wal_options = WalOptions {
             fsync: options.wal_sync == WalSync::Fsync,
             segment_bytes: options.wal_segment_bytes,
@@ -89,8 +99,15 @@ impl Engine {
         });
         let regions = Arc::new(RegionIndex::default());
         let tables = open_tables(&shared, &regions, &catalog)?;
-        report.removed_files = tree::clean(&shared, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
-        let nonces = replay(&shared, &tables, &mut report)?;
+        let leftovers = tree::survey(&shared.env, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
+        leftovers.check(&shared.env, &shared.manifest).map_err(|error| error.at(format!("opening {root}")))?;
+        let (nonces, covered) = replay(&shared, &tables, &mut report)?;
+        // Everything has been found in order: from here on things are moved.
+        report.unlogged_files = leftovers.count_beyond(&covered);
+        tree::clear(&shared, leftovers, &mut report).map_err(|error| error.at(format!("opening {root}")))?;
+        // Without a copy everything goes on; the next opening makes one.
+        let _ = shared.manifest.keep_copy();
+        shared.background.request_removals(quarantine::batches(&shared.env, &shared.manifest.current())?.0);
         let engine = Arc::new(Self {
             shared,
             tables: ArcSwap::from_pointee(tables),
@@ -125,11 +142,11 @@ fn create_store(env: &Env, lock: &Arc<StoreLock>) -> Result<Manifest> {
         env.fs.sync_dir(directory).map_err(failed)?;
     }
     let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE].map(|name| (name.to_owned(), NamespaceEntry::default()));
-    Manifest::create(env, Arc::clone(lock), Catalog { store_id, namespaces: BTreeMap::from(namespaces), ..Catalog::default() })
+    Manifest::create(env, Arc::clone(lock), Catalog { store_id, generation: 1, namespaces: BTreeMap::from(namespaces), ..Catalog::default() })
 }
 
 /// Writes a small file as a whole and syncs it; the caller syncs the directory.
-pub(super) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
     let failed = |error| Error::io(format!("writing {}/{path}", env.fs.root()), error);
     if env.fs.exists(path).map_err(failed)? {
         env.fs.remove_file(path).map_err(failed)?;
@@ -156,17 +173,27 @@ fn open_tables(shared: &Arc<Shared>, index: &Arc<RegionIndex>, catalog: &Catalog
 }
 
 /// Reads the log back into the memstores, which take no more than they did before, and asks for flushes where they are
-/// large. Gives back the nonces of what it read.
-fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<Table>>, report: &mut OpenReport) -> Result<Vec<Nonce>> {
+/// large. Gives back the nonces of what it read, and up to where
+/// the cells of each region are in files or in the log.
+fn replay(
+    shared: &Arc<Shared>,
+    tables: &BTreeMap<halite_types::TableName, Arc<Table>>,
+    report: &mut OpenReport,
+) -> Result<(Vec<Nonce>, BTreeMap<String, u64>)> {
     let regions: BTreeMap<u64, Arc<Region>> =
         tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
     // The manifest came from the memory of the operating system. If its name was never synced a power loss brings back the one before, which
     // needs the log that this one lets go of.
     let root = shared.env.fs.root();
     shared.env.fs.sync_dir(layout::HALITE).map_err(|error| Error::io(format!("syncing {root}/{}", layout::HALITE), error))?;
+    let newest_region = shared.manifest.current().next_region;
     let (store_id, options) = (shared.manifest.current().store_id, &shared.options);
     let how = RecoveryOptions { store_id, mode: options.wal_recovery, nonce_ms: options.nonce_ms };
     let mut recovered = wal::recover(&shared.env, &how, |write| {
+        if write.region > newest_region {
+            let what = format!("its newest region has the number {newest_region}, while the log holds writes of region {}", write.region);
+            return Err(shared.manifest.is_older(&what));
+        }
         // A region that is gone or disabled was flushed, split or dropped: its writes have no place any more.
         match regions.get(&write.region) {
             Some(region) => region.replay(write.sequence, write.cells),
@@ -179,8 +206,9 @@ fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<T
     report.cut_writes = report.cuts.iter().map(|cut| cut.writes).sum();
     let nonces = std::mem::take(&mut recovered.nonces).into();
     let in_log: BTreeSet<u64> = recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
-    shared.wal.resume(recovered);
     let catalog = shared.manifest.current();
+    let covered = covered(&catalog, &recovered);
+    shared.wal.resume(recovered);
     let flushed: BTreeMap<u64, u64> =
         catalog.tables.values().flat_map(|table| &table.regions).map(|region| (region.number, region.flushed_sequence)).collect();
     shared.wal.release_all(in_log.into_iter().map(|number| (number, flushed.get(&number).copied().unwrap_or(u64::MAX))));
@@ -188,5 +216,12 @@ fn replay(shared: &Arc<Shared>, tables: &BTreeMap<halite_types::TableName, Arc<T
         region.replayed();
         shared.note_write(region);
     }
-    Ok(nonces)
+    Ok((nonces, covered))
+}
+
+/// Up to which sequence id the cells of each region are in files or in the log, by encoded name.
+fn covered(catalog: &Catalog, recovered: &wal::Recovered) -> BTreeMap<String, u64> {
+    let in_log = |number: u64| recovered.segments.iter().filter_map(|segment| segment.regions.get(&number)).max().copied().unwrap_or(0);
+    let regions = catalog.tables.values().flat_map(|table| &table.regions);
+    regions.map(|region| (region.info.encoded_name.clone(), region.flushed_sequence.max(in_log(region.number)))).collect()
 }

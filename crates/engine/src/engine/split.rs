@@ -148,8 +148,8 @@ impl Engine {
         let descriptor = table.descriptor();
         let name = descriptor.name().clone();
         let maintenance: Vec<_> = old.iter().map(|region| region.lock_maintenance()).collect();
-        for info in new {
-            self.make_region_directory(info, &descriptor)?;
+        for (number, info) in (self.next_region_number()..).zip(new) {
+            self.make_region_directory(info, number, &descriptor)?;
         }
         // From here to the change of the table writers wait and reads go on; it is a few small files long.
         let _changing = table.lock_changing();

@@ -1,15 +1,18 @@
-//! What lies in the directory tree beside the live files: what a crash left behind goes, what it did not let move moves,
-//! what is not ours is named.
+//! What lies in the directory tree beside the live files. [`survey`] looks and changes nothing; [`clear`] sets aside what a crash
+//! left behind, and moves what it did not let move. What is not ours is named, and nothing is touched then.
 
 use std::collections::{BTreeMap, HashSet};
 
 use halite_types::{Error, Result};
 
-use crate::catalog::{Catalog, Home, Need, layout};
-use crate::env::{DirEntry, Env};
+use super::directory::list;
+use super::open::OpenReport;
+use super::quarantine::{self, Unnamed};
+use crate::catalog::{Catalog, Home, Manifest, Need, layout};
+use crate::env::Env;
 use crate::hfile::Reader;
 use crate::shared::Shared;
-use crate::store::STORE_ID_KEY;
+use crate::store::{STORE_ID_KEY, generation_of};
 
 /// Everything the manifest calls for, by path.
 struct Live {
@@ -25,6 +28,7 @@ struct Live {
 impl Live {
     fn of(catalog: &Catalog) -> Self {
         let mut live = Self { files: HashSet::new(), to_archive: BTreeMap::new(), archived: HashSet::new(), directories: HashSet::new() };
+        live.directories.insert(layout::DATA.to_owned());
         for namespace in catalog.namespaces.keys() {
             live.directories.insert(format!("{}/{namespace}", layout::DATA));
         }
@@ -43,6 +47,7 @@ impl Live {
                 live.archived.insert(home.archive_path());
                 live.to_archive.insert(home.path(), home);
             } else {
+                live.directories.insert(layout::table_directory(&home.table));
                 live.directories.insert(layout::region_directory(&home.table, &home.region));
                 live.directories.insert(layout::family_directory(&home.table, &home.region, &home.family));
                 live.files.insert(home.path());
@@ -52,112 +57,244 @@ impl Live {
     }
 }
 
-/// Removes what unfinished work left, moves what it did not come to move, and says how many files it removed.
+/// What a survey has found.
+#[derive(Default)]
+pub(crate) struct Leftovers {
+    /// Files of this store that the manifest does not name.
+    pub(crate) unnamed: Vec<Unnamed>,
+    /// Files below `data` that this store did not write.
+    pub(crate) foreign: Vec<String>,
+    /// Files that were being written in `.tmp`: no manifest has ever named them.
+    pub(crate) temporary: Vec<String>,
+    to_archive: Vec<Home>,
+    /// Directories that nothing calls for, deepest first.
+    directories: Vec<String>,
+    /// The newest generation under which an unnamed file was written, and its path.
+    pub(crate) newest: Option<(u64, String)>,
+    /// Unnamed files with the newest sequence id of a cell in them, by encoded region name.
+    cells: Vec<(String, u64)>,
+}
+
+/// Looks at everything below `data` and `archive`.
 ///
 /// # Errors
-/// `Corrupt` for a file that neither the manifest names nor this store wrote; nothing is removed then.
-pub(super) fn clean(shared: &Shared, catalog: &Catalog) -> Result<u64> {
+/// The file system's.
+pub(crate) fn survey(env: &Env, catalog: &Catalog) -> Result<Leftovers> {
     let live = Live::of(catalog);
-    let mut found = Found::default();
-    walk(shared, &live, layout::DATA, 0, &mut found)?;
-    let env = &shared.env;
+    let mut walk = Walk { env, live: &live, store_id: catalog.store_id, found: Leftovers::default() };
+    let data = walk.directory(layout::DATA, 0)?;
     if env.fs.exists(layout::ARCHIVE).map_err(|error| Error::io(format!("looking for {}/{}", env.fs.root(), layout::ARCHIVE), error))? {
-        walk_archive(shared, &live, layout::ARCHIVE, 0, &mut found)?;
+        walk.archive(layout::ARCHIVE, 0)?;
     }
-    for path in &found.files {
+    let mut found = walk.found;
+    found.unnamed.extend(data.unnamed);
+    found.temporary = data.temporary;
+    found.to_archive = data.to_archive;
+    // Those of the archive hold nothing that those of `data` need.
+    found.directories.extend(data.directories);
+    Ok(found)
+}
+
+impl Leftovers {
+    /// # Errors
+    /// `Corrupt` for a file that neither the manifest names nor this store wrote, or that is newer than the manifest.
+    pub(super) fn check(&self, env: &Env, manifest: &Manifest) -> Result<()> {
+        let root = env.fs.root();
+        if let Some((generation, path)) = self.newest.as_ref().filter(|(generation, _)| *generation > manifest.current().generation) {
+            return Err(manifest.is_older(&format!("{root}/{path} was written under generation {generation}")));
+        }
+        let Some(path) = self.foreign.first() else { return Ok(()) };
+        Err(Error::corrupt(format!(
+            "{root}/{path} is not a file of this store: the manifest does not name it and it was not written here; move it out of {}",
+            layout::DATA
+        )))
+    }
+
+    /// Files with cells of regions that neither their other files nor the log hold: `covered` tells up to which sequence id they
+    /// do, by encoded name.
+    pub(super) fn count_beyond(&self, covered: &BTreeMap<String, u64>) -> u64 {
+        self.cells.iter().filter(|(region, sequence)| covered.get(region).is_some_and(|covered| covered < sequence)).count() as u64
+    }
+}
+
+/// Sets unnamed files aside, removes those that were being written, and moves what belongs in the archive.
+///
+/// # Errors
+/// The file system's; the rest stays for the next opening.
+pub(super) fn clear(shared: &Shared, found: Leftovers, report: &mut OpenReport) -> Result<()> {
+    let env = &shared.env;
+    for path in &found.temporary {
         env.fs.remove_file(path).map_err(|error| Error::io(format!("removing the leftover {}/{path}", env.fs.root()), error))?;
     }
+    report.removed_files = found.temporary.len() as u64;
     // Of what was prepared to be loaded, whoever asked for it is gone; files stay his.
     for entry in env.fs.list(layout::STAGING).unwrap_or_default() {
         let _ = env.fs.remove_dir(&format!("{}/{}", layout::STAGING, entry.name));
     }
-    if !shared.settle(found.to_archive) {
-        // The directories they lie in must stay; the next opening tries again.
-        return Ok(found.files.len() as u64);
+    let settled = shared.settle(found.to_archive);
+    // What cannot be moved, on a full disk for one, does no harm where it is; the next opening tries again.
+    if let Some(Ok(directory)) = (!found.unnamed.is_empty()).then(|| quarantine::set_aside(shared, &found.unnamed)) {
+        report.quarantined_files = found.unnamed.iter().map(|piece| piece.files).sum();
+        report.quarantined_bytes = found.unnamed.iter().map(|piece| piece.bytes).sum();
+        report.quarantine = Some(directory);
     }
-    for path in &found.directories {
-        // One that holds hidden files stays; it does no harm.
+    // If not all that moved is certain to have arrived, the directories it lies in must stay; the next opening tries again.
+    for path in found.directories.iter().filter(|_| settled) {
+        // One that holds somebody's hidden files stays; it does no harm.
         let _ = env.fs.remove_dir(path);
     }
-    Ok(found.files.len() as u64)
+    Ok(())
 }
 
+/// What lies in a directory and below.
 #[derive(Default)]
-struct Found {
-    files: Vec<String>,
+struct Subtree {
+    files: u64,
+    bytes: u64,
+    /// It is live itself, or something in it is, or is somebody's: it cannot be set aside as a whole.
+    is_mixed: bool,
+    unnamed: Vec<Unnamed>,
+    temporary: Vec<String>,
     to_archive: Vec<Home>,
-    /// Deepest first.
     directories: Vec<String>,
 }
 
-fn list(env: &Env, path: &str) -> Result<Vec<DirEntry>> {
-    env.fs.list(path).map_err(|error| Error::io(format!("listing {}/{path}", env.fs.root()), error))
+impl Subtree {
+    fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.is_mixed |= other.is_mixed;
+        self.unnamed.extend(other.unnamed);
+        self.temporary.extend(other.temporary);
+        self.to_archive.extend(other.to_archive);
+        self.directories.extend(other.directories);
+    }
+
+    fn add_unnamed(&mut self, path: String, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
+        self.unnamed.push(Unnamed { path, files: 1, bytes });
+    }
+
+    /// The directory itself, which nothing calls for: in one piece, if it can be.
+    fn close(&mut self, path: &str) {
+        if self.is_mixed || self.files == 0 {
+            self.directories.push(path.to_owned());
+        } else {
+            *self = Self {
+                files: self.files,
+                bytes: self.bytes,
+                unnamed: vec![Unnamed { path: path.to_owned(), files: self.files, bytes: self.bytes }],
+                ..Self::default()
+            };
+        }
+    }
 }
 
-/// Looks at a directory; depth 0 is `data`, 1 a namespace, 2 a table, 3 a region, 4 a family.
-fn walk(shared: &Shared, live: &Live, directory: &str, depth: usize, found: &mut Found) -> Result<()> {
-    for entry in list(&shared.env, directory)? {
-        let path = format!("{directory}/{}", entry.name);
-        let is_live = live.directories.contains(&path);
-        match (entry.is_dir, entry.name.as_str()) {
-            (true, ".tmp") if depth == 3 => take_all(shared, &path, !live.directories.contains(directory), found)?,
-            (true, ".tabledesc") if depth == 2 && !live.directories.contains(directory) => take_all(shared, &path, true, found)?,
-            (false, ".regioninfo") if depth == 3 && !live.directories.contains(directory) => found.files.push(path),
-            // Hidden files are nobody's business: HBase does not look at them either.
-            (_, name) if name.starts_with(['.', '_']) => {}
-            (true, _) if depth < 4 => {
-                walk(shared, live, &path, depth + 1, found)?;
-                if !is_live {
-                    found.directories.push(path);
+struct Walk<'a> {
+    env: &'a Env,
+    live: &'a Live,
+    store_id: [u8; 16],
+    found: Leftovers,
+}
+
+impl Walk<'_> {
+    /// Looks at a directory; depth 0 is `data`, 1 a namespace, 2 a table, 3 a region, 4 a family.
+    fn directory(&mut self, directory: &str, depth: usize) -> Result<Subtree> {
+        let is_live = self.live.directories.contains(directory);
+        let mut tree = Subtree { is_mixed: is_live, ..Subtree::default() };
+        for entry in list(self.env, directory)? {
+            let path = format!("{directory}/{}", entry.name);
+            match (entry.is_dir, entry.name.as_str()) {
+                (true, ".tmp") if depth == 3 => self.all_of(&path, is_live, |tree, path, _| tree.temporary.push(path), &mut tree)?,
+                (true, ".tabledesc") if depth == 2 && !is_live => self.all_of(&path, false, Subtree::add_unnamed, &mut tree)?,
+                (false, ".regioninfo") if depth == 3 && !is_live => tree.add_unnamed(path, entry.bytes),
+                // HBase does not look at what is hidden either; but tables and families may begin with a line.
+                (_, name) if name.starts_with('.') => tree.is_mixed = true,
+                (true, name) if name.starts_with('_') && matches!(depth, 0 | 1 | 3) => self.underlined(&path, depth, &mut tree)?,
+                (_, name) if name.starts_with('_') => tree.is_mixed = true,
+                (true, _) if depth < 4 => tree.add(self.directory(&path, depth + 1)?),
+                (false, _) if self.live.files.contains(&path) => tree.is_mixed = true,
+                (false, _) if self.live.to_archive.contains_key(&path) => {
+                    tree.is_mixed = true;
+                    tree.to_archive.extend(self.live.to_archive.get(&path).cloned());
+                }
+                (false, name) if depth == 4 && self.is_own(&path, name) => tree.add_unnamed(path, entry.bytes),
+                _ => {
+                    tree.is_mixed = true;
+                    self.found.foreign.push(path);
                 }
             }
-            (false, _) if live.files.contains(&path) => {}
-            (false, _) if live.to_archive.contains_key(&path) => found.to_archive.extend(live.to_archive.get(&path).cloned()),
-            (false, name) if depth == 4 && is_own_leftover(shared, &path, name) => found.files.push(path),
-            _ => {
-                let text = format!(
-                    "{}/{path} is not a file of this store: the manifest does not name it and it was not written here; move it out of {}",
-                    shared.env.fs.root(),
-                    layout::DATA
-                );
-                return Err(Error::corrupt(text));
+        }
+        if !is_live {
+            tree.close(directory);
+        }
+        Ok(tree)
+    }
+
+    /// A directory whose name begins with a line: a namespace, table or family like others if it is live or holds nothing but
+    /// what this store makes; hidden otherwise.
+    fn underlined(&mut self, path: &str, depth: usize, tree: &mut Subtree) -> Result<()> {
+        let (newest, cells, foreign) = (self.found.newest.clone(), self.found.cells.len(), self.found.foreign.len());
+        let found = self.directory(path, depth + 1)?;
+        if self.found.foreign.len() == foreign || self.live.directories.contains(path) {
+            tree.add(found);
+            return Ok(());
+        }
+        self.found.newest = newest;
+        self.found.cells.truncate(cells);
+        self.found.foreign.truncate(foreign);
+        tree.is_mixed = true;
+        Ok(())
+    }
+
+    /// All files of a directory, which goes as well unless it is live.
+    fn all_of(&self, directory: &str, is_live: bool, mut add: impl FnMut(&mut Subtree, String, u64), tree: &mut Subtree) -> Result<()> {
+        for entry in list(self.env, directory)? {
+            let path = format!("{directory}/{}", entry.name);
+            if entry.is_dir {
+                tree.is_mixed = true;
+            } else {
+                add(tree, path, entry.bytes);
             }
         }
-    }
-    Ok(())
-}
-
-/// Looks at a directory of the archive; depth 0 is `archive`, 5 a family. What is not ours there harms nobody and stays.
-fn walk_archive(shared: &Shared, live: &Live, directory: &str, depth: usize, found: &mut Found) -> Result<()> {
-    for entry in list(&shared.env, directory)? {
-        let path = format!("{directory}/{}", entry.name);
-        if entry.is_dir && depth < 5 {
-            walk_archive(shared, live, &path, depth + 1, found)?;
-            found.directories.push(path);
-        } else if depth == 5 && !entry.is_dir && !live.archived.contains(&path) && is_own_leftover(shared, &path, &entry.name) {
-            found.files.push(path);
+        if !is_live {
+            tree.directories.push(directory.to_owned());
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// All files of a directory, and with `itself` the directory.
-fn take_all(shared: &Shared, directory: &str, itself: bool, found: &mut Found) -> Result<()> {
-    let entries = list(&shared.env, directory)?;
-    found.files.extend(entries.iter().filter(|entry| !entry.is_dir).map(|entry| format!("{directory}/{}", entry.name)));
-    if itself {
-        found.directories.push(directory.to_owned());
+    /// Looks at a directory of the archive; depth 0 is `archive`, 5 a family. What is not ours there harms nobody and stays.
+    fn archive(&mut self, directory: &str, depth: usize) -> Result<()> {
+        for entry in list(self.env, directory)? {
+            let path = format!("{directory}/{}", entry.name);
+            if entry.is_dir && depth < 5 {
+                self.archive(&path, depth + 1)?;
+                self.found.directories.push(path);
+            } else if depth == 5 && !entry.is_dir && !self.live.archived.contains(&path) && self.is_own(&path, &entry.name) {
+                self.found.unnamed.push(Unnamed { path, files: 1, bytes: entry.bytes });
+            }
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Whether a file that the manifest does not name is one this store wrote and did not come to name, or one without cells.
-fn is_own_leftover(shared: &Shared, path: &str, name: &str) -> bool {
-    // Of a file that did not come to be loaded, whoever wanted that has the original.
-    if layout::stands_for_another(name) || layout::is_loaded_name(name) {
-        return true;
+    /// Whether a file that the manifest does not name is one this store wrote and did not come to name, or one without cells.
+    fn is_own(&mut self, path: &str, name: &str) -> bool {
+        // Of a file that did not come to be loaded, whoever wanted that has the original.
+        if layout::stands_for_another(name) || layout::is_loaded_name(name) {
+            return true;
+        }
+        let Ok(file) = self.env.fs.open(path) else { return false };
+        let Ok(reader) = Reader::open(file, path) else { return false };
+        let is_own = reader.info().get(STORE_ID_KEY).is_some_and(|id| id == self.store_id);
+        if is_own {
+            let generation = generation_of(reader.info());
+            if self.found.newest.as_ref().is_none_or(|(newest, _)| *newest < generation) {
+                self.found.newest = Some((generation, path.to_owned()));
+            }
+            // data/<namespace>/<table>/<region>/<family>/<file>
+            self.found.cells.extend(path.rsplit('/').nth(2).map(|region| (region.to_owned(), reader.max_cell_sequence_id())));
+        }
+        is_own
     }
-    let Ok(file) = shared.env.fs.open(path) else { return false };
-    let Ok(reader) = Reader::open(file, path) else { return false };
-    reader.info().get(STORE_ID_KEY).is_some_and(|id| id == shared.manifest.current().store_id)
 }

@@ -26,25 +26,30 @@ pub(super) struct FileLock {
     directory: File,
     /// Whether the directory's inode is locked; if not, its file system does not know how.
     by_directory: bool,
-    file_path: PathBuf,
-    file: Mutex<File>,
+    /// `None` if only the directory is locked.
+    file_path: Option<PathBuf>,
+    file: Mutex<Option<File>>,
     mode: u32,
 }
 
 impl FileLock {
-    /// Takes both locks; `None` if another process holds one of them.
-    pub(super) fn take(directory_path: &Path, file_path: &Path, owner: &str, mode: u32) -> io::Result<Option<Self>> {
+    /// Takes both locks, or that of the directory alone; `None` if another process holds one of them.
+    pub(super) fn take(directory_path: &Path, file_path: Option<&Path>, owner: &str, mode: u32) -> io::Result<Option<Self>> {
         let directory = File::open(directory_path)?;
         let by_directory = match try_flock(&directory) {
             Ok(()) => true,
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(_) => false,
         };
-        let Some(mut file) = lock_file(file_path, mode)? else { return Ok(None) };
-        file.set_len(0)?;
-        file.write_all(owner.as_bytes())?;
-        let (directory_path, file_path) = (directory_path.to_owned(), file_path.to_owned());
-        Ok(Some(Self { directory_path, directory, by_directory, file_path, file: Mutex::new(file), mode }))
+        let mut locked = None;
+        if let Some(path) = file_path {
+            let Some(mut file) = lock_file(path, mode)? else { return Ok(None) };
+            file.set_len(0)?;
+            file.write_all(owner.as_bytes())?;
+            locked = Some(file);
+        }
+        let (directory_path, file_path) = (directory_path.to_owned(), file_path.map(Path::to_owned));
+        Ok(Some(Self { directory_path, directory, by_directory, file_path, file: Mutex::new(locked), mode }))
     }
 }
 
@@ -53,8 +58,9 @@ impl Lock for FileLock {
         if !leads_to(&self.directory_path, &self.directory)? {
             return Ok(false);
         }
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if leads_to(&self.file_path, &file)? {
+        let mut held = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Some(path), Some(file)) = (&self.file_path, &*held) else { return Ok(true) };
+        if leads_to(path, file)? {
             return Ok(true);
         }
         if !self.by_directory {
@@ -62,8 +68,8 @@ impl Lock for FileLock {
         }
         // Another process of this version cannot have come in. One that looks at the file only may hold a new one; if not, the
         // new one is ours. A disk without room for it is no reason to stop.
-        match lock_file(&self.file_path, self.mode) {
-            Ok(Some(new)) => *file = new,
+        match lock_file(path, self.mode) {
+            Ok(new @ Some(_)) => *held = new,
             Ok(None) => return Ok(false),
             Err(_) => {}
         }
@@ -112,7 +118,7 @@ mod tests {
     use super::*;
 
     fn take(directory: &Path) -> Option<FileLock> {
-        FileLock::take(directory, &directory.join("LOCK"), "me", 0o600).unwrap()
+        FileLock::take(directory, Some(&directory.join("LOCK")), "me", 0o600).unwrap()
     }
 
     #[test]
@@ -148,6 +154,15 @@ mod tests {
         assert!(held.is_held().unwrap());
         fs::remove_file(directory.path().join("LOCK")).unwrap();
         assert!(!held.is_held().unwrap());
+    }
+
+    #[test]
+    fn the_directory_alone_is_locked_without_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = FileLock::take(directory.path(), None, "", 0o600).unwrap().unwrap();
+        assert!(held.is_held().unwrap() && take(directory.path()).is_none());
+        drop(held);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]

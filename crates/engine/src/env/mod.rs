@@ -104,7 +104,7 @@ pub trait Fs: Send + Sync {
     /// As the operating system's; as [`Fs::open_outside`].
     fn remove_outside(&self, path: &str) -> io::Result<()>;
     /// Locks the root for this process, and the lock file `path`, which is created; both are held until the returned value is
-    /// dropped. `None` if another process holds one of them. The file contains `owner` for people to read.
+    /// dropped. `None` if another process holds one of them. Of an empty `path` only the root is locked. The file contains `owner` for people to read.
     ///
     /// # Errors
     /// As the operating system's.

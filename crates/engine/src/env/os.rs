@@ -155,13 +155,18 @@ impl Fs for OsFs {
         let mut entries = Vec::new();
         for entry in fs::read_dir(self.path(path)?)? {
             let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // A directory's own entry says so, and nothing else is asked of it.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                entries.push(DirEntry { name, is_dir: true, bytes: 0 });
+                continue;
+            }
             // A link counts as what it points to, so that a table may lie on another disk.
             let metadata = match fs::metadata(entry.path()).or_else(|_| entry.metadata()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
             };
             let is_dir = metadata.is_dir();
-            let name = entry.file_name().to_string_lossy().into_owned();
             entries.push(DirEntry { name, is_dir, bytes: if is_dir { 0 } else { metadata.len() } });
         }
         entries.sort_unstable();
@@ -200,7 +205,8 @@ impl Fs for OsFs {
     }
 
     fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Lock>>> {
-        Ok(FileLock::take(&self.root, &self.path(path)?, owner, FILE_MODE)?.map(|lock| Box::new(lock) as _))
+        let file = (!path.is_empty()).then(|| self.path(path)).transpose()?;
+        Ok(FileLock::take(&self.root, file.as_deref(), owner, FILE_MODE)?.map(|lock| Box::new(lock) as _))
     }
 
     fn is_private(&self, path: &str) -> io::Result<bool> {

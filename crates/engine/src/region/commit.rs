@@ -4,6 +4,7 @@
 //! of the log. Nothing here waits for the disk: that is what the returned ticket is for.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use halite_types::{CellRef, CellsBuilder, Durability, Error, ErrorKind, Result};
 
@@ -142,7 +143,8 @@ impl Region {
     /// Puts a write of the log back into the memstores, at opening, and returns whether it was in no store file yet. Families
     /// that are gone are left out.
     pub(crate) fn replay(&self, sequence: u64, cells: &[u8]) -> Result<bool> {
-        if sequence <= self.mvcc.applied() {
+        // Not the newest id of a file: a repaired region may have a file of one family, and the log the write of another.
+        if sequence <= self.flushed.load(Ordering::Acquire) {
             return Ok(false);
         }
         let snapshot = self.state.load();

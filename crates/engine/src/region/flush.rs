@@ -153,6 +153,7 @@ impl Region {
         let mut scanner = self.survivors(frozen, index)?;
         let new = NewFile {
             region: &self.info,
+            number: self.number,
             family,
             tags: store.frozen.iter().any(|memstore| memstore.has_tags()),
             max_sequence: frozen.sequence,

@@ -6,16 +6,35 @@ use halite_types::{CellRef, Error, RegionInfo, Result};
 
 use super::StoreFile;
 use crate::catalog::{FileEntry, layout};
-use crate::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
+use crate::hfile::{Compression, FileInfo, StoreFileInfo, Writer, WriterOptions};
 use crate::region::Family;
 use crate::shared::Shared;
 
 /// The key of the file info entry that marks a file as written by a certain store.
 pub(crate) const STORE_ID_KEY: &str = "HALITE_STORE_ID";
 
+/// The key of the file info entry with the generation of the manifest under which a file was written: a number of eight bytes,
+/// big-endian. The manifest that names the file is of a later one.
+const GENERATION_KEY: &str = "HALITE_GENERATION";
+
+/// The key of the file info entry with the number that the file's region has in the log: eight bytes, big-endian.
+const REGION_KEY: &str = "HALITE_REGION";
+
+/// The number that the region a file was written in has in the log, if the file says so.
+pub(crate) fn region_number_of(info: &FileInfo) -> Option<u64> {
+    info.get(REGION_KEY).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes)
+}
+
+/// The generation of the manifest under which a file was written; 0 if it does not say.
+pub(crate) fn generation_of(info: &FileInfo) -> u64 {
+    info.get(GENERATION_KEY).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_be_bytes)
+}
+
 /// What is to be written.
 pub(crate) struct NewFile<'a> {
     pub(crate) region: &'a RegionInfo,
+    /// The region's number in the log.
+    pub(crate) number: u64,
     pub(crate) family: &'a Family,
     /// Whether any cell may carry tags: it changes the layout of every cell of the file.
     pub(crate) tags: bool,
@@ -91,7 +110,10 @@ fn fill_file(
         cells += 1;
         writer.append(cell)
     })?;
-    writer.set_info(STORE_ID_KEY, shared.manifest.current().store_id.to_vec());
+    let catalog = shared.manifest.current();
+    writer.set_info(STORE_ID_KEY, catalog.store_id.to_vec());
+    writer.set_info(GENERATION_KEY, catalog.generation.to_be_bytes().to_vec());
+    writer.set_info(REGION_KEY, new.number.to_be_bytes().to_vec());
     writer.finish(StoreFileInfo::compacted(new.max_sequence, new.major, new.compacted_from.clone()))?;
     Ok(cells)
 }

@@ -25,6 +25,7 @@ use crate::store_lock::StoreLock;
 
 mod cut;
 mod format;
+mod inspect;
 mod names;
 mod nonces;
 mod recovery;
@@ -35,6 +36,7 @@ mod tests;
 
 pub use cut::LogCut;
 pub use format::Nonce;
+pub(crate) use inspect::inspect;
 pub(crate) use names::DIRECTORY;
 pub(crate) use recovery::{Recovered, RecoveryOptions, recover};
 

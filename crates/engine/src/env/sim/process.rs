@@ -100,13 +100,17 @@ impl Fs for ProcessFs {
 
     fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn HeldLock>>> {
         let mut disk = self.enter(Call::Lock, path)?;
-        let file = if disk.exists(path)? { disk.file(path)? } else { disk.create(path)? };
-        if !disk.locks.insert(path.to_owned()) {
+        // The root is locked, whatever the file is called.
+        if !disk.locks.is_empty() {
             return Ok(None);
         }
-        let mut data = locked(&file);
-        data.truncate(0);
-        data.append(owner.as_bytes());
+        if !path.is_empty() {
+            let file = if disk.exists(path)? { disk.file(path)? } else { disk.create(path)? };
+            let mut data = locked(&file);
+            data.truncate(0);
+            data.append(owner.as_bytes());
+        }
+        disk.locks.insert(path.to_owned());
         Ok(Some(Box::new(Lock { process: self.clone(), path: path.to_owned() })))
     }
 }

@@ -1,0 +1,106 @@
+//! Files of this store that the manifest does not name: they are set aside, and removed when a later checkpoint is complete.
+//!
+//! ```text
+//! halite/quarantine/<generation, 16 digits>/<path below the root>
+//! ```
+//! Most of them are what a crash left of a flush or compaction, and nobody misses them. But if the manifest were an older one,
+//! which somebody put back, they would be the newest data. So an opening moves them to a directory named after a generation of
+//! the manifest of its own. A clean end of the store after that - everything flushed, the log empty - is the checkpoint: it
+//! writes its generation into the manifest, and the next opening removes what was set aside before it, in the background.
+
+use std::collections::BTreeSet;
+
+use halite_types::{Error, Result};
+
+use super::directory::list;
+use crate::catalog::Catalog;
+use crate::env::{Env, Fs};
+use crate::shared::Shared;
+
+/// Where files are set aside.
+pub(crate) const QUARANTINE: &str = "halite/quarantine";
+
+/// A file that the manifest does not name, or a directory that holds nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unnamed {
+    pub(crate) path: String,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Moves files to a new directory of the quarantine, whose path it returns.
+///
+/// # Errors
+/// The file system's. Files that were not moved stay where they are, for the next opening.
+pub(super) fn set_aside(shared: &Shared, unnamed: &[Unnamed]) -> Result<String> {
+    // Its number is above that of the last checkpoint, and no other opening has it.
+    let generation = shared.manifest.change(|catalog| Ok(catalog.generation))?;
+    let directory = format!("{QUARANTINE}/{generation:016}");
+    let fs = &*shared.env.fs;
+    let mut made = BTreeSet::new();
+    for piece in unnamed {
+        let to = format!("{directory}/{}", piece.path);
+        let failed = |error| Error::io(format!("moving {}/{} to {to}", fs.root(), piece.path), error);
+        let parent = to.rsplit_once('/').map_or("", |(parent, _)| parent);
+        make_durable(fs, parent, &mut made).map_err(failed)?;
+        fs.rename(&piece.path, &to).map_err(failed)?;
+    }
+    Ok(directory)
+}
+
+/// Makes a directory that a crash does not take away with what is moved there.
+fn make_durable(fs: &dyn Fs, directory: &str, made: &mut BTreeSet<String>) -> std::io::Result<()> {
+    if made.contains(directory) {
+        return Ok(());
+    }
+    fs.create_dir_all(directory)?;
+    let ends = directory.match_indices('/').map(|(at, _)| at).chain([directory.len()]);
+    let mut parent = "";
+    for path in ends.map(|end| &directory[..end]) {
+        if made.insert(path.to_owned()) {
+            fs.sync_dir(parent)?;
+        }
+        parent = path;
+    }
+    Ok(())
+}
+
+/// The directories of the quarantine: those that a checkpoint has made superfluous, and the others.
+///
+/// # Errors
+/// The file system's.
+pub(crate) fn batches(env: &Env, catalog: &Catalog) -> Result<(Vec<String>, Vec<String>)> {
+    let exists = env.fs.exists(QUARANTINE).map_err(|error| Error::io(format!("looking for {}/{QUARANTINE}", env.fs.root()), error))?;
+    let entries = if exists { list(env, QUARANTINE)? } else { Vec::new() };
+    let is_over = |name: &str| name.parse::<u64>().is_ok_and(|generation| generation <= catalog.checkpoint);
+    let (over, kept): (Vec<_>, Vec<_>) = entries.into_iter().map(|entry| entry.name).partition(|name| is_over(name));
+    let path = |name: String| format!("{QUARANTINE}/{name}");
+    Ok((over.into_iter().map(path).collect(), kept.into_iter().map(path).collect()))
+}
+
+/// Removes a directory of the quarantine, unless the store is being closed meanwhile: then the next opening goes on with it.
+///
+/// # Errors
+/// The file system's.
+pub(super) fn remove(shared: &Shared, directory: &str) -> Result<()> {
+    let failed = |error| Error::io(format!("removing {}/{directory}", shared.env.fs.root()), error);
+    remove_tree(&*shared.env.fs, directory, &|| shared.background.is_closing()).map_err(failed)?;
+    // The last one takes the quarantine along; others stay in it.
+    let _ = shared.env.fs.remove_dir(QUARANTINE);
+    Ok(())
+}
+
+fn remove_tree(fs: &dyn Fs, directory: &str, is_closing: &dyn Fn() -> bool) -> std::io::Result<()> {
+    for entry in fs.list(directory)? {
+        if is_closing() {
+            return Ok(());
+        }
+        let path = format!("{directory}/{}", entry.name);
+        // A link to a directory goes like a file; what it leads to stays.
+        match fs.remove_file(&path) {
+            Err(_) if entry.is_dir => remove_tree(fs, &path, is_closing)?,
+            removed => removed?,
+        }
+    }
+    if is_closing() { Ok(()) } else { fs.remove_dir(directory) }
+}

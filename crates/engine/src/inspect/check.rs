@@ -1,0 +1,291 @@
+//! Everything that can be said against a store, without changing it.
+
+use std::collections::BTreeSet;
+
+use halite_types::{Error, Result};
+
+use super::state::State;
+use super::{Finding, Severity, expect_store, lock};
+use crate::catalog::{Catalog, Home, Need, layout};
+use crate::engine::directory::list;
+use crate::engine::{quarantine, tree};
+use crate::env::Env;
+use crate::hfile::Reader;
+use crate::wal;
+
+/// What a check has found, and how much it has read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// What is wrong, in the order it was found.
+    pub findings: Vec<Finding>,
+    /// The generation of the manifest that was checked against; `None` if neither it nor a copy can be read.
+    pub generation: Option<u64>,
+    /// Tables, regions and snapshots it names.
+    pub tables: u64,
+    /// See above.
+    pub regions: u64,
+    /// See above.
+    pub snapshots: u64,
+    /// Store files that were read and verified, with their bytes and cells.
+    pub files: u64,
+    /// See above.
+    pub file_bytes: u64,
+    /// See above.
+    pub cells: u64,
+    /// Segments of the log and writes in them.
+    pub log_segments: u64,
+    /// See above.
+    pub log_writes: u64,
+    /// Files in the quarantine.
+    pub quarantined_files: u64,
+}
+
+impl CheckReport {
+    /// The worst finding; `None` if there is none.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
+
+/// Reads everything in a store's directory, and changes nothing: the manifest and its copies, every file it names with its
+/// checksums and its order, links, references and snapshots, the log, the quarantine, and what does not belong there.
+///
+/// # Errors
+/// `Locked` if a process has the store open; `InvalidRequest` for a directory without a store; the file system's.
+pub fn check(env: &Env) -> Result<CheckReport> {
+    expect_store(env)?;
+    let _lock = lock(env)?;
+    let state = State::read(env)?;
+    let mut check = Check { env, report: CheckReport::default() };
+    check.identity()?;
+    let catalog = check.manifests(&state);
+    let store_id = state.named_id.or(catalog.map(|catalog| catalog.store_id));
+    if let Some(catalog) = catalog {
+        check.report.generation = Some(catalog.generation);
+        check.report.tables = catalog.listed().count() as u64;
+        check.report.regions = catalog.tables.values().map(|table| table.regions.len() as u64).sum();
+        check.report.snapshots = catalog.snapshots.len() as u64;
+        check.tree(catalog)?;
+        check.files(catalog)?;
+    }
+    check.log(store_id, catalog)?;
+    check.quarantine(catalog)?;
+    Ok(check.report)
+}
+
+struct Check<'a> {
+    env: &'a Env,
+    report: CheckReport,
+}
+
+impl Check<'_> {
+    fn add(&mut self, severity: Severity, text: String) {
+        self.report.findings.push(Finding { severity, text });
+    }
+
+    fn name(&self, path: &str) -> String {
+        format!("{}/{path}", self.env.fs.root())
+    }
+
+    fn exists(&self, path: &str) -> Result<bool> {
+        self.env.fs.exists(path).map_err(|error| Error::io(format!("looking for {}", self.name(path)), error))
+    }
+
+    /// The small files.
+    fn identity(&mut self) -> Result<()> {
+        if !self.exists(layout::LOCK)? {
+            self.add(Severity::Note, format!("{} is missing; the next opening makes it", self.name(layout::LOCK)));
+        }
+        for path in ["hbase.id", "hbase.version"] {
+            if !self.exists(path)? {
+                self.add(
+                    Severity::Warning,
+                    format!("{} is missing: HBase's tools will not read the directory; run \"halite repair\"", self.name(path)),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The manifest and its copies; returns what the rest is held against.
+    fn manifests<'s>(&mut self, state: &'s State) -> Option<&'s Catalog> {
+        let name = self.name(layout::MANIFEST);
+        let manifest = match &state.manifest {
+            Some(Ok(manifest)) => Some(manifest),
+            Some(Err(error)) => {
+                self.add(Severity::Error, format!("manifest {name}: {}", error.message()));
+                None
+            }
+            None => {
+                self.add(Severity::Error, format!("manifest {name} is missing; restore it from a copy, or run \"halite repair\""));
+                None
+            }
+        };
+        if let (Some(manifest), Some(id)) = (manifest, state.named_id)
+            && manifest.store_id != id
+        {
+            let ids = (layout::uuid_text(&manifest.store_id), layout::uuid_text(&id));
+            self.add(
+                Severity::Error,
+                format!("manifest {name} belongs to the store {}, and this is {}; put its own back, or run \"halite repair\"", ids.0, ids.1),
+            );
+        }
+        for (generation, copy) in &state.copies {
+            let path = self.name(&crate::catalog::history::path(*generation));
+            match copy {
+                Err(error) => self.add(Severity::Warning, format!("copy {path} of the manifest cannot be read: {}", error.message())),
+                Ok(copy) if manifest.is_some_and(|manifest| manifest.store_id != copy.store_id) => {
+                    self.add(Severity::Warning, format!("copy {path} is of a manifest of another store; move it away"));
+                }
+                Ok(copy) if manifest.is_some_and(|manifest| manifest.generation < copy.generation) => {
+                    let is = manifest.map_or(0, |manifest| manifest.generation);
+                    let text = format!(
+                        "manifest {name} is of generation {is}, and {path} of generation {generation}: it is an older one; run \"halite repair\""
+                    );
+                    self.add(Severity::Error, text);
+                }
+                Ok(_) => {}
+            }
+        }
+        manifest.filter(|manifest| state.named_id.is_none_or(|id| id == manifest.store_id)).or_else(|| Some(state.newest(state.named_id)?.1))
+    }
+
+    /// What lies in the tree that the manifest does not name.
+    fn tree(&mut self, catalog: &Catalog) -> Result<()> {
+        if !self.exists(layout::DATA)? {
+            self.add(Severity::Error, format!("{} is missing", self.name(layout::DATA)));
+            return Ok(());
+        }
+        let found = tree::survey(self.env, catalog)?;
+        if let Some((generation, path)) = found.newest.as_ref().filter(|(generation, _)| *generation > catalog.generation) {
+            let (path, is) = (self.name(path), catalog.generation);
+            let text = format!(
+                "{path} was written under generation {generation}, and the manifest is of generation {is}: it is an older one; run \"halite repair\""
+            );
+            self.add(Severity::Error, text);
+        }
+        for path in &found.foreign {
+            let text =
+                format!("{} is not a file of this store: the manifest does not name it and it was not written here; move it away", self.name(path));
+            self.add(Severity::Error, text);
+        }
+        for piece in &found.unnamed {
+            let text = format!(
+                "{}: the manifest does not name it ({} files, {} bytes); the next opening sets it aside in {}",
+                self.name(&piece.path),
+                piece.files,
+                piece.bytes,
+                quarantine::QUARANTINE
+            );
+            self.add(Severity::Warning, text);
+        }
+        for path in &found.temporary {
+            self.add(Severity::Note, format!("{} was being written when a process ended; the next opening removes it", self.name(path)));
+        }
+        Ok(())
+    }
+
+    /// Every file that a region, link, reference or snapshot needs.
+    fn files(&mut self, catalog: &Catalog) -> Result<()> {
+        let stand_ins: BTreeSet<Home> = catalog
+            .tables
+            .values()
+            .flat_map(|table| &table.regions)
+            .flat_map(|region| region.files().filter(|(_, file)| file.target.is_some()).map(|(family, file)| file.place(&region.info, family)))
+            .collect();
+        for (home, need) in catalog.needs(|_| true) {
+            let (path, archived) = (home.path(), home.archive_path());
+            let at = if self.exists(&path)? {
+                path
+            } else if self.exists(&archived)? {
+                archived
+            } else {
+                let by = if need == Need::Home { "a region names it" } else { "a link or a snapshot needs it" };
+                let text = format!("store file {} is missing: {by}; restore it from a copy, or run \"halite repair\"", self.name(&path));
+                self.add(Severity::Error, text);
+                continue;
+            };
+            // Links and references hold no cells, and the manifest says what is in them.
+            if !stand_ins.contains(&home) {
+                self.file(&at, catalog);
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &str, catalog: &Catalog) {
+        let name = self.name(path);
+        let verified = self.env.fs.open(path).map_err(|error| Error::io(format!("opening store file {name}"), error)).and_then(|file| {
+            let reader = Reader::open(file, &name)?;
+            Ok((reader.verify()?.cells, reader.bytes(), crate::store::generation_of(reader.info())))
+        });
+        match verified {
+            Ok((cells, bytes, generation)) => {
+                self.report.files += 1;
+                self.report.cells += cells;
+                self.report.file_bytes += bytes;
+                if generation > catalog.generation {
+                    let text = format!("{name} was written under generation {generation}, and the manifest is of generation {}", catalog.generation);
+                    self.add(Severity::Error, text);
+                }
+            }
+            Err(error) => self.add(Severity::Error, error.message().to_owned()),
+        }
+    }
+
+    fn log(&mut self, store_id: Option<[u8; 16]>, catalog: Option<&Catalog>) -> Result<()> {
+        if !self.exists(wal::DIRECTORY)? {
+            self.add(Severity::Error, format!("{} is missing; restore it from a copy, or run \"halite repair\"", self.name(wal::DIRECTORY)));
+            return Ok(());
+        }
+        let Some(store_id) = store_id else { return Ok(()) };
+        let mut newest = 0;
+        let segments = wal::inspect(self.env, store_id, |write| newest = newest.max(write.region))?;
+        for segment in segments {
+            self.report.log_segments += 1;
+            self.report.log_writes += segment.writes;
+            let name = self.name(&segment.path);
+            if let Some(damage) = segment.damage {
+                self.add(
+                    Severity::Error,
+                    format!("log segment {name}: {damage}; restore it from a copy; {} writes before that can be read", segment.writes),
+                );
+            }
+            if let Some(torn) = segment.torn {
+                self.add(Severity::Note, format!("log segment {name}: {torn}, which was never acknowledged; the next opening cuts it off"));
+            }
+        }
+        if let Some(known) = catalog.map(|catalog| catalog.next_region).filter(|known| newest > *known) {
+            let text = format!(
+                "the log holds writes of region {newest}, and the newest that the manifest knows is {known}: it is an older one; run \"halite repair\""
+            );
+            self.add(Severity::Error, text);
+        }
+        Ok(())
+    }
+
+    fn quarantine(&mut self, catalog: Option<&Catalog>) -> Result<()> {
+        let empty = Catalog::default();
+        let (over, kept) = quarantine::batches(self.env, catalog.unwrap_or(&empty))?;
+        for (directory, then) in over
+            .iter()
+            .map(|path| (path, "the next opening removes them"))
+            .chain(kept.iter().map(|path| (path, "a clean end and the opening after it remove them")))
+        {
+            let (files, bytes) = total(self.env, directory)?;
+            self.report.quarantined_files += files;
+            self.add(Severity::Note, format!("{}: {files} files of {bytes} bytes are set aside; {then}", self.name(directory)));
+        }
+        Ok(())
+    }
+}
+
+/// Files below a directory, and their bytes.
+fn total(env: &Env, directory: &str) -> Result<(u64, u64)> {
+    let mut sum = (0, 0);
+    for entry in list(env, directory)? {
+        let (files, bytes) = if entry.is_dir { total(env, &format!("{directory}/{}", entry.name))? } else { (1, entry.bytes) };
+        sum = (sum.0 + files, sum.1 + bytes);
+    }
+    Ok(sum)
+}

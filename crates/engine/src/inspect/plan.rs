@@ -1,0 +1,467 @@
+//! The manifest that fits what is there: the newest generation that can be read, and where something is newer than that, what the
+//! directories, the store files and the log say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
+use halite_types::{Bytes, Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor, TableName};
+
+use super::regions::{Chosen, choose};
+use super::scan::{DiskFile, DiskTable, Facts, Kind, Place, Scan};
+use super::state::State;
+use super::{apply, expect_store, lock};
+use crate::catalog::{Catalog, FileEntry, NamespaceEntry, RegionEntry, TableEntry, layout};
+use crate::env::Env;
+use crate::wal;
+
+/// How sure a step of a repair is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// Something that was durable says so.
+    Certain,
+    /// What is there fits nothing else, and nothing proves it.
+    Likely,
+    /// Something cannot be recovered, or not by a repair.
+    Lost,
+}
+
+impl fmt::Display for Certainty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certain => "certain",
+            Self::Likely => "likely",
+            Self::Lost => "lost",
+        })
+    }
+}
+
+/// What a repair does, or would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepairReport {
+    /// The steps with how sure they are; empty if there is nothing to repair.
+    pub steps: Vec<(Certainty, String)>,
+    /// The path and the generation of the manifest that the new one is made from.
+    pub based_on: Option<(String, u64)>,
+    /// Where what was replaced is kept.
+    pub kept_in: Option<String>,
+    /// It was carried out.
+    pub is_applied: bool,
+}
+
+/// Makes the manifest anew, if there is anything wrong with it or the files it names, from the newest generation that can be read,
+/// the directories, the store files and the log. With `apply` it is carried out, and what is replaced is kept.
+///
+/// # Errors
+/// `Locked` if a process has the store open; `InvalidRequest` for a directory without a store; `Corrupt` if there is nothing to
+/// begin with; the file system's.
+pub fn repair(env: &Env, apply: bool) -> Result<RepairReport> {
+    expect_store(env)?;
+    let held = lock(env)?;
+    let plan = Plan::make(env)?;
+    let mut report = plan.report.clone();
+    if apply && !report.steps.is_empty() {
+        report.kept_in = Some(apply::carry_out(env, held, plan)?);
+        report.is_applied = true;
+    }
+    Ok(report)
+}
+
+/// What is to be done.
+pub(super) struct Plan {
+    pub(super) report: RepairReport,
+    pub(super) catalog: Catalog,
+    /// Files that go to where the manifest looks for them.
+    pub(super) moves: Vec<(String, String)>,
+    /// Files that go away from there.
+    pub(super) aside: Vec<String>,
+    /// Regions that need directories.
+    pub(super) new_regions: Vec<RegionInfo>,
+    /// Some writes of the log have no region any more.
+    pub(super) keeps_log: bool,
+}
+
+/// The writes of one region in the log.
+#[derive(Default)]
+struct Logged {
+    writes: u64,
+    newest: u64,
+}
+
+struct Planner<'a> {
+    scan: &'a Scan,
+    store_id: [u8; 16],
+    base: Option<&'a Catalog>,
+    logged: BTreeMap<u64, Logged>,
+    plan: Plan,
+}
+
+impl Plan {
+    fn make(env: &Env) -> Result<Self> {
+        let (state, scan) = (State::read(env)?, Scan::read(env)?);
+        let written = scan.most_common_store();
+        let is_known = |id: &[u8; 16]| state.readable().any(|(_, catalog)| catalog.store_id == *id) || written == Some(*id);
+        let store_id = state.named_id.filter(is_known).or(written).or_else(|| Some(state.newest(None)?.1.store_id)).or(state.named_id);
+        let Some(store_id) = store_id else {
+            let text = format!(
+                "{} holds neither a readable manifest, nor a store file, nor a readable hbase.id: there is nothing to make a manifest from",
+                env.fs.root()
+            );
+            return Err(Error::corrupt(text));
+        };
+        let base = state.newest(Some(store_id));
+        let mut logged: BTreeMap<u64, Logged> = BTreeMap::new();
+        let segments = wal::inspect(env, store_id, |write| {
+            let region = logged.entry(write.region).or_default();
+            region.writes += 1;
+            region.newest = region.newest.max(write.sequence);
+        })?;
+        let report = RepairReport { based_on: base.as_ref().map(|(path, catalog)| (path.clone(), catalog.generation)), ..RepairReport::default() };
+        let catalog = base.as_ref().map_or_else(|| empty(store_id), |(_, catalog)| (*catalog).clone());
+        let plan = Self { report, catalog, moves: Vec::new(), aside: Vec::new(), new_regions: Vec::new(), keeps_log: false };
+        let mut planner = Planner { scan: &scan, store_id, base: base.as_ref().map(|(_, catalog)| *catalog), logged, plan };
+        planner.begin(&state, base.as_ref().map(|(path, _)| path.as_str()));
+        planner.files_and_tables(&state);
+        for segment in segments.iter().filter(|segment| segment.damage.is_some()) {
+            let text = format!(
+                "log segment {}: {}; the repair leaves it as it is, and the opening says what can be done",
+                segment.path,
+                segment.damage.as_deref().unwrap_or("")
+            );
+            planner.say(Certainty::Lost, text);
+        }
+        let mut plan = planner.plan;
+        for path in ["hbase.id", "hbase.version", wal::DIRECTORY] {
+            let is_there = env.fs.exists(path).map_err(|error| Error::io(format!("looking for {}/{path}", env.fs.root()), error))?;
+            if !is_there || (path == "hbase.id" && state.named_id != Some(store_id)) {
+                plan.report.steps.push((Certainty::Certain, format!("{path} is made again")));
+            }
+        }
+        let highest = scan.files().filter_map(|file| file.own(store_id)).map(|facts| facts.generation).max().unwrap_or(0);
+        let of_store = state.newest(Some(store_id)).map_or(0, |(_, catalog)| catalog.generation);
+        plan.catalog.generation = state.highest(store_id).max(highest).max(of_store) + 1;
+        // What has been set aside stays until the repaired store has been closed.
+        plan.catalog.checkpoint = 0;
+        Ok(plan)
+    }
+}
+
+/// A catalog without tables.
+fn empty(store_id: [u8; 16]) -> Catalog {
+    let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE].map(|name| (name.to_owned(), NamespaceEntry::default()));
+    Catalog { store_id, namespaces: BTreeMap::from(namespaces), ..Catalog::default() }
+}
+
+impl Planner<'_> {
+    fn say(&mut self, certainty: Certainty, text: String) {
+        self.plan.report.steps.push((certainty, text));
+    }
+
+    /// What becomes of the manifest itself.
+    fn begin(&mut self, state: &State, based_on: Option<&str>) {
+        let is_sound = matches!(&state.manifest, Some(Ok(_))) && based_on == Some(layout::MANIFEST);
+        match (based_on, self.base) {
+            _ if is_sound => {}
+            (Some(path), Some(base)) => {
+                let certainty = if base.generation >= state.highest(self.store_id) { Certainty::Certain } else { Certainty::Likely };
+                self.say(certainty, format!("the manifest is made from {path}, of generation {}", base.generation));
+            }
+            _ => {
+                let text = "no generation of the manifest can be read: tables, regions and files are taken from the directories; snapshots, settings and the properties of namespaces are gone";
+                self.say(Certainty::Lost, text.to_owned());
+            }
+        }
+    }
+
+    /// Whether something in the directory is newer than the base.
+    fn is_outdated(&self, state: &State) -> bool {
+        let Some(base) = self.base else { return true };
+        let newest_region = self.logged.keys().next_back().copied().unwrap_or(0);
+        let newer_file = || {
+            self.scan
+                .files()
+                .filter(|file| file.place != Place::Quarantine)
+                .filter_map(|file| file.own(self.store_id))
+                .any(|facts| facts.generation > base.generation)
+        };
+        state.highest(self.store_id) > base.generation || newest_region > base.next_region || newer_file()
+    }
+
+    fn files_and_tables(&mut self, state: &State) {
+        let is_outdated = self.is_outdated(state);
+        if is_outdated && self.base.is_some() {
+            self.say(
+                Certainty::Likely,
+                "the directory holds what is newer than that manifest: snapshots, settings and namespaces may be older than the rest".into(),
+            );
+        }
+        for namespace in self.scan.namespaces.iter().filter(|_| is_outdated) {
+            self.plan.catalog.namespaces.entry(namespace.clone()).or_default();
+        }
+        let names: BTreeSet<TableName> = self.plan.catalog.tables.keys().chain(self.scan.tables.keys().filter(|_| is_outdated)).cloned().collect();
+        let mut unnumbered = Vec::new();
+        for name in names {
+            let known = self.plan.catalog.tables.remove(&name);
+            let disk = self.scan.tables.get(&name);
+            if let Some(entry) = self.table(&name, known, disk, is_outdated, &mut unnumbered) {
+                self.plan.catalog.tables.insert(name, entry);
+            }
+        }
+        self.number(&unnumbered);
+    }
+
+    fn table(
+        &mut self,
+        name: &TableName,
+        known: Option<TableEntry>,
+        disk: Option<&DiskTable>,
+        is_outdated: bool,
+        unnumbered: &mut Vec<String>,
+    ) -> Option<TableEntry> {
+        let is_there = disk.is_some_and(|disk| disk.is_there);
+        if is_outdated && !is_there {
+            if known.is_some() {
+                self.say(Certainty::Likely, format!("table {name} has no directory: it was dropped after that manifest, and is left out"));
+            }
+            return None;
+        }
+        let on_disk = disk.and_then(|disk| disk.descriptor.clone()).filter(|(descriptor, _)| descriptor.name() == name);
+        let (descriptor, version) = match (&known, on_disk) {
+            (Some(entry), Some((descriptor, version))) if is_outdated && version > entry.version => {
+                self.say(Certainty::Likely, format!("table {name} is as its descriptor of version {version} in .tabledesc says"));
+                (Arc::new(descriptor), version)
+            }
+            (Some(entry), _) => (Arc::clone(&entry.descriptor), entry.version),
+            (None, Some((descriptor, version))) => {
+                self.say(Certainty::Likely, format!("table {name} is taken from its directory"));
+                (Arc::new(descriptor), version)
+            }
+            (None, None) => {
+                let descriptor = self.descriptor_of_directories(name, disk?)?;
+                self.say(
+                    Certainty::Lost,
+                    format!("table {name} has no readable descriptor: its families are named after their directories, with default properties"),
+                );
+                (Arc::new(descriptor), 1)
+            }
+        };
+        let enabled = known.as_ref().is_none_or(|entry| entry.enabled);
+        let known = known.map(|entry| entry.regions).unwrap_or_default();
+        let chosen = if is_outdated {
+            self.choose(name, &known, disk)
+        } else {
+            known.into_iter().map(|entry| Chosen { info: Arc::clone(&entry.info), known: Some(entry) }).collect()
+        };
+        let regions = chosen.into_iter().map(|chosen| self.region(chosen, disk, &descriptor, is_outdated, unnumbered)).collect();
+        Some(TableEntry { descriptor, enabled, version, regions })
+    }
+
+    /// A descriptor with a family for each directory in the regions' own that holds store files.
+    fn descriptor_of_directories(&self, name: &TableName, disk: &DiskTable) -> Option<TableDescriptor> {
+        let files = disk.regions.values().flat_map(|region| &region.files).filter(|file| file.place == Place::Data);
+        let families: BTreeSet<&str> = files.map(|file| file.family.as_str()).collect();
+        let family = |table: TableDescriptor, family: &&str| table.family(FamilyDescriptor::new((*family).to_owned()));
+        Some(families.iter().fold(TableDescriptor::new(name.clone()), family)).filter(|descriptor| descriptor.check().is_ok())
+    }
+
+    fn choose(&mut self, name: &TableName, known: &[RegionEntry], disk: Option<&DiskTable>) -> Vec<Chosen> {
+        let choice = choose(known, disk, self.store_id);
+        for info in &choice.replaced {
+            self.say(Certainty::Likely, format!("region {} gives way to newer ones: it was split, merged or truncated", info.display_name()));
+        }
+        let mut regions = choice.regions;
+        for (start, end) in choice.gaps {
+            let newest = regions.iter().map(|region| region.info.region_id).max().unwrap_or(0);
+            let info = layout::new_region(name, start, end, newest + 1);
+            self.say(Certainty::Lost, format!("table {name} has no region for the rows of {}: an empty one is made", info.display_name()));
+            self.plan.new_regions.push(info.clone());
+            regions.push(Chosen { info: Arc::new(info), known: None });
+        }
+        regions.sort_by(|a, b| a.info.start.cmp(&b.info.start));
+        regions
+    }
+
+    /// A region with the files it has.
+    fn region(
+        &mut self,
+        chosen: Chosen,
+        disk: Option<&DiskTable>,
+        descriptor: &TableDescriptor,
+        is_outdated: bool,
+        unnumbered: &mut Vec<String>,
+    ) -> RegionEntry {
+        let Chosen { info, known } = chosen;
+        let nothing = Vec::new();
+        let on_disk = disk.and_then(|disk| disk.regions.get(&info.encoded_name));
+        let files = on_disk.map_or(&nothing, |region| &region.files);
+        let is_new = known.is_none();
+        if is_new && !self.plan.new_regions.contains(&info) {
+            self.say(Certainty::Likely, format!("region {} is taken from its directory", info.display_name()));
+        }
+        let mut entry = known.unwrap_or_else(|| RegionEntry {
+            info: Arc::clone(&info),
+            number: files.iter().filter_map(|file| file.own(self.store_id)?.number).max().or(on_disk.and_then(|region| region.number)).unwrap_or(0),
+            flushed_sequence: 0,
+            families: BTreeMap::new(),
+            parents: Vec::new(),
+        });
+        if entry.number == 0 {
+            unnumbered.push(info.encoded_name.clone());
+        }
+        for family in descriptor.families() {
+            let directory = layout::family_directory_name(family.name());
+            let files: Vec<&DiskFile> = files.iter().filter(|file| file.family == directory).collect();
+            let known = entry.families.remove(family.name()).unwrap_or_default();
+            let found = self.family(&entry, is_new, family.name(), known, &files, is_outdated);
+            if !found.is_empty() {
+                entry.families.insert(family.name().clone(), found);
+            }
+        }
+        entry.families.retain(|family, _| descriptor.find_family(family).is_some());
+        entry
+    }
+
+    /// The files of a family: those that the manifest names and are there, and those that are newer; without those that were merged
+    /// into others.
+    fn family(
+        &mut self,
+        region: &RegionEntry,
+        is_new: bool,
+        family: &Bytes,
+        known: Vec<FileEntry>,
+        files: &[&DiskFile],
+        is_outdated: bool,
+    ) -> Vec<FileEntry> {
+        let is_named = |name: &str| known.iter().any(|entry| entry.name == name);
+        let mut more: Vec<(FileEntry, &DiskFile, bool)> = Vec::new();
+        for file in files.iter().filter(|file| !is_named(&file.name)) {
+            if let Some((entry, from_quarantine)) = self.newer(region, is_new, file, is_outdated)
+                && !more.iter().any(|(other, _, _)| other.name == entry.name)
+            {
+                more.push((entry, file, from_quarantine));
+            }
+        }
+        let merged: BTreeSet<String> = {
+            let named = files.iter().filter(|file| file.place != Place::Quarantine && is_named(&file.name));
+            let own = named.copied().chain(more.iter().map(|(_, file, _)| *file)).filter_map(|file| file.own(self.store_id));
+            own.flat_map(|facts| facts.compacted_from.iter().cloned()).collect()
+        };
+        let mut kept: Vec<FileEntry> = Vec::new();
+        for entry in known {
+            // Both cannot be named together, unless the manifest itself did so: then nothing is outdated.
+            if is_outdated && merged.contains(&entry.name) {
+                self.say(Certainty::Likely, format!("{} was merged into a newer file", entry.place(&region.info, family).path()));
+            } else if self.is_usable(region, family, &entry) {
+                kept.push(entry);
+            }
+        }
+        for (entry, file, from_quarantine) in more.into_iter().filter(|(entry, _, _)| !merged.contains(&entry.name)) {
+            let home = entry.place(&region.info, family).path();
+            let why = if from_quarantine {
+                "comes back from the quarantine: neither the log nor another file has its cells"
+            } else {
+                "is newer than the manifest"
+            };
+            self.say(Certainty::Likely, format!("{home} {why}"));
+            if file.path != home {
+                self.plan.moves.push((file.path.clone(), home));
+            }
+            kept.push(entry);
+        }
+        kept
+    }
+
+    /// The entry of a file that the manifest does not name and that belongs to the region, and whether it is in the quarantine.
+    fn newer(&self, region: &RegionEntry, is_new: bool, file: &DiskFile, is_outdated: bool) -> Option<(FileEntry, bool)> {
+        let own = FileEntry::own(file.name.clone());
+        match (&file.kind, file.place) {
+            (Kind::Own(facts), place) if facts.store_id == self.store_id && place != Place::Archive => {
+                let is_newer = place == Place::Data && is_outdated && (is_new || self.base.is_none_or(|base| facts.generation >= base.generation));
+                let is_alone = self.is_nowhere_else(region, facts);
+                (is_newer || is_alone).then_some((own, place == Place::Quarantine))
+            }
+            (Kind::Loaded(sequence), Place::Data) if is_outdated => Some((FileEntry { loaded_sequence: Some(*sequence), ..own }, false)),
+            (Kind::StandIn(target), Place::Data) if is_outdated && is_new => {
+                let of = FileEntry { loaded_sequence: layout::loaded_sequence_of(&target.name), ..FileEntry::own(target.name.clone()) };
+                Some((of.stand_in(file.name.clone(), target.clone()), false))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a flush wrote the file, and neither the manifest nor the log accounts for its newest cells.
+    fn is_nowhere_else(&self, region: &RegionEntry, facts: &Facts) -> bool {
+        let in_log = self.logged.get(&region.number).map_or(0, |logged| logged.newest);
+        facts.compacted_from.is_empty() && facts.newest_cell > region.flushed_sequence.max(in_log)
+    }
+
+    /// Whether the file of an entry that the manifest names can be used; finds it in the archive and the quarantine, too.
+    fn is_usable(&mut self, region: &RegionEntry, family: &Bytes, entry: &FileEntry) -> bool {
+        let home = entry.home(&region.info, family);
+        let directory = layout::family_directory_name(family);
+        let files = self.scan.tables.get(&home.table).and_then(|table| table.regions.get(&home.region)).map(|region| &region.files);
+        let mut found: Vec<&DiskFile> = files.into_iter().flatten().filter(|file| file.family == directory && file.name == home.name).collect();
+        found.sort_by_key(|file| file.place);
+        let stood_for =
+            if entry.target.is_some() { format!(", for which {} stands", entry.place(&region.info, family).path()) } else { String::new() };
+        let Some(file) = found.iter().find(|file| !matches!(file.kind, Kind::Damaged(_))) else {
+            match found.first() {
+                Some(DiskFile { kind: Kind::Damaged(why), path, place, .. }) => {
+                    self.say(
+                        Certainty::Lost,
+                        format!("store file {path}{stood_for} cannot be opened ({why}): it is kept aside, and its cells are lost"),
+                    );
+                    if *place != Place::Quarantine && !self.plan.aside.contains(path) {
+                        self.plan.aside.push(path.clone());
+                    }
+                }
+                _ => self.say(
+                    Certainty::Lost,
+                    format!("store file {}{stood_for} is missing: its cells are lost unless it is put back from a copy", home.path()),
+                ),
+            }
+            return false;
+        };
+        let belongs_here = entry.target.is_none();
+        if file.place == Place::Quarantine || (file.place == Place::Archive && belongs_here) {
+            let step = (file.path.clone(), home.path());
+            if !self.plan.moves.contains(&step) {
+                self.say(Certainty::Certain, format!("{} goes back to {}: the manifest names it", step.0, step.1));
+                self.plan.moves.push(step);
+            }
+        }
+        true
+    }
+
+    /// Gives new numbers to regions that nothing tells one of, and accounts for what the log holds of others.
+    fn number(&mut self, unnumbered: &[String]) {
+        let known: BTreeSet<u64> = self.plan.catalog.tables.values().flat_map(|table| &table.regions).map(|region| region.number).collect();
+        let newest = self.base.map_or(0, |base| base.next_region);
+        // A region that is gone has left its directory or files of others that came from it; of those up to the newest that the
+        // older manifest knew it says itself that they are gone.
+        let on_disk: BTreeSet<u64> = self
+            .scan
+            .regions()
+            .filter_map(|region| region.number)
+            .chain(self.scan.files().filter_map(|file| file.own(self.store_id)?.number))
+            .collect();
+        let is_stray = |number: &u64| !known.contains(number) && *number > newest;
+        let strays: Vec<u64> = self.logged.keys().copied().filter(is_stray).collect();
+        for number in strays {
+            let writes = self.logged[&number].writes;
+            let text = format!(
+                "{writes} writes of region {number} in the log belong to no region that is there: it was split, merged or dropped, or they are lost; the log is kept aside"
+            );
+            self.say(Certainty::Lost, text);
+            self.plan.keeps_log = true;
+        }
+        let highest = known.iter().chain(self.logged.keys()).chain(&on_disk).copied().max().unwrap_or(0).max(newest);
+        self.plan.catalog.next_region = self.plan.catalog.next_region.max(highest);
+        for encoded in unnumbered {
+            let number = self.plan.catalog.take_region_number();
+            let regions = self.plan.catalog.tables.values_mut().flat_map(|table| &mut table.regions);
+            regions.filter(|region| region.info.encoded_name == *encoded).for_each(|region| region.number = number);
+        }
+    }
+}

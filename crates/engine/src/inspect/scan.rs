@@ -1,0 +1,240 @@
+//! Every table, region and store file that lies below `data`, in the archive and in the quarantine, by what it says about itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use halite_types::{RegionInfo, Result, TableDescriptor, TableName};
+use prost::Message as _;
+
+use super::state::bytes_of;
+use crate::catalog::messages::{PBUF, RegionInfoMessage, TableSchema};
+use crate::catalog::{Catalog, Target, layout};
+use crate::engine::directory::list;
+use crate::engine::quarantine;
+use crate::env::Env;
+use crate::hfile::Reader;
+use crate::store::{STORE_ID_KEY, generation_of, region_number_of};
+
+/// Where a file lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    Data,
+    Archive,
+    Quarantine,
+}
+
+/// Everything that was found.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    pub(super) namespaces: BTreeSet<String>,
+    pub(super) tables: BTreeMap<TableName, DiskTable>,
+}
+
+/// A table's directory, wherever a part of it lies.
+#[derive(Debug, Default)]
+pub(super) struct DiskTable {
+    /// The newest descriptor below `data` with its version.
+    pub(super) descriptor: Option<(TableDescriptor, u32)>,
+    /// Whether it has a directory below `data`.
+    pub(super) is_there: bool,
+    /// By encoded name.
+    pub(super) regions: BTreeMap<String, DiskRegion>,
+}
+
+/// A region's directory.
+#[derive(Debug, Default)]
+pub(super) struct DiskRegion {
+    /// What its `.regioninfo` below `data` says.
+    pub(super) info: Option<RegionInfo>,
+    /// The number in the log that `.regioninfo` says.
+    pub(super) number: Option<u64>,
+    pub(super) is_there: bool,
+    pub(super) files: Vec<DiskFile>,
+}
+
+/// A store file, or what stands for one.
+#[derive(Clone, Debug)]
+pub(super) struct DiskFile {
+    pub(super) path: String,
+    pub(super) place: Place,
+    /// The name of its family's directory.
+    pub(super) family: String,
+    pub(super) name: String,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// Written by a store.
+    Own(Facts),
+    /// Bulk-loaded, with the sequence id of its cells.
+    Loaded(u64),
+    /// A link or a reference.
+    StandIn(Target),
+    /// It cannot be opened; why.
+    Damaged(String),
+    /// Written by something else.
+    Foreign,
+}
+
+/// What a file says of how it was written.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) store_id: [u8; 16],
+    pub(super) generation: u64,
+    /// The number of its region in the log.
+    pub(super) number: Option<u64>,
+    pub(super) newest_cell: u64,
+    pub(super) compacted_from: Vec<String>,
+}
+
+impl DiskFile {
+    /// What it says, if this store wrote it.
+    pub(super) fn own(&self, store_id: [u8; 16]) -> Option<&Facts> {
+        match &self.kind {
+            Kind::Own(facts) if facts.store_id == store_id => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Whether it has cells.
+    pub(super) fn has_cells(&self, store_id: [u8; 16]) -> bool {
+        self.own(store_id).is_some() || matches!(self.kind, Kind::Loaded(_))
+    }
+}
+
+impl Scan {
+    /// # Errors
+    /// The file system's.
+    pub(super) fn read(env: &Env) -> Result<Self> {
+        let mut scan = Self::default();
+        let (over, kept) = quarantine::batches(env, &Catalog::default())?;
+        let quarantined = over.into_iter().chain(kept).map(|batch| (format!("{batch}/"), Place::Quarantine));
+        let roots = [(String::new(), Place::Data), (format!("{}/", layout::ARCHIVE), Place::Archive)];
+        for (root, place) in roots.into_iter().chain(quarantined) {
+            let data = format!("{root}{}", layout::DATA);
+            for namespace in directories(env, &data)? {
+                if place == Place::Data {
+                    scan.namespaces.insert(namespace.clone());
+                }
+                for table in directories(env, &format!("{data}/{namespace}"))? {
+                    if let Ok(name) = TableName::new(&namespace, &table) {
+                        scan.table(env, &format!("{data}/{namespace}/{table}"), name, place)?;
+                    }
+                }
+            }
+        }
+        Ok(scan)
+    }
+
+    fn table(&mut self, env: &Env, directory: &str, name: TableName, place: Place) -> Result<()> {
+        let table = self.tables.entry(name.clone()).or_default();
+        if place == Place::Data {
+            table.is_there = true;
+            table.descriptor = descriptor(env, directory)?;
+        }
+        for encoded in directories(env, directory)? {
+            let path = format!("{directory}/{encoded}");
+            let region = table.regions.entry(encoded).or_default();
+            if place == Place::Data {
+                region.is_there = true;
+                let (info, number) = region_info(env, &path)?.filter(|(info, _)| info.table == name).unzip();
+                (region.info, region.number) = (info, number.flatten());
+            }
+            for family in directories(env, &path)? {
+                for file in list(env, &format!("{path}/{family}"))?.into_iter().filter(|entry| !entry.is_dir && !entry.name.starts_with('.')) {
+                    let path = format!("{path}/{family}/{}", file.name);
+                    let kind = kind(env, &path, &file.name, &name);
+                    region.files.push(DiskFile { path, place, family: family.clone(), name: file.name, kind });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All regions.
+    pub(super) fn regions(&self) -> impl Iterator<Item = &DiskRegion> {
+        self.tables.values().flat_map(|table| table.regions.values())
+    }
+
+    /// All files.
+    pub(super) fn files(&self) -> impl Iterator<Item = &DiskFile> {
+        self.regions().flat_map(|region| &region.files)
+    }
+
+    /// The store that wrote most of the files.
+    pub(super) fn most_common_store(&self) -> Option<[u8; 16]> {
+        let mut counts: BTreeMap<[u8; 16], u64> = BTreeMap::new();
+        for file in self.files() {
+            if let Kind::Own(facts) = &file.kind {
+                *counts.entry(facts.store_id).or_default() += 1;
+            }
+        }
+        counts.into_iter().max_by_key(|(_, count)| *count).map(|(id, _)| id)
+    }
+}
+
+/// Whether any store file below `data` was written by a store of ours.
+pub(super) fn has_own_file(env: &Env) -> bool {
+    Scan::read(env).is_ok_and(|scan| scan.most_common_store().is_some())
+}
+
+/// The directories in a directory that are not hidden; none if it is not there.
+fn directories(env: &Env, path: &str) -> Result<Vec<String>> {
+    if !env.fs.exists(path).unwrap_or(false) {
+        return Ok(Vec::new());
+    }
+    Ok(list(env, path)?.into_iter().filter(|entry| entry.is_dir && !entry.name.starts_with('.')).map(|entry| entry.name).collect())
+}
+
+fn descriptor(env: &Env, directory: &str) -> Result<Option<(TableDescriptor, u32)>> {
+    let folder = format!("{directory}/.tabledesc");
+    if !env.fs.exists(&folder).unwrap_or(false) {
+        return Ok(None);
+    }
+    let version = |name: &str| name.strip_prefix(".tableinfo.")?.split('.').next()?.parse::<u32>().ok();
+    let mut found: Vec<(u32, String)> = list(env, &folder)?.into_iter().filter_map(|entry| Some((version(&entry.name)?, entry.name))).collect();
+    found.sort();
+    for (version, name) in found.into_iter().rev() {
+        let bytes = bytes_of(env, &format!("{folder}/{name}"))?.unwrap_or_default();
+        let schema = bytes.strip_prefix(PBUF).and_then(|body| TableSchema::decode(body).ok());
+        if let Some(descriptor) = schema.and_then(|schema| schema.decode_descriptor().ok()).filter(|descriptor| descriptor.check().is_ok()) {
+            return Ok(Some((descriptor, version)));
+        }
+    }
+    Ok(None)
+}
+
+fn region_info(env: &Env, directory: &str) -> Result<Option<(RegionInfo, Option<u64>)>> {
+    let bytes = bytes_of(env, &format!("{directory}/.regioninfo"))?.unwrap_or_default();
+    let message = bytes.strip_prefix(PBUF).and_then(|body| RegionInfoMessage::decode_length_delimited(body).ok());
+    let info = message.and_then(|message| {
+        let table = message.table_name.decode_name().ok()?;
+        let (start, end) = (message.start_key.unwrap_or_default(), message.end_key.unwrap_or_default());
+        Some((layout::new_region(&table, start.into(), end.into(), message.region_id), message.number))
+    });
+    // The directory is named after what the file says.
+    Ok(info.filter(|(info, _)| directory.ends_with(&format!("/{}", info.encoded_name))))
+}
+
+fn kind(env: &Env, path: &str, name: &str, table: &TableName) -> Kind {
+    if let Some(target) = layout::target_of(name, table) {
+        return Kind::StandIn(target);
+    }
+    let opened = env.fs.open(path).map_err(|error| error.to_string());
+    let reader = match opened.and_then(|file| Reader::open(file, path).map_err(|error| error.message().to_owned())) {
+        Ok(reader) => reader,
+        Err(why) => return Kind::Damaged(why),
+    };
+    if let Some(sequence) = layout::loaded_sequence_of(name) {
+        return Kind::Loaded(sequence);
+    }
+    let info = reader.info();
+    let Some(store_id) = info.get(STORE_ID_KEY).and_then(|id| id.try_into().ok()) else { return Kind::Foreign };
+    Kind::Own(Facts {
+        store_id,
+        generation: generation_of(info),
+        number: region_number_of(info),
+        newest_cell: reader.max_cell_sequence_id(),
+        compacted_from: info.compacted_from(),
+    })
+}

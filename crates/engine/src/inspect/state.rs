@@ -1,0 +1,59 @@
+//! The manifest of a store, the copies of its generations, and the store's id.
+
+use halite_types::{Error, Result};
+
+use crate::catalog::encoding::decode;
+use crate::catalog::history::{self, History};
+use crate::catalog::manifest::{read_copy, read_whole};
+use crate::catalog::{Catalog, layout};
+use crate::engine::directory::named_store;
+use crate::env::Env;
+
+/// What there is of manifests.
+pub(super) struct State {
+    /// What `halite/MANIFEST` says, or why it cannot be read; `None` if it is missing.
+    pub(super) manifest: Option<Result<Catalog>>,
+    /// Copies by generation, the newest first.
+    pub(super) copies: Vec<(u64, Result<Catalog>)>,
+    /// The id in `hbase.id`, if it is one of ours.
+    pub(super) named_id: Option<[u8; 16]>,
+}
+
+impl State {
+    /// # Errors
+    /// The file system's.
+    pub(super) fn read(env: &Env) -> Result<Self> {
+        let manifest = bytes_of(env, layout::MANIFEST)?.map(|bytes| decode(&bytes));
+        let history = History::list(env)?;
+        let copies = history.generations().rev().map(|generation| Ok((generation, read_copy(env, generation)?))).collect::<Result<_>>()?;
+        Ok(Self { manifest, copies, named_id: named_store(env)? })
+    }
+
+    /// The readable generations with where they are: the manifest, then the copies.
+    pub(super) fn readable(&self) -> impl Iterator<Item = (String, &Catalog)> {
+        let manifest = self.manifest.iter().filter_map(|manifest| Some((layout::MANIFEST.to_owned(), manifest.as_ref().ok()?)));
+        manifest.chain(self.copies.iter().filter_map(|(generation, copy)| Some((history::path(*generation), copy.as_ref().ok()?))))
+    }
+
+    /// The newest readable generation of a store; of one with the same number the manifest itself.
+    pub(super) fn newest(&self, store_id: Option<[u8; 16]>) -> Option<(String, &Catalog)> {
+        let of_store = self.readable().filter(|(_, catalog)| store_id.is_none_or(|id| id == catalog.store_id));
+        of_store.reduce(|best, next| if next.1.generation > best.1.generation { next } else { best })
+    }
+
+    /// The highest generation of a store that its manifest and copies tell of. A copy that cannot be read counts by its name.
+    pub(super) fn highest(&self, store_id: [u8; 16]) -> u64 {
+        let unreadable = self.copies.iter().filter(|(_, copy)| copy.is_err()).map(|(generation, _)| *generation);
+        let of_store = self.readable().filter(|(_, catalog)| catalog.store_id == store_id).map(|(_, catalog)| catalog.generation);
+        unreadable.chain(of_store).max().unwrap_or(0)
+    }
+}
+
+/// The bytes of a file; `None` if it is not there.
+pub(super) fn bytes_of(env: &Env, path: &str) -> Result<Option<Vec<u8>>> {
+    let failed = |error| Error::io(format!("reading {}/{path}", env.fs.root()), error);
+    if !env.fs.exists(path).map_err(failed)? {
+        return Ok(None);
+    }
+    env.fs.open(path).and_then(|file| read_whole(&*file)).map(Some).map_err(failed)
+}
