@@ -142,7 +142,7 @@ impl Checker {
         if value("DFS_REPLICATION", 0)? < 0 {
             self.refuse(&format!("HFile Replication for column family {name}  must be greater than zero."))?;
         }
-        self.codecs(family)?;
+        check_codecs(family)?;
         self.tiering(table, family)?;
         self.compaction_policy(table, family)?;
         // Cells that were to be encrypted must not be written in the clear, whatever the switch says.
@@ -150,15 +150,6 @@ impl Checker {
             Some(cipher) => Err(Fault::do_not_retry(format!("Cipher {cipher} failed test: encryption is not offered by Halite; leave it out"))),
             None => Ok(()),
         }
-    }
-
-    /// Files and what is merged into them by compactions.
-    fn codecs(&self, family: &FamilyDescriptor) -> Result<(), Fault> {
-        let named = [fam::COMPRESSION, "COMPRESSION_COMPACT", "COMPRESSION_COMPACT_MAJOR", "COMPRESSION_COMPACT_MINOR"]
-            .map(|name| family.attributes.get(name));
-        let missing = NO_CODECS.into_iter().find(|(codec, _)| named.iter().flatten().any(|name| name.eq_ignore_ascii_case(codec)));
-        // Nothing could be read again that was written so; here nothing is written so, which is not what was asked for either.
-        missing.map_or(Ok(()), |(_, why)| Err(Fault::do_not_retry(format!("{why} Set COMPRESSION to NONE or GZ"))))
     }
 
     fn tiering(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), Fault> {
@@ -188,6 +179,15 @@ impl Checker {
         }
         Ok(())
     }
+}
+
+/// Files and what is merged into them by compactions.
+fn check_codecs(family: &FamilyDescriptor) -> Result<(), Fault> {
+    let named =
+        [fam::COMPRESSION, "COMPRESSION_COMPACT", "COMPRESSION_COMPACT_MAJOR", "COMPRESSION_COMPACT_MINOR"].map(|name| family.attributes.get(name));
+    let missing = NO_CODECS.into_iter().find(|(codec, _)| named.iter().flatten().any(|name| name.eq_ignore_ascii_case(codec)));
+    // Nothing could be read again that was written so; here nothing is written so, which is not what was asked for either.
+    missing.map_or(Ok(()), |(_, why)| Err(Fault::do_not_retry(format!("{why} Set COMPRESSION to NONE or GZ"))))
 }
 
 fn is_coprocessor(attribute: &str) -> bool {
