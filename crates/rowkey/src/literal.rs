@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use halite_types::key::parse_bytes;
+use halite_types::key::{parse_bytes, print_bytes};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
@@ -171,7 +171,7 @@ pub(crate) fn printable(text: &str) -> String {
             '\\' => out.push_str("\\x5C"),
             '\'' => out.push_str("''"),
             _ if char.is_control() || matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}') => {
-                char.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("\\x{byte:02X}")));
+                out.push_str(&print_bytes(char.encode_utf8(&mut [0; 4]).as_bytes()));
             }
             _ => out.push(char),
         }

@@ -167,7 +167,7 @@ impl TableDeclaration {
 
 fn check_split(split: &SplitClause, key: &KeySchema) -> Result<(), String> {
     match split {
-        SplitClause::Rolling(width_ms) => Rolling::of(&Arc::new(key.clone()), *width_ms).map(drop).map_err(|error| error.to_string()),
+        SplitClause::Rolling(width_ms) => Rolling::of(&Arc::new(key.clone()), *width_ms).map(drop),
         split => Splits::declared(split, key).map(drop).map_err(|error| error.to_string()),
     }
 }
