@@ -21,6 +21,7 @@
 mod basics;
 mod by_hand;
 mod counted;
+mod fast_diff;
 mod keyed;
 mod lab;
 mod mistakes;

@@ -30,21 +30,23 @@ pub(crate) enum AnswerFormat {
 pub(crate) fn infer_file(file: &Path, keys: u32, format: AnswerFormat) -> anyhow::Result<ExitCode> {
     let sampled = of_file(file)?;
     // A table of the file's name is as good as any, and has to be changed in the statement anyhow.
-    answer(&sampled, &TableName::new("default", "t")?, keys, &format!("{}", file.display()), format)
+    let options = InferOptions { keys_max: keys as usize, ..InferOptions::default() };
+    answer(&sampled, &TableName::new("default", "t")?, options, &format!("{}", file.display()), format)
 }
 
 /// Finds out the keys of a table.
 pub(crate) fn infer_table(table: &TableName, place: &PlaceFlags, keys: u32, format: AnswerFormat) -> anyhow::Result<ExitCode> {
     let (sampled, _) = of_table(table, place, keys as usize)?;
-    answer(&sampled, table, keys, &format!("table {table}"), format)
+    let options = InferOptions { keys_max: keys as usize, from_all_over: true, ..InferOptions::default() };
+    answer(&sampled, table, options, &format!("table {table}"), format)
 }
 
-fn answer(sampled: &Sampled, table: &TableName, keys: u32, source: &str, format: AnswerFormat) -> anyhow::Result<ExitCode> {
+fn answer(sampled: &Sampled, table: &TableName, options: InferOptions, source: &str, format: AnswerFormat) -> anyhow::Result<ExitCode> {
     if sampled.keys.is_empty() {
         bail!("{source} has no keys to look at");
     }
     let now_ms = Some(jiff::Timestamp::now().as_millisecond());
-    let inference = infer(&sampled.keys, &sampled.times_ms, &InferOptions { keys_max: keys as usize, now_ms, ..InferOptions::default() });
+    let inference = infer(&sampled.keys, &sampled.times_ms, &InferOptions { now_ms, ..options });
     match format {
         AnswerFormat::Text => tell(&inference, table, source)?,
         AnswerFormat::Json => writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&as_json(&inference, table))?)?,
@@ -79,13 +81,16 @@ fn tell(inference: &Inference, table: &TableName, source: &str) -> anyhow::Resul
 /// A candidate; of those behind the first one without what speaks for each segment.
 fn lines(candidate: &Inferred, is_best: bool) -> Vec<String> {
     let mut lines = vec![candidate.schema.to_text()];
+    lines.push(format!("confidence {:.0} %", candidate.confidence * 100.0));
     lines.push(format!(
         "explains {} of {} keys, {:.1} %",
         grouped(candidate.explained as u64),
         grouped(candidate.keys as u64),
         candidate.share() * 100.0
     ));
+    let doubts: Vec<String> = candidate.doubts.iter().map(|doubt| format!("against it: {doubt}")).collect();
     if !is_best {
+        lines.extend(doubts);
         return lines;
     }
     let mut table = TextTable::new(&["bytes", "segment", "what speaks for it"]);
@@ -94,6 +99,10 @@ fn lines(candidate: &Inferred, is_best: bool) -> Vec<String> {
     }
     lines.push(String::new());
     lines.extend(table.lines());
+    if !doubts.is_empty() {
+        lines.push(String::new());
+        lines.extend(doubts);
+    }
     if !candidate.counter_examples.is_empty() {
         lines.push(format!("\nnot explained, {} of {}:", grouped((candidate.keys - candidate.explained) as u64), grouped(candidate.keys as u64)));
         lines.extend(candidate.counter_examples.iter().map(|example| format!("  {}: {}", shortened(&example.key), example.reason)));
@@ -124,6 +133,8 @@ fn as_json(inference: &Inference, table: &TableName) -> Value {
             "explained": inferred.explained,
             "keys": inferred.keys,
             "share": inferred.share(),
+            "confidence": (inferred.confidence * 1000.0).round() / 1000.0,
+            "doubts": inferred.doubts,
             "segments": segments.collect::<Vec<_>>(),
             "counter_examples": examples,
             "notes": inferred.notes,

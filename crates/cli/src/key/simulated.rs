@@ -42,7 +42,11 @@ pub(super) fn tell(planned: &[Planned], found: &[Simulation], traffic: &[String]
     table.lines().try_for_each(|line| writeln!(out, "{line}"))?;
     let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(WIDTH, |size| usize::from(size.ws_col).clamp(60, 200));
     for (simulation, name) in shown.iter().zip(&NAMES[1..]) {
-        writeln!(out, "\n{}: {}\n", name.trim_start_matches('>'), verdict(simulation))?;
+        writeln!(out, "\n{}: {}", name.trim_start_matches('>'), verdict(simulation))?;
+        for doubt in &simulation.uniqueness.doubts {
+            writeln!(out, "   rows lost: {doubt}")?;
+        }
+        writeln!(out)?;
         terminal(simulation, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     Ok(())
@@ -76,8 +80,11 @@ fn figures(options: &SimulateOptions) -> Vec<(String, Figure)> {
             format!("{}, {}, {}", grouped(rows.rows_median), grouped(rows.rows_p99), grouped(rows.rows_max))
         }),
         figure("rows that were written again", |of| grouped(of.uniqueness.writes - of.uniqueness.rows)),
-        figure("rows lost in a second to the same millisecond", |of| {
-            of.uniqueness.lost_per_second.map_or_else(String::new, |lost| format!("{lost:.3}"))
+        figure("rows lost in a second: counted", |of| {
+            of.uniqueness.lost_per_second.map_or_else(String::new, |_| format!("{:.2}", of.uniqueness.counted_per_second))
+        }),
+        figure("  expected at random times, within", |of| {
+            of.uniqueness.lost_per_second.map_or_else(String::new, |lost| format!("{lost:.2}, {:.2}", of.uniqueness.lost_bound))
         }),
     ]
 }
@@ -212,7 +219,8 @@ fn design(one: &Planned, of: &Simulation) -> Value {
         },
         "uniqueness": {
             "writes": of.uniqueness.writes, "rows": of.uniqueness.rows, "writes_per_second": of.uniqueness.writes_per_second,
-            "lost_per_second": of.uniqueness.lost_per_second,
+            "lost_per_second": of.uniqueness.lost_per_second, "lost_bound": of.uniqueness.lost_bound,
+            "counted_per_second": of.uniqueness.counted_per_second, "doubts": of.uniqueness.doubts,
             "digests": of.uniqueness.digests.iter().map(|digest| json!({ "segment": digest.segment + 1, "bits": digest.bits, "seen": digest.seen, "expected_pairs": digest.expected })).collect::<Vec<_>>(),
         },
         "queries": of.queries.iter().map(|query| json!({ "name": query.name, "weight": query.weight, "ranges": query.ranges, "regions": query.regions, "reads_all": query.reads_all })).collect::<Vec<_>>(),

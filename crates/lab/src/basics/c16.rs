@@ -36,8 +36,14 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     }
     lab.claim(count == 3, "Three increments are 3.")?;
     let refused = table.calls().increment(halite::Increment::new("page").add("c", "long", 1));
-    let said = refused.err().map(|error| error.to_string()).unwrap_or_default();
-    lab.claim(!said.is_empty(), "An increment of the 16 bytes is refused: it wants eight.")?;
+    let error = lab.is_refused("incr 'counters', 'page', 'c:long', 1", refused)?;
+    let said = error.to_string();
+    lab.claim(
+        error.kind() == halite::ErrorKind::InvalidRequest && said.contains("16 bytes"),
+        "An increment of the 16 bytes is refused, and the error says how wide the value is.",
+    )?;
+    let after = table.calls().get(halite::Get::new("page"))?;
+    lab.claim(after.value("c", "long") == Some(&long[..]), "The 16 bytes are as they were.")?;
     lab.say(
         "Append is right for what grows by pieces, such as a list of events in one cell that is read whole. Its answer is the value as it is now.",
     );

@@ -24,7 +24,8 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.say(
         "How many orders are there, and what are they worth together? Fetching all rows to one client and adding them up there takes as long as one \
          client takes. Each region can add up its own rows, all at the same time, and what is left to do is to add 16 numbers. In HBase the \
-         endpoint AggregateService does that inside the region servers.",
+         endpoint AggregateService does that inside the region servers. This page does it from outside: each region is read by a scan of its own, all at the \
+         same time. The parts are those that the endpoint sends; what it saves besides, sending the rows, is not shown here.",
     );
     lab.part(Part::Declared);
     let text = "CREATE TABLE orders (\n  cents I64 FAMILY o QUALIFIER c,\n  ROW KEY (SALT(16 BY id), id STRING)\n) SPLIT BY SALT";
