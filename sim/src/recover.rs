@@ -58,7 +58,9 @@ impl World {
 
     fn open_and_compare(&mut self, in_flight: &[Effect]) -> Result<(), Stop> {
         let now = self.now();
+        let failures = self.sim.fs.failures();
         let store = Store::open(self.sim.env(), self.options.clone(), &self.table)?;
+        self.left_behind = self.sim.fs.failures() > failures;
         store.enable_all()?;
         self.store = Some(store);
         self.find_copies()?;

@@ -31,22 +31,22 @@ pub(crate) fn infer_file(file: &Path, keys: u32, format: AnswerFormat) -> anyhow
     let sampled = of_file(file)?;
     // A table of the file's name is as good as any, and has to be changed in the statement anyhow.
     let options = InferOptions { keys_max: keys as usize, ..InferOptions::default() };
-    answer(&sampled, &TableName::new("default", "t")?, options, &format!("{}", file.display()), format)
+    answer(&sampled, &TableName::new("default", "t")?, &options, &format!("{}", file.display()), format)
 }
 
 /// Finds out the keys of a table.
 pub(crate) fn infer_table(table: &TableName, place: &PlaceFlags, keys: u32, format: AnswerFormat) -> anyhow::Result<ExitCode> {
     let (sampled, _) = of_table(table, place, keys as usize)?;
     let options = InferOptions { keys_max: keys as usize, from_all_over: true, ..InferOptions::default() };
-    answer(&sampled, table, options, &format!("table {table}"), format)
+    answer(&sampled, table, &options, &format!("table {table}"), format)
 }
 
-fn answer(sampled: &Sampled, table: &TableName, options: InferOptions, source: &str, format: AnswerFormat) -> anyhow::Result<ExitCode> {
+fn answer(sampled: &Sampled, table: &TableName, options: &InferOptions, source: &str, format: AnswerFormat) -> anyhow::Result<ExitCode> {
     if sampled.keys.is_empty() {
         bail!("{source} has no keys to look at");
     }
     let now_ms = Some(jiff::Timestamp::now().as_millisecond());
-    let inference = infer(&sampled.keys, &sampled.times_ms, &InferOptions { now_ms, ..options });
+    let inference = infer(&sampled.keys, &sampled.times_ms, &InferOptions { now_ms, ..options.clone() });
     match format {
         AnswerFormat::Text => tell(&inference, table, source)?,
         AnswerFormat::Json => writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&as_json(&inference, table))?)?,

@@ -97,6 +97,18 @@ struct Planner<'a> {
     plan: Plan,
 }
 
+/// What is known about the files of a family of a region.
+struct FamilyFiles<'a> {
+    /// The manifest does not name the region.
+    is_new: bool,
+    /// Files may be newer than the manifest.
+    is_outdated: bool,
+    /// Files that the manifest names.
+    known: Vec<FileEntry>,
+    /// Files on the disk.
+    files: &'a [&'a DiskFile],
+}
+
 impl Plan {
     fn make(env: &Env) -> Result<Self> {
         let (state, scan) = (State::read(env)?, Scan::read(env)?);
@@ -238,7 +250,7 @@ impl Planner<'_> {
                 (Arc::new(descriptor), version)
             }
             (None, None) => {
-                let descriptor = self.descriptor_of_directories(name, disk?)?;
+                let descriptor = descriptor_of_directories(name, disk?)?;
                 self.say(
                     Certainty::Lost,
                     format!("table {name} has no readable descriptor: its families are named after their directories, with default properties"),
@@ -255,14 +267,6 @@ impl Planner<'_> {
         };
         let regions = chosen.into_iter().map(|chosen| self.region(chosen, disk, &descriptor, is_outdated, unnumbered)).collect();
         Some(TableEntry { descriptor, enabled, version, regions })
-    }
-
-    /// A descriptor with a family for each directory in the regions' own that holds store files.
-    fn descriptor_of_directories(&self, name: &TableName, disk: &DiskTable) -> Option<TableDescriptor> {
-        let files = disk.regions.values().flat_map(|region| &region.files).filter(|file| file.place == Place::Data);
-        let families: BTreeSet<&str> = files.map(|file| file.family.as_str()).collect();
-        let family = |table: TableDescriptor, family: &&str| table.family(FamilyDescriptor::new((*family).to_owned()));
-        Some(families.iter().fold(TableDescriptor::new(name.clone()), family)).filter(|descriptor| descriptor.check().is_ok())
     }
 
     fn choose(&mut self, name: &TableName, known: &[RegionEntry], disk: Option<&DiskTable>) -> Vec<Chosen> {
@@ -313,7 +317,7 @@ impl Planner<'_> {
             let directory = layout::family_directory_name(family.name());
             let files: Vec<&DiskFile> = files.iter().filter(|file| file.family == directory).collect();
             let known = entry.families.remove(family.name()).unwrap_or_default();
-            let found = self.family(&entry, is_new, family.name(), known, &files, is_outdated);
+            let found = self.family(&entry, family.name(), FamilyFiles { is_new, is_outdated, known, files: &files });
             if !found.is_empty() {
                 entry.families.insert(family.name().clone(), found);
             }
@@ -324,15 +328,8 @@ impl Planner<'_> {
 
     /// The files of a family: those that the manifest names and are there, and those that are newer; without those that were merged
     /// into others.
-    fn family(
-        &mut self,
-        region: &RegionEntry,
-        is_new: bool,
-        family: &Bytes,
-        known: Vec<FileEntry>,
-        files: &[&DiskFile],
-        is_outdated: bool,
-    ) -> Vec<FileEntry> {
+    fn family(&mut self, region: &RegionEntry, family: &Bytes, given: FamilyFiles<'_>) -> Vec<FileEntry> {
+        let FamilyFiles { is_new, is_outdated, known, files } = given;
         let is_named = |name: &str| known.iter().any(|entry| entry.name == name);
         let mut more: Vec<(FileEntry, &DiskFile, bool)> = Vec::new();
         for file in files.iter().filter(|file| !is_named(&file.name)) {
@@ -464,4 +461,12 @@ impl Planner<'_> {
             regions.filter(|region| region.info.encoded_name == *encoded).for_each(|region| region.number = number);
         }
     }
+}
+
+/// A descriptor with a family for each directory in the regions' own that holds store files.
+fn descriptor_of_directories(name: &TableName, disk: &DiskTable) -> Option<TableDescriptor> {
+    let files = disk.regions.values().flat_map(|region| &region.files).filter(|file| file.place == Place::Data);
+    let families: BTreeSet<&str> = files.map(|file| file.family.as_str()).collect();
+    let family = |table: TableDescriptor, family: &&str| table.family(FamilyDescriptor::new((*family).to_owned()));
+    Some(families.iter().fold(TableDescriptor::new(name.clone()), family)).filter(|descriptor| descriptor.check().is_ok())
 }

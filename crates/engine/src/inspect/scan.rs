@@ -118,7 +118,7 @@ impl Scan {
                 }
                 for table in directories(env, &format!("{data}/{namespace}"))? {
                     if let Ok(name) = TableName::new(&namespace, &table) {
-                        scan.table(env, &format!("{data}/{namespace}/{table}"), name, place)?;
+                        scan.table(env, &format!("{data}/{namespace}/{table}"), &name, place)?;
                     }
                 }
             }
@@ -126,7 +126,7 @@ impl Scan {
         Ok(scan)
     }
 
-    fn table(&mut self, env: &Env, directory: &str, name: TableName, place: Place) -> Result<()> {
+    fn table(&mut self, env: &Env, directory: &str, name: &TableName, place: Place) -> Result<()> {
         let table = self.tables.entry(name.clone()).or_default();
         if place == Place::Data {
             table.is_there = true;
@@ -137,13 +137,13 @@ impl Scan {
             let region = table.regions.entry(encoded).or_default();
             if place == Place::Data {
                 region.is_there = true;
-                let (info, number) = region_info(env, &path)?.filter(|(info, _)| info.table == name).unzip();
+                let (info, number) = region_info(env, &path)?.filter(|(info, _)| info.table == *name).unzip();
                 (region.info, region.number) = (info, number.flatten());
             }
             for family in directories(env, &path)? {
                 for file in list(env, &format!("{path}/{family}"))?.into_iter().filter(|entry| !entry.is_dir && !entry.name.starts_with('.')) {
                     let path = format!("{path}/{family}/{}", file.name);
-                    let kind = kind(env, &path, &file.name, &name);
+                    let kind = kind(env, &path, &file.name, name);
                     region.files.push(DiskFile { path, place, family: family.clone(), name: file.name, kind });
                 }
             }

@@ -240,7 +240,6 @@ mod tests {
     /// glibc kept 560 MB after memstores of 600 MB had been flushed.
     #[test]
     #[cfg(all(target_os = "linux", not(miri)))]
-    #[expect(clippy::disallowed_methods, reason = "the address ranges of the process are no file of the store")]
     fn dropped_arena_returns_its_large_chunks_to_the_system() {
         let mut arena = Arena::new(2 << 20);
         // Far more than other tests take beside this one.

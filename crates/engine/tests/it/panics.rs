@@ -238,12 +238,15 @@ fn writers_that_wait_for_a_flush_go_on_after_it_has_panicked() {
     };
     let engine = Engine::open(trap.env(), options).unwrap();
     engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
-    trap.chance.store(2, Ordering::SeqCst);
     let region = region(&engine);
-    let mut written = 0;
+    let put = |row: usize| RowOp::Put(Put::new(format!("r{row:03}")).add("f", "q", vec![7; 4 << 10]));
+    // The first write begins a segment of the log, which takes chance as well.
+    one(&region, put(0)).unwrap();
+    trap.chance.store(2, Ordering::SeqCst);
+    let mut written = 1;
     // A writer who is refused because a flush has failed tries again, as clients do.
     while written < 200 {
-        match one(&region, RowOp::Put(Put::new(format!("r{written:03}")).add("f", "q", vec![7; 4 << 10]))) {
+        match one(&region, put(written)) {
             Ok(()) => written += 1,
             Err(kind) => assert_eq!(kind, ErrorKind::Busy),
         }

@@ -131,7 +131,7 @@ fn a_flipped_byte_anywhere_in_the_log_is_refused_or_harms_nothing() {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, sync);
         let files = sim.fs.files();
-        let (log, length) = log_of(&files);
+        let (log, _) = log_of(&files);
         let (mut refused, mut lost) = (0, 0);
         for at in offsets(&files) {
             let sim = copy(&files, restart);

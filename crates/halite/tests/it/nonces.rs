@@ -145,9 +145,9 @@ fn workload_until(sim: &SimEnv, at: u64, acknowledged: &mut BTreeSet<u64>) -> ha
             }
         }
         if round == 1 {
-            drop(store)
+            drop(store);
         } else {
-            store.close()?
+            store.close()?;
         }
         if sim.fs.is_gone() {
             return Ok(());

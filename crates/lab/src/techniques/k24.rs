@@ -14,7 +14,7 @@ pub(super) const PAGE: Page = Page { id: "K24", title: "One task for each region
 
 const ROWS: usize = 8_000;
 /// How long a task waits for the others.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn run(lab: &mut Lab) -> anyhow::Result<()> {
     lab.part(Part::Purpose);

@@ -90,7 +90,7 @@ impl Bench {
     fn read(&mut self) {
         let (key, device) = (self.series.key().clone(), DEVICES[self.chance.usize(..DEVICES.len())]);
         let (one, other) = (self.time().1, self.time().1);
-        let (from, to) = (one.min(other), one.max(other));
+        let (from, to) = (one.min(other), one.max(other) + 1);
         let mut query = KeyQuery::all().with_condition(&key, &format!("ts={from}..{to}")).unwrap();
         if self.chance.bool() {
             query = query.equals(key.field_id("device").unwrap(), Value::Text(device.to_owned().into()));
