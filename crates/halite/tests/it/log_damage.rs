@@ -131,7 +131,7 @@ fn a_flipped_byte_anywhere_in_the_log_is_refused_or_harms_nothing() {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, sync);
         let files = sim.fs.files();
-        let (log, _) = log_of(&files);
+        let (log, length) = log_of(&files);
         let (mut refused, mut lost) = (0, 0);
         for at in offsets(&files) {
             let sim = copy(&files, restart);
@@ -175,7 +175,7 @@ fn damage_that_is_skipped_costs_the_record_it_is_in_and_is_kept_and_told() {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, WalSync::Flush);
         let files = sim.fs.files();
-        let (log, length) = log_of(&files);
+        let (log, _) = log_of(&files);
         for at in offsets(&files) {
             let sim = copy(&files, false);
             sim.fs.corrupt(&log, at, 0x10).unwrap();

@@ -1,4 +1,5 @@
 //! The library from outside: reading and writing, administration, restarts, and every kind of bad input.
+#![allow(clippy::type_complexity, reason = "a table of cases is read where it stands")]
 #![allow(
     clippy::unwrap_used,
     clippy::needless_pass_by_value,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite::rowkey::plan::{KeyQuery, Plan};
+use halite::rowkey::plan::{KeyQuery, Plan, PlanOptions};
 use halite::rowkey::{KeySchema, Scatter, ScatterOptions};
 use halite::{
     Append, BulkLoad, CheckAndMutate, Cluster, Delete, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, Scan, Store, StoreTable,
@@ -86,7 +86,7 @@ fn a_scan_by_fields_counts_the_rows_that_are_no_keys() {
     let (_sim, store, table) = store(false);
     [GOOD, ODD, b"x"].iter().for_each(|row| table.put(put(row)).unwrap());
     let key: Arc<KeySchema> = Arc::new(KEY.parse().unwrap());
-    let plan = Arc::new(Plan::new(&key, &KeyQuery::all(), &Default::default()).unwrap());
+    let plan = Arc::new(Plan::new(&key, &KeyQuery::all(), &PlanOptions::default()).unwrap());
     let mut rows = Scatter::new(Cluster::table(&store, &"t".parse().unwrap()), plan, Scan::all(), &ScatterOptions::default(), None).unwrap();
     let mut count = 0;
     while block_on(rows.next()).unwrap().is_some() {
