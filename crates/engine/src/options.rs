@@ -40,6 +40,10 @@ pub struct Options {
     pub wal_segment_bytes: u64,
     /// More closed segments than this make the regions that need the oldest flush; 32.
     pub wal_segments_max: usize,
+    /// Bytes of the disk that are kept free for flushes and the log; `None`, the default, for a twentieth of the disk and 1 GiB at most.
+    /// With less free, writes are refused with `DiskFull`, compactions wait, and everything else goes on; 0 refuses a write only when the
+    /// log finds no room for one.
+    pub disk_reserve_bytes: Option<u64>,
     /// Bytes in a region's memstores that ask for a flush; 128 MiB. A table may set its own.
     pub memstore_flush_bytes: u64,
     /// Writers wait when a region's memstores are this many times the flush size; 4.
@@ -88,6 +92,7 @@ impl Default for Options {
             nonce_ms: 30 * 60_000,
             wal_segment_bytes: 64 << 20,
             wal_segments_max: 32,
+            disk_reserve_bytes: None,
             memstore_flush_bytes: 128 << 20,
             memstore_block_multiplier: 4,
             memstore_total_bytes: 1 << 30,

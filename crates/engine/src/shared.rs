@@ -8,6 +8,7 @@ use halite_types::{Error, ErrorKind, Result};
 use crate::background::Background;
 use crate::cache::BlockCache;
 use crate::catalog::Manifest;
+use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::memstore::MemTable;
 use crate::options::Options;
@@ -21,6 +22,7 @@ use crate::wal::Wal;
 pub(crate) struct Shared {
     pub(crate) env: Env,
     pub(crate) options: Options,
+    pub(crate) disk: Arc<DiskRoom>,
     pub(crate) wal: Arc<Wal>,
     pub(crate) manifest: Manifest,
     pub(crate) files: StoreFiles,
@@ -53,11 +55,13 @@ impl Shared {
         snapshot.settings.memstore_flush_bytes.unwrap_or(self.options.memstore_flush_bytes)
     }
 
-    /// Lets a write in when its region has room; waits for the flush, or does it, when it has not.
+    /// Lets a write in when the disk and its region have room; waits for the flush, or does it, when the region has not.
     ///
     /// # Errors
-    /// `Busy` when flushing failed: the text says why.
+    /// `Busy` when flushing failed: the text says why. `DiskFull`; the log's failure. Nothing has been done then.
     pub(crate) fn admit(&self, region: &Region, snapshot: &RegionSnapshot) -> Result<()> {
+        self.disk.admit()?;
+        self.wal.admit()?;
         let most = self.flush_bytes(snapshot).saturating_mul(self.options.memstore_block_multiplier);
         let is_region_full = || region.memstore_bytes() as u64 >= most;
         let is_all_full = || self.background.total_memstore_bytes() >= self.options.memstore_total_bytes / 2 * 3;
@@ -70,8 +74,10 @@ impl Shared {
     /// Whether a write would be let in without waiting; if not, a flush is asked for.
     ///
     /// # Errors
-    /// `Busy`: try again later.
+    /// `Busy`, `DiskFull`: try again later. The log's failure.
     pub(crate) fn try_admit(&self, region: &Region) -> Result<()> {
+        self.disk.admit()?;
+        self.wal.admit()?;
         let snapshot = region.snapshot_ref();
         let most = self.flush_bytes(&snapshot).saturating_mul(self.options.memstore_block_multiplier);
         let (bytes, all) = (snapshot.memstore_bytes() as u64, self.background.total_memstore_bytes());

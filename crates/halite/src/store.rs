@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use halite_engine::env::Env;
-use halite_engine::{Engine, OpenReport, Options, Table, TableScanner};
+use halite_engine::{Engine, Health, OpenReport, Options, Table, TableScanner};
 use halite_rowkey::series::RepackSeries;
 use halite_rowkey::strict::StrictKeys;
 use halite_types::{
@@ -77,6 +77,11 @@ impl Drop for Handle {
 }
 
 impl Store {
+    /// Whether the store takes writes, and why not. This looks at the disk.
+    pub fn health(&self) -> Health {
+        self.handle.engine.health()
+    }
+
     /// What opening found and did.
     pub fn report(&self) -> &OpenReport {
         self.handle.engine.report()

@@ -12,6 +12,7 @@ use crate::buffers::Buffers;
 use crate::call::Peer;
 use crate::config::Config;
 use crate::dispatch;
+use crate::health::Watched;
 use crate::identity::{Identity, host_for};
 use crate::lanes::Pool;
 use crate::master_service::{self, Master};
@@ -31,6 +32,8 @@ pub(crate) struct Context {
     /// The id that clients may ask for; it stays with the data.
     pub(crate) cluster_id: String,
     pub(crate) metrics: Metrics,
+    /// Whether the store took writes a moment ago.
+    pub(crate) health: Watched,
     /// Partially received requests and unsent responses.
     pub(crate) buffers: Arc<Buffers>,
     /// Memory of open scanners.
@@ -60,6 +63,7 @@ impl Context {
             addresses,
             start_code: now_ms(),
             metrics: Metrics::default(),
+            health: Watched::new(&engine.health()),
             buffers: Buffers::new(&config.limits),
             scanner_memory: Buffers::for_scanners(&config.limits),
             scanners: Scanners::new(&config.limits, memory_bytes),

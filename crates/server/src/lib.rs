@@ -12,6 +12,7 @@
 //! zookeeper/     where clients look the cluster up             http.rs          figures for people and dashboards
 //! context.rs     what all of them share                        config.rs        limits and addresses
 //! quota/         who may do how much
+//! health.rs      whether the store takes writes
 //! chores.rs      what is done now and then                     metrics.rs       what is counted, with operations.rs
 //! ```
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ mod connection;
 mod context;
 mod dispatch;
 mod handshake;
+mod health;
 mod http;
 mod identity;
 mod input;

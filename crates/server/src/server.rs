@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::listener;
 use crate::shutdown::{self, Shutdown, ShutdownSender};
-use crate::{chores, http, zookeeper};
+use crate::{chores, health, http, zookeeper};
 
 /// Starts servers.
 pub struct Server;
@@ -100,6 +100,12 @@ impl Handle {
         self.context.master.stop_requested().await
     }
 
+    /// Waits until the store takes no writes any more and only opening it again can help: a sync or a write of its log or manifest has
+    /// failed. Gives the reason. Reads go on until the caller ends them.
+    pub async fn store_stopped(&self) -> Option<Error> {
+        self.context.health.stopped().await
+    }
+
     /// Takes no more connections or calls, answers those at hand, and returns when all have ended.
     pub async fn shutdown(self) {
         self.shutdown.request();
@@ -161,6 +167,8 @@ impl Listeners {
         tasks.push(tokio::spawn(async move { context_of_leases.scanners.expire_until(&mut ending).await }));
         let (context_of_chores, ending) = parts();
         tasks.push(tokio::spawn(chores::clean_snapshots(context_of_chores, ending)));
+        let (context_of_watch, ending) = parts();
+        tasks.push(tokio::spawn(health::watch(context_of_watch, ending)));
         let (context_of_chores, ending) = parts();
         tasks.push(tokio::spawn(chores::measure_tables(context_of_chores, ending)));
         let (context_of_chores, ending) = parts();

@@ -48,7 +48,8 @@ pub enum ErrorKind {
     Locked,
     /// The file system failed; the source says how.
     Io,
-    /// The disk is full: make room. Reads go on.
+    /// The disk is full: make room. Reads go on, and writes are taken again when there is room. Unless the text says so, nothing has
+    /// been done.
     DiskFull,
     /// Bytes on disk are not what was written: restore or repair.
     Corrupt,
@@ -67,7 +68,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Whether the same request may succeed later without any change.
     pub fn is_retryable(self) -> bool {
-        matches!(self, Self::NoSuchRegion | Self::WrongRegion | Self::Busy)
+        matches!(self, Self::NoSuchRegion | Self::WrongRegion | Self::Busy | Self::DiskFull)
     }
 }
 
@@ -104,7 +105,7 @@ impl Error {
     pub fn io(what: impl fmt::Display, source: std::io::Error) -> Self {
         use std::io::ErrorKind as Io;
         let (kind, mend) = match source.kind() {
-            Io::StorageFull | Io::QuotaExceeded => (ErrorKind::DiskFull, "; make room on the disk and open the store again"),
+            Io::StorageFull | Io::QuotaExceeded => (ErrorKind::DiskFull, "; make room on the disk and try again"),
             Io::ReadOnlyFilesystem | Io::PermissionDenied => (ErrorKind::ReadOnly, "; give this user write permission there"),
             // The same name will be as long the next time.
             Io::InvalidFilename => (ErrorKind::InvalidRequest, "; choose a shorter name"),

@@ -12,6 +12,9 @@ use tokio::sync::watch;
 const REMOVALS: usize = 100;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 
+/// How a supervisor knows that the store could not write its log.
+const LOG_FAILURE_CODE: i32 = 3;
+
 /// Whether the server is to end.
 #[derive(Clone)]
 pub(crate) struct Ending {
@@ -72,6 +75,15 @@ impl Ending {
             tracing::warn!("{name}: ended at once; the next start reads the log");
         }
         std::process::exit(1);
+    }
+
+    /// Ends the process because the store writes no more: what is acknowledged is in the log, and nothing else can be saved.
+    pub(crate) fn end_for_failure(&self, reason: &str) -> ! {
+        tracing::error!("ending with exit code {LOG_FAILURE_CODE}, as on-log-failure = exit says: {reason}");
+        if let Some(folder) = self.temporary.get() {
+            remove(folder);
+        }
+        std::process::exit(LOG_FAILURE_CODE);
     }
 }
 

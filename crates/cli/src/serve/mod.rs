@@ -84,6 +84,7 @@ async fn serve(store: &Store, settings: &Settings, place: &Place, ending: &Endin
     tokio::select! {
         () = ending.asked() => {}
         why = server.stop_requested() => drop(ending.ask(&why)),
+        Some(reason) = server.store_stopped(), if settings.exit_on_log_failure => ending.end_for_failure(reason.message()),
     }
     if tokio::time::timeout(SHUTDOWN, server.shutdown()).await.is_err() {
         tracing::warn!("some connections did not end within {} s", SHUTDOWN.as_secs());

@@ -61,6 +61,18 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "What opening does with damage in the log: refuse to open (strict), or leave the damaged bytes out and keep them in files next to it (skip-damaged), after which acknowledged writes may be missing",
     ),
     option(
+        "on-log-failure",
+        "ACTION",
+        Other(set_on_log_failure, |s| if s.exit_on_log_failure { "exit" } else { "refuse" }.to_owned()),
+        "What to do when a sync or a write of the log fails, other than for want of room: refuse writes and go on reading (refuse), or end with exit code 3, for a supervisor to start the server again (exit)",
+    ),
+    option(
+        "disk-reserve-bytes",
+        "SIZE",
+        Other(set_disk_reserve, |s| s.engine.disk_reserve_bytes.map_or_else(|| "auto".to_owned(), show_bytes)),
+        "Bytes of the disk kept free for flushes and the log: with less, writes are answered with RegionTooBusyException and compactions wait until there is room; auto is a twentieth of the disk, at most 1 GB",
+    ),
+    option(
         "listen",
         "ADDRESS",
         Other(set_listen, |s| s.server.listen.to_string()),
@@ -281,6 +293,20 @@ fn set_data(settings: &mut Settings, text: &str) -> Result<(), String> {
         return Err("a directory".into());
     }
     settings.data = text.into();
+    Ok(())
+}
+
+fn set_on_log_failure(settings: &mut Settings, text: &str) -> Result<(), String> {
+    settings.exit_on_log_failure = match text {
+        "refuse" => false,
+        "exit" => true,
+        _ => return Err("refuse or exit".into()),
+    };
+    Ok(())
+}
+
+fn set_disk_reserve(settings: &mut Settings, text: &str) -> Result<(), String> {
+    settings.engine.disk_reserve_bytes = if text == "auto" { None } else { Some(parse_bytes(text)?) };
     Ok(())
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     pub(crate) log_level: tracing::Level,
     /// Threads that read calls from connections and answer what memory has.
     pub(crate) io_threads: usize,
+    /// Whether the process ends when the store stops writing.
+    pub(crate) exit_on_log_failure: bool,
     /// What the engine is told.
     pub(crate) engine: Options,
     /// What the server is told; the cluster's id comes from the data directory.
@@ -32,6 +34,7 @@ impl Default for Settings {
             demo: false,
             log_level: tracing::Level::INFO,
             io_threads: halite_server::default_io_threads(),
+            exit_on_log_failure: false,
             engine: Options::default(),
             server: Config::default(),
         }

@@ -124,3 +124,26 @@ fn a_removed_lock_file_lets_no_second_process_in() {
     let rows = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(["r0", "r1", "r2"].iter().all(|row| rows.contains(row)) && !rows.contains("intruder"), "{rows}");
 }
+
+#[test]
+fn a_server_whose_log_fails_ends_if_it_is_told_to_and_the_store_has_what_was_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, moved) = (folder.path().join("store"), folder.path().join("moved"));
+    let text = root.to_str().unwrap();
+    assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
+    let served = Served::start(&["--data", text, "--on-log-failure", "exit", "--wal-segment-bytes", "4k"]);
+    let address = format!("rpc://{}", served.address("master"));
+    let put = |row: usize| format!("put 't', 'row{row}', 'f:q', '{}'\n", "v".repeat(2000));
+    assert!(halite(&["shell", "-n", "--connect", &address], &put(0)).status.success());
+    // The directory it has locked is not the store any more: no further segment of the log is begun.
+    fs::rename(&root, &moved).unwrap();
+    fs::create_dir(&root).unwrap();
+    let output = halite(&["shell", "-n", "--connect", &address], &(1..9).map(put).collect::<String>());
+    assert!(!output.status.success());
+    let (code, log) = served.wait();
+    assert_eq!(code, Some(3), "{log}");
+    assert!(log.contains("on-log-failure") && log.contains("the lock of") && log.contains("is lost"), "{log}");
+    let output = halite(&["shell", "-n", "--data", moved.to_str().unwrap()], "count 't'\nget 't', 'row0'\n");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("vvvv"), "{said}");
+}

@@ -68,7 +68,7 @@ impl Served {
     }
 
     /// Waits for the end.
-    fn wait(mut self) -> (Option<i32>, String) {
+    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "", "the line for scripts is the last");

@@ -114,6 +114,8 @@ impl Region {
         if inputs.is_empty() {
             return Ok(());
         }
+        let sizes: (u64, u64) = (inputs.len() as u64, inputs.iter().map(|file| file.bytes()).sum());
+        let _room = self.shared.disk.claim(sizes.1, || format!("compacting region {}", self.info().display_name()))?;
         let family = &snapshot.families[index];
         let retention = family.retention(self.shared.env.clock.now_ms());
         let earliest_put = inputs.iter().map(|file| file.earliest_put()).min().unwrap_or(i64::MAX);
@@ -146,7 +148,6 @@ impl Region {
             gate.as_mut().map_or(Ok(()), |gate| gate.finish(each))
         })?;
         drop(scanner);
-        let sizes = (inputs.len() as u64, inputs.iter().map(|file| file.bytes()).sum());
         let written = (u64::from(output.is_some()), output.as_ref().map_or(0, |file| file.bytes()));
         self.replace_files(index, &inputs, output)?;
         let took_ns = self.shared.env.clock.monotonic_ns().saturating_sub(began);

@@ -31,6 +31,7 @@ use crate::catalog::layout::{self, primary_of};
 use crate::catalog::no_table;
 use crate::env::JoinHandle;
 use crate::heal::Healed;
+use crate::health::Health;
 use crate::hfile::BlockKind;
 use crate::options::Options;
 use crate::region::Region;
@@ -227,6 +228,11 @@ impl Engine {
     /// How many flushes wait to be done, and how many compactions.
     pub fn queue_lengths(&self) -> (u64, u64) {
         self.shared.background.lengths()
+    }
+
+    /// Whether the store takes writes. This looks at the disk: a system call.
+    pub fn health(&self) -> Health {
+        Health::of(&self.shared)
     }
 
     /// Why the last compaction in the background failed; `None` when it did not.

@@ -14,6 +14,7 @@ use crate::background::Background;
 use crate::cache::BlockCache;
 use crate::catalog::messages::{OneString, pbuf};
 use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
+use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::options::{Options, WalSync};
 use crate::region::{RecentDeletes, Region};
@@ -80,7 +81,8 @@ impl Engine {
             nonce_ms: options.nonce_ms,
         };
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
-        let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id, Arc::clone(&lock)));
+        let disk = Arc::new(DiskRoom::new(&env, options.disk_reserve_bytes));
+        let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id, Arc::clone(&lock), Arc::clone(&disk)));
         let cache = Arc::new(BlockCache::new(options.block_cache_bytes));
         let shared = Arc::new(Shared {
             files: StoreFiles::new(env.clone(), Arc::clone(&cache)),
@@ -91,6 +93,7 @@ impl Engine {
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             upkeep: UpkeepFigures::default(),
+            disk,
             wal,
             manifest,
             options,

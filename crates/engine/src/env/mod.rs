@@ -85,6 +85,13 @@ pub trait Fs: Send + Sync {
     fn boot_id(&self) -> Option<[u8; 16]> {
         None
     }
+    /// Room on the disk that the root is on. `None` where that is not known.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn space(&self) -> io::Result<Option<DiskSpace>> {
+        Ok(None)
+    }
     /// Opens a file to read that may lie anywhere on the machine: `path` is whole, from the machine's own root.
     ///
     /// # Errors
@@ -116,6 +123,15 @@ pub trait Fs: Send + Sync {
     fn is_private(&self, _path: &str) -> io::Result<bool> {
         Ok(true)
     }
+}
+
+/// Room on a disk, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// What this process may still write.
+    pub free_bytes: u64,
+    /// The size of the file system.
+    pub total_bytes: u64,
 }
 
 /// A lock that is held until it is dropped.
@@ -157,6 +173,13 @@ pub trait FileWriter: Send {
     /// As the operating system's; `Unsupported` where it has no such call. The file can be written as before, and may have a part of
     /// the room.
     fn reserve(&mut self, _bytes: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    /// Goes back to `bytes` bytes from the file's start, where the next are written. What stands behind stays until then.
+    ///
+    /// # Errors
+    /// As the operating system's; `InvalidInput` behind the end of the file, `Unsupported` where only whole files are made.
+    fn rewind(&mut self, _bytes: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
     /// Cuts the file to `bytes` bytes, behind which it is written from then on.

@@ -13,7 +13,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::chance::SeededRng;
 use super::file_lock::FileLock;
-use super::{Clock, DirEntry, Env, FileReader, FileWriter, Fs, JoinHandle, Lock, Threads};
+use super::{Clock, DirEntry, DiskSpace, Env, FileReader, FileWriter, Fs, JoinHandle, Lock, Threads};
 use halite_types::{Error, Result};
 
 /// Modes of the directories and files of a store: nobody but the owner may look into them.
@@ -186,6 +186,12 @@ impl Fs for OsFs {
         boot_id_of(&fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?)
     }
 
+    fn space(&self) -> io::Result<Option<DiskSpace>> {
+        let of = rustix::fs::statvfs(&self.root)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
+        Ok(Some(DiskSpace { free_bytes: bytes(of.f_bavail), total_bytes: bytes(of.f_blocks) }))
+    }
+
     fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
         Ok(Arc::new(OsReader { file: File::open(self.outside(path)?)? }))
     }
@@ -245,13 +251,22 @@ impl FileWriter for OsWriter {
         Ok(rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), end, bytes)?)
     }
 
+    fn rewind(&mut self, bytes: u64) -> io::Result<()> {
+        self.check_within(bytes)?;
+        self.file.seek(SeekFrom::Start(bytes)).map(|_| ())
+    }
+
     fn truncate(&mut self, bytes: u64) -> io::Result<()> {
-        let length = self.file.metadata()?.len();
-        if bytes > length {
-            return Err(invalid(format!("a file of {length} bytes cannot be cut to {bytes}")));
-        }
+        self.check_within(bytes)?;
         self.file.set_len(bytes)?;
         self.file.seek(SeekFrom::Start(bytes)).map(|_| ())
+    }
+}
+
+impl OsWriter {
+    fn check_within(&self, bytes: u64) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        if bytes <= length { Ok(()) } else { Err(invalid(format!("byte {bytes} is behind the end of a file of {length} bytes"))) }
     }
 }
 
@@ -383,8 +398,21 @@ mod tests {
         assert_eq!(writer.truncate(100).unwrap_err().kind(), io::ErrorKind::InvalidInput);
         env.fs.append("f").unwrap().write_all(b"?").unwrap();
         assert_eq!(read(&env, "f"), b"hello!?");
+        let mut writer = env.fs.append("f").unwrap();
+        writer.rewind(5).unwrap();
+        assert_eq!(read(&env, "f"), b"hello!?");
+        writer.write_all(b", w").unwrap();
+        assert_eq!(read(&env, "f"), b"hello, w");
+        assert_eq!(writer.rewind(9).unwrap_err().kind(), io::ErrorKind::InvalidInput);
         assert_eq!(env.fs.create("f").err().unwrap().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(env.fs.append("g").err().unwrap().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn the_disk_has_a_size_and_not_all_of_it_is_free() {
+        let (_directory, env) = env();
+        let space = env.fs.space().unwrap().unwrap();
+        assert!(space.total_bytes > 0 && space.free_bytes <= space.total_bytes, "{space:?}");
     }
 
     #[test]

@@ -65,6 +65,9 @@ impl Region {
     /// Writes the frozen memstores to files, and makes them and the added files live.
     fn write_down(&self, frozen: &Frozen, place: impl FnOnce(u64) -> Result<Vec<LoadedFile>>) -> Result<()> {
         let began = self.shared.env.clock.monotonic_ns();
+        let freed: usize = frozen.snapshot.stores.iter().flat_map(|store| &store.frozen).map(|memstore| memstore.payload_bytes()).sum();
+        // A file that turns out not to fit would take what is left from the log meanwhile.
+        self.shared.disk.check_flush(freed as u64, || format!("flushing region {}", self.info.display_name()))?;
         let mut files: Vec<Vec<Arc<StoreFile>>> = Vec::new();
         let give_up = |files: &[Vec<Arc<StoreFile>>]| {
             self.shared.settle(files.iter().flatten().flat_map(|file| file.homes()));
@@ -78,7 +81,6 @@ impl Region {
         self.add_files(&files, frozen.sequence).inspect_err(|_| give_up(&files))?;
         self.flushed.store(frozen.sequence, Ordering::Release);
         self.shared.add_flushed(flushed);
-        let freed: usize = frozen.snapshot.stores.iter().flat_map(|store| &store.frozen).map(|memstore| memstore.payload_bytes()).sum();
         let took = self.shared.env.clock.monotonic_ns().saturating_sub(began);
         self.shared.upkeep.add_flush(took, freed as u64, flushed);
         self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));

@@ -262,8 +262,10 @@ impl Region {
     fn copy_file(&self, path: &str, to: &str) -> std::io::Result<()> {
         let fs = &self.shared.env.fs;
         let from = fs.open_outside(path)?;
-        let mut file = fs.create(to)?;
         let (mut at, end) = (0, from.len()?);
+        let room = self.shared.disk.claim(end, || "a copy".to_owned());
+        let _room = room.map_err(|error| std::io::Error::new(Io::StorageFull, error.message().to_owned()))?;
+        let mut file = fs.create(to)?;
         let mut buffer = vec![0; COPY_BYTES];
         while at < end {
             let bytes = usize::try_from(end - at).unwrap_or(COPY_BYTES).min(COPY_BYTES);

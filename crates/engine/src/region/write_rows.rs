@@ -12,7 +12,7 @@ impl Region {
     /// Whether a write would be taken now without waiting for a flush; for those who cannot wait in [`Region::apply`].
     ///
     /// # Errors
-    /// `Busy`: a flush has been asked for, try again later.
+    /// `Busy`: a flush has been asked for, try again later. `DiskFull`: when there is room again. The log's failure.
     pub fn try_admit(&self) -> Result<()> {
         self.shared.try_admit(self)
     }

@@ -41,9 +41,12 @@ pub(crate) struct NewFile<'a> {
     pub(crate) max_sequence: u64,
     /// Whether all files of the store go into it.
     pub(crate) major: bool,
-    /// Names of the files merged into it.
+    /// Names of the files merged into it; none for a flush.
     pub(crate) compacted_from: Vec<String>,
 }
+
+/// Bytes of cells after which the disk is looked at again.
+const LOOK_BYTES: u64 = 4 << 20;
 
 /// Writes the cells that `fill` hands on, in order, and opens the file. Nothing is left behind if there is no cell, or
 /// on failure. The manifest does not name the file yet.
@@ -105,9 +108,14 @@ fn fill_file(
     let name = format!("{}/{path}", shared.env.fs.root());
     let file = shared.env.fs.create(path).map_err(|error| Error::io(format!("creating store file {name}"), error))?;
     let mut writer = Writer::create(file, &name, writer_options(shared, new.family, new.tags))?;
-    let mut cells = 0;
+    let (mut cells, mut bytes, mut look_at) = (0, 0, LOOK_BYTES);
     fill(&mut |cell| {
         cells += 1;
+        bytes += cell.encoded_len() as u64;
+        if bytes >= look_at {
+            look_at = bytes + LOOK_BYTES;
+            shared.disk.check_file(new.compacted_from.is_empty()).map_err(|error| error.at(format_args!("store file {name}")))?;
+        }
         writer.append(cell)
     })?;
     let catalog = shared.manifest.current();

@@ -5,12 +5,16 @@
 //! records were in it, and they find their position reached when their turn comes. So a lone writer pays no thread
 //! switch, and many writers share each sync. Tasks, which must not block, are served by the log's own thread.
 //!
-//! Lock order: a region's commit lock, then `stored_nonces`, then `io`, then `buffer`. A failed write or sync is final: nothing is tried
-//! again, every later call fails, and the next opening shows what survived.
+//! Lock order: a region's commit lock, then `stored_nonces`, then `io`, then `buffer`.
+//!
+//! A failed sync, and a write that failed for another reason than want of room, is final: nothing is tried again, every later call
+//! fails, and the next opening shows what survived. A group that found no room *stalls* the log: the group goes back to the front of the
+//! buffer, whoever waits for it is told, new writes are refused, and it is written again, the same bytes in the same place, until there is
+//! room. What it holds is applied and not visible, so nothing has to be taken back whether it gets to the disk or not.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -18,6 +22,7 @@ use std::time::Duration;
 use halite_types::{Error, ErrorKind, Result};
 
 use crate::commit::Mvcc;
+use crate::disk_room::DiskRoom;
 use crate::env::{Env, FileWriter};
 use crate::heal::{Healed, healed_try};
 use crate::histogram::Histogram;
@@ -47,6 +52,8 @@ use nonces::{NONCES_MAX, StoredNonces};
 /// How much is reserved behind a segment's end at a time.
 const RESERVE_BYTES_MIN: u64 = 4 << 10;
 const RESERVE_BYTES_MAX: u64 = 4 << 20;
+/// How long the log's own thread waits before it tries again to write where there was no room.
+const STALL_PAUSE: Duration = Duration::from_secs(1);
 
 /// What the log is told once.
 #[derive(Clone, Debug)]
@@ -78,6 +85,7 @@ pub(crate) struct Wal {
     options: WalOptions,
     store_id: [u8; 16],
     lock: Arc<StoreLock>,
+    disk: Arc<DiskRoom>,
     buffer: Mutex<Buffer>,
     /// Wakes the log's own thread; goes with `buffer`.
     work: Condvar,
@@ -92,6 +100,30 @@ pub(crate) struct Wal {
     bytes_written: AtomicU64,
     figures: Figures,
     failure: OnceLock<Error>,
+    stall: Stall,
+}
+
+/// Whether a group waits for room on the disk, and why its last try failed.
+#[derive(Default)]
+struct Stall {
+    is_on: AtomicBool,
+    error: Mutex<Option<Error>>,
+}
+
+impl Stall {
+    /// The error, while it lasts.
+    fn error(&self) -> Option<Error> {
+        if !self.is_on.load(Ordering::Acquire) {
+            return None;
+        }
+        self.error.lock().healed().clone()
+    }
+
+    fn set(&self, error: Option<Error>) {
+        let is_on = error.is_some();
+        *self.error.lock().healed() = error;
+        self.is_on.store(is_on, Ordering::Release);
+    }
 }
 
 /// What is counted since the store was opened.
@@ -99,6 +131,7 @@ pub(crate) struct Wal {
 struct Figures {
     appends: AtomicU64,
     rolls: AtomicU64,
+    stalls: AtomicU64,
     panics: AtomicU64,
     write_us: Histogram,
     sync_us: Histogram,
@@ -115,6 +148,8 @@ pub struct LogFigures<'a> {
     pub appends: u64,
     /// Segments closed.
     pub rolls: u64,
+    /// How often a group of writes has found no room on the disk and waited for it.
+    pub stalls: u64,
     /// Handing groups of writes to the operating system, in microseconds.
     pub write_us: &'a Histogram,
     /// Waiting for the disk, in microseconds.
@@ -145,6 +180,14 @@ enum Thread {
     Running,
     /// It does what is left and ends.
     Ending,
+}
+
+/// Records that were taken from the buffer to be written, and what goes with them.
+struct Group {
+    bytes: Vec<u8>,
+    completions: Vec<Completion>,
+    nonces: u64,
+    fsync: bool,
 }
 
 /// Everything of a region up to a sequence id.
@@ -180,8 +223,10 @@ struct OpenSegment {
     /// Checksum of the header, which those of the records continue.
     seed: u32,
     bytes: u64,
-    /// How long the file may be at most, with the room reserved behind what is written.
+    /// Up to where room is reserved.
     reserved_bytes: u64,
+    /// How much is written before room is asked for again where there was none.
+    reserve_at: u64,
     durable_bytes: u64,
     /// How long the file is at least.
     length: u64,
@@ -205,12 +250,13 @@ pub(crate) struct Segment {
 
 impl Wal {
     /// A log that has not looked at the segments there are; [`Wal::resume`] tells it before the first write.
-    pub(crate) fn new(env: Env, options: WalOptions, store_id: [u8; 16], lock: Arc<StoreLock>) -> Self {
+    pub(crate) fn new(env: Env, options: WalOptions, store_id: [u8; 16], lock: Arc<StoreLock>, disk: Arc<DiskRoom>) -> Self {
         Self {
             env,
             options,
             store_id,
             lock,
+            disk,
             buffer: Mutex::new(Buffer {
                 bytes: Vec::new(),
                 end: 0,
@@ -237,6 +283,7 @@ impl Wal {
             bytes_written: AtomicU64::new(0),
             figures: Figures::default(),
             failure: OnceLock::new(),
+            stall: Stall::default(),
         }
     }
 
@@ -277,9 +324,9 @@ impl Wal {
         let closed = io.closed.iter().map(|segment| segment.bytes);
         let (segments, bytes) = closed.chain(io.segment.iter().map(|open| open.bytes)).fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
         drop(io);
-        let Figures { appends, rolls, write_us, sync_us, .. } = &self.figures;
-        let (appends, rolls) = (appends.load(Ordering::Relaxed), rolls.load(Ordering::Relaxed));
-        LogFigures { segments, bytes, appends, rolls, write_us, sync_us }
+        let Figures { appends, rolls, stalls, write_us, sync_us, .. } = &self.figures;
+        let [appends, rolls, stalls] = [appends, rolls, stalls].map(|count| count.load(Ordering::Relaxed));
+        LogFigures { segments, bytes, appends, rolls, stalls, write_us, sync_us }
     }
 
     /// Does something with the disk and counts how long it takes.
@@ -290,12 +337,56 @@ impl Wal {
         done
     }
 
-    /// The error that stopped the log, if one did.
+    /// Whether the log takes writes.
+    ///
+    /// # Errors
+    /// The one that stopped it; `DiskFull` while it is stalled.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.failure()?;
+        self.stall.error().map_or(Ok(()), |cause| Err(self.refusal(&cause)))
+    }
+
+    /// What those are told who come while the log is stalled.
+    fn refusal(&self, cause: &Error) -> Error {
+        let text = format!(
+            "the log waits for room on the disk of {}: writes are refused, reads go on; make room, and writes go on by themselves",
+            self.env.fs.root()
+        );
+        Error::new(ErrorKind::DiskFull, text).with_source(cause.clone())
+    }
+
+    /// What those are told whose writes the log has and cannot write.
+    fn check_waiting(&self) -> Result<()> {
+        self.failure()?;
+        self.stall.error().map_or(Ok(()), Err)
+    }
+
+    /// Why a group of writes waits for room on the disk, if one does.
+    pub(crate) fn stall(&self) -> Option<Error> {
+        self.stall.error()
+    }
+
+    /// The error that stopped the log for good, if one did.
     ///
     /// # Errors
     /// `Stopped`, or the first failure's own kind.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn failure(&self) -> Result<()> {
         self.failure.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Lets a write in. A stalled log first tries again what it could not write, unless somebody is at that.
+    ///
+    /// # Errors
+    /// As [`Wal::check`]. Nothing has been done then.
+    pub(crate) fn admit(&self) -> Result<()> {
+        if self.stall.is_on.load(Ordering::Acquire)
+            && self.failure.get().is_none()
+            && let Some(mut io) = healed_try(self.io.try_lock())
+        {
+            // The error is told by the check.
+            let _ = self.write_group(&mut io, false);
+        }
+        self.check()
     }
 
     /// Appends a write of `region` and returns the position behind it. The caller holds the region's commit lock, so
@@ -370,7 +461,7 @@ impl Wal {
         if self.is_reached(position, fsync) {
             return Ok(());
         }
-        self.check()?;
+        self.failure()?;
         self.write_group(&mut io, fsync)
     }
 
@@ -384,7 +475,7 @@ impl Wal {
         if self.is_reached(position, false) {
             return Some(Ok(()));
         }
-        if let Err(error) = self.check() {
+        if let Err(error) = self.check_waiting() {
             return Some(Err(error));
         }
         let has_room = io.segment.as_ref().is_some_and(|open| open.bytes < self.options.segment_bytes);
@@ -397,7 +488,7 @@ impl Wal {
     /// Writes out and syncs whatever there is, and completes it all.
     pub(crate) fn sync_all(&self) -> Result<()> {
         let mut io = self.io();
-        self.check()?;
+        self.failure()?;
         self.write_group(&mut io, true)
     }
 
@@ -412,13 +503,13 @@ impl Wal {
         if self.is_reached(position, fsync) {
             return Poll::Ready(Ok(()));
         }
-        if let Err(error) = self.check() {
-            return Poll::Ready(Err(error));
-        }
         let mut buffer = self.buffer();
         if buffer.thread == Thread::None {
             drop(buffer);
             return Poll::Ready(self.sync_to(position, fsync));
+        }
+        if let Err(error) = self.check_waiting() {
+            return Poll::Ready(Err(error));
         }
         // A task that is polled again before its time is not noted again.
         let known = buffer.waiters.iter().any(|waiter| waiter.position == position && waiter.fsync == fsync && waiter.waker.will_wake(waker));
@@ -428,10 +519,10 @@ impl Wal {
         self.nudge(&mut buffer);
         drop(buffer);
         // The position may have been reached between the look and the registration.
-        if self.is_reached(position, fsync) || self.failure.get().is_some() {
-            return Poll::Ready(self.check());
+        if self.is_reached(position, fsync) {
+            return Poll::Ready(Ok(()));
         }
-        Poll::Pending
+        self.check_waiting().map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
     }
 
     /// Takes the buffer, writes it as one, syncs if anybody asked for that, and completes what was in it.
@@ -446,7 +537,16 @@ impl Wal {
             let nonces = std::mem::take(&mut buffer.nonces);
             (bytes, buffer.end, std::mem::replace(&mut buffer.completions, spare_completions), nonces, fsync)
         };
+        let length = group.len();
         let result = self.write_bytes(io, &mut group, &completions, nonces, fsync);
+        if let Err(error) = &result
+            && error.kind() == ErrorKind::DiskFull
+        {
+            group.truncate(length);
+            self.put_back(io, Group { bytes: group, completions, nonces, fsync });
+            self.begin_stall(error.clone());
+            return result;
+        }
         // Keep the memory for the group after next, but not that of a rare huge batch.
         group.clear();
         group.shrink_to(1 << 20);
@@ -465,8 +565,34 @@ impl Wal {
         if fsync {
             self.synced.store(end, Ordering::Release);
         }
+        if self.stall.is_on.load(Ordering::Acquire) {
+            self.stall.set(None);
+        }
         self.wake_waiters();
         Ok(())
+    }
+
+    /// Puts a group that was not written in front of what has come since.
+    fn put_back(&self, io: &mut Io, group: Group) {
+        let Group { mut bytes, mut completions, nonces, fsync } = group;
+        let mut buffer = self.buffer();
+        bytes.append(&mut buffer.bytes);
+        completions.append(&mut buffer.completions);
+        io.spare = std::mem::replace(&mut buffer.bytes, bytes);
+        io.spare_completions = std::mem::replace(&mut buffer.completions, completions);
+        buffer.nonces += nonces;
+        buffer.wants_fsync |= fsync;
+    }
+
+    /// There was no room for a group: whoever waits is told, and so is whoever comes.
+    fn begin_stall(&self, error: Error) {
+        if !self.stall.is_on.load(Ordering::Acquire) {
+            self.figures.stalls.fetch_add(1, Ordering::Relaxed);
+        }
+        self.stall.set(Some(error));
+        self.wake_waiters();
+        // The log's own thread tries again now and then.
+        self.work.notify_one();
     }
 
     /// The log takes nothing any more, and whoever waits is told. The first failure is the one that is kept.
@@ -475,13 +601,20 @@ impl Wal {
         self.wake_waiters();
     }
 
+    /// As [`Wal::fail`], for an error after which everything is as before if it is want of room.
+    fn fail_unless_full(&self, error: &Error) {
+        if error.kind() != ErrorKind::DiskFull {
+            self.fail(error.clone());
+        }
+    }
+
     /// How often a thread has panicked while it wrote the log.
     pub(crate) fn panics(&self) -> u64 {
         self.figures.panics.load(Ordering::Relaxed)
     }
 
     fn wake_waiters(&self) {
-        let failed = self.failure.get().is_some();
+        let failed = self.check_waiting().is_err();
         let mut buffer = self.buffer();
         if buffer.waiters.is_empty() {
             return;
@@ -505,14 +638,14 @@ impl Wal {
         }
         let Some(open) = io.segment.as_mut() else { return Ok(()) };
         let number = open.segment.number;
-        let failed = |what: &str, error| stopped(&format!("{what} log segment {}/{}", self.env.fs.root(), segment_path(number)), error);
+        let name = || format!("log segment {}/{}", self.env.fs.root(), segment_path(number));
         if !group.is_empty() {
             // Without syncs no length is durable; then the mark is about the time until the machine is restarted.
             let durable_length = if self.options.fsync { open.durable_length } else { open.length };
             format::write_mark(group, Mark { synced: open.durable_bytes, durable_length });
             format::chain(group, open.seed, open.bytes);
-            open.reserve(group.len() as u64, self.options.segment_bytes);
-            self.timed(&self.figures.write_us, || open.file.write_all(group)).map_err(|error| failed("writing", error))?;
+            open.reserve(group.len() as u64, self.options.segment_bytes, &self.disk);
+            self.timed(&self.figures.write_us, || open.write_all(group)).map_err(|error| unwritten(&format!("writing {}", name()), error))?;
             open.bytes += group.len() as u64;
             open.length = open.length.max(open.bytes);
             open.segment.nonces += nonces;
@@ -522,7 +655,7 @@ impl Wal {
             }
         }
         if fsync && open.durable_bytes < open.bytes {
-            self.timed(&self.figures.sync_us, || open.file.sync()).map_err(|error| failed("syncing", error))?;
+            self.timed(&self.figures.sync_us, || open.file.sync()).map_err(|error| stopped(&format!("syncing {}", name()), error))?;
             (open.durable_bytes, open.durable_length) = (open.bytes, open.length);
         }
         Ok(())
@@ -534,7 +667,7 @@ impl Wal {
     /// A failed write, after which the log takes nothing any more.
     pub(crate) fn roll(&self) -> Result<()> {
         self.sync_all()?;
-        self.close_segment(&mut self.io()).inspect_err(|error| self.fail(error.clone()))?;
+        self.close_segment(&mut self.io()).inspect_err(|error| self.fail_unless_full(error))?;
         // A segment that stays is removed with the next one.
         let _ = self.remove_flushed();
         Ok(())
@@ -544,16 +677,25 @@ impl Wal {
     /// finds its header.
     fn begin_segment(&self, io: &mut Io) -> Result<()> {
         self.lock.check()?;
+        let path = segment_path(io.next_number);
+        self.disk.look();
+        self.make_segment(io, &path).inspect_err(|_| {
+            // Its room may be what others want.
+            let _ = self.env.fs.remove_file(&temporary_path(&path));
+        })
+    }
+
+    fn make_segment(&self, io: &mut Io, path: &str) -> Result<()> {
         let (env, number) = (&self.env, io.next_number);
-        let path = segment_path(number);
-        let failed = |error| stopped(&format!("beginning log segment {}/{path}", env.fs.root()), error);
-        let temporary = temporary_path(&path);
+        // Nothing is in the segment yet, so that whatever failed for want of room can be tried again from the start.
+        let failed = |error| unwritten(&format!("beginning log segment {}/{path}", env.fs.root()), error);
+        let temporary = temporary_path(path);
         if env.fs.exists(&temporary).map_err(failed)? {
             env.fs.remove_file(&temporary).map_err(failed)?;
         }
         let mut file = env.fs.create(&temporary).map_err(failed)?;
-        let room = reserve_bytes(self.options.segment_bytes);
-        let has_room = file.reserve(room).is_ok();
+        let room = self.disk.part_of_free(reserve_bytes(self.options.segment_bytes));
+        let has_room = room >= RESERVE_BYTES_MIN && file.reserve(room).is_ok();
         if !has_room {
             file.truncate(0).map_err(failed)?;
         }
@@ -572,28 +714,42 @@ impl Wal {
         };
         file.write_all(&encoded).map_err(failed)?;
         file.sync().map_err(failed)?;
-        env.fs.rename(&temporary, &path).map_err(failed)?;
+        env.fs.rename(&temporary, path).map_err(failed)?;
         env.fs.sync_dir(DIRECTORY).map_err(failed)?;
         io.next_number += 1;
         let segment = Segment { number, bytes: 0, regions: BTreeMap::new(), nonces: 0, closed_ms: 0 };
         let bytes = encoded.len() as u64;
         let length = bytes.max(header.durable_length);
-        let reserved_bytes = if has_room { length } else { u64::MAX };
-        io.segment = Some(OpenSegment { file, seed, bytes, reserved_bytes, durable_bytes: bytes, length, durable_length: length, segment });
+        io.segment = Some(OpenSegment {
+            file,
+            seed,
+            bytes,
+            reserved_bytes: length,
+            reserve_at: if has_room { 0 } else { bytes + reserve_bytes(self.options.segment_bytes) / 4 },
+            durable_bytes: bytes,
+            length,
+            durable_length: length,
+            segment,
+        });
         Ok(())
     }
 
     /// Ends the current segment, durably, and puts it with the closed ones.
     fn close_segment(&self, io: &mut Io) -> Result<()> {
-        let Some(mut open) = io.segment.take() else { return Ok(()) };
-        let failed = |error| stopped(&format!("closing log segment {}/{}", self.env.fs.root(), segment_path(open.segment.number)), error);
+        let Some(open) = io.segment.as_mut() else { return Ok(()) };
+        let what = format!("closing log segment {}/{}", self.env.fs.root(), segment_path(open.segment.number));
+        let failed = |error| stopped(&what, error);
         let mut end = Vec::new();
         let bytes = open.bytes + format::END_BYTES as u64;
         format::write_end(&mut end, bytes);
         format::chain(&mut end, open.seed, open.bytes);
-        open.file.write_all(&end).and_then(|()| open.file.sync()).map_err(failed)?;
+        // Without room for its end it stays open.
+        open.write_all(&end).map_err(|error| unwritten(&what, error))?;
+        let Some(mut open) = io.segment.take() else { return Ok(()) };
+        open.file.sync().map_err(failed)?;
         // After the sync: a file that is shorter than it was has its end.
-        if open.reserved_bytes > bytes {
+        // A call for room that failed may have got a part of it.
+        if open.length > bytes || open.reserve_at > 0 {
             open.file.truncate(bytes).map_err(failed)?;
         }
         io.previous_bytes = bytes;
@@ -690,7 +846,7 @@ impl Wal {
         let _fails = FailOnPanic(self);
         // The log is let go of before segments are removed.
         let closed = self.close_segment(&mut self.io());
-        closed.inspect_err(|error| self.fail(error.clone()))?;
+        closed.inspect_err(|error| self.fail_unless_full(error))?;
         self.remove_flushed()?;
         if !self.io().closed.is_empty() {
             return Ok(());
@@ -705,10 +861,16 @@ impl Wal {
     pub(crate) fn run(&self) {
         loop {
             let mut buffer = self.buffer();
-            while !buffer.nudged && buffer.thread != Thread::Ending {
-                buffer = self.work.wait(buffer).healed();
+            let mut is_retry = false;
+            while !buffer.nudged && buffer.thread != Thread::Ending && !is_retry {
+                if self.stall.is_on.load(Ordering::Acquire) && self.failure.get().is_none() {
+                    let (again, waited) = self.work.wait_timeout(buffer, STALL_PAUSE).healed();
+                    (buffer, is_retry) = (again, waited.timed_out());
+                } else {
+                    buffer = self.work.wait(buffer).healed();
+                }
             }
-            if !buffer.nudged {
+            if buffer.thread == Thread::Ending && !buffer.nudged {
                 buffer.thread = Thread::None;
                 return;
             }
@@ -736,21 +898,40 @@ impl Wal {
 
 impl OpenSegment {
     /// Sees to it that the next `bytes` bytes need no more room. Where they do, a good part of a segment's is reserved: a sync
-    /// then finds the file as long as it was, and has no length to write into the file system's journal.
-    fn reserve(&mut self, bytes: u64, segment_bytes: u64) {
+    /// then finds the file as long as it was, and has no length to write into the file system's journal; and a disk that fills up has
+    /// room for what is on its way to the log.
+    fn reserve(&mut self, bytes: u64, segment_bytes: u64, disk: &DiskRoom) {
         // Early, so that a mark states the new length before the records reach it: a file that is cut then shows it.
         let step = reserve_bytes(segment_bytes);
-        if self.bytes + bytes + step / 2 > self.reserved_bytes {
-            let room = bytes + step;
-            let reserved = self.file.reserve(room);
-            // Without room the bytes are written all the same, and if the disk is full that will say so. It is not tried again; what
-            // there was of the room is written to, and closing cuts the rest.
-            self.reserved_bytes = reserved.map_or(u64::MAX, |()| self.bytes + room);
-            if self.reserved_bytes < u64::MAX {
+        if self.bytes + bytes + step / 2 <= self.reserved_bytes || self.bytes < self.reserve_at {
+            return;
+        }
+        disk.look();
+        // A call for more than there is might take all there is, and fail.
+        let room = bytes.saturating_add(disk.part_of_free(step));
+        match self.file.reserve(room) {
+            Ok(()) => {
+                self.reserved_bytes = self.bytes + room;
                 self.length = self.length.max(self.reserved_bytes);
             }
+            // Without room the bytes are written all the same, and if the disk is full that will say so.
+            Err(error) => self.reserve_at = if is_full(&error) { self.bytes + bytes + step / 4 } else { u64::MAX },
         }
     }
+
+    /// Writes behind what there is. What a failed call has written of them stays, to be written over by the same bytes.
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.write_all(bytes).map_err(|error| match self.file.rewind(self.bytes) {
+            Ok(()) => error,
+            // It is not known where the next bytes would stand.
+            Err(rewind) => std::io::Error::other(format!("{error}; going back to byte {}: {rewind}", self.bytes)),
+        })
+    }
+}
+
+/// Whether a call failed for want of room, so that it may be done when there is some.
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }
 
 /// How much room is reserved at a time.
@@ -802,7 +983,18 @@ impl Drop for FailOnPanic<'_> {
 /// The error of a log that cannot go on.
 fn stopped(what: &str, error: std::io::Error) -> Error {
     let error = Error::io(what, error);
-    let kind = if error.kind() == ErrorKind::DiskFull { ErrorKind::DiskFull } else { ErrorKind::Stopped };
-    Error::new(kind, format!("{}; writing has stopped, reads go on; close the store, mend the cause and open it again", error.message()))
-        .with_source(error)
+    let text = format!("{}; writing has stopped, reads go on; close the store, mend the cause and open it again", error.message());
+    Error::new(ErrorKind::Stopped, text).with_source(error)
+}
+
+/// The error of a log that goes on when there is room, if that was what it wanted.
+fn unwritten(what: &str, error: std::io::Error) -> Error {
+    if !is_full(&error) {
+        return stopped(what, error);
+    }
+    let text = format!(
+        "{what}: {error}; make room on the disk: writes are refused until then, and go on by themselves; whether a write that waited for the \
+         log is there shows then, or after the next opening"
+    );
+    Error::new(ErrorKind::DiskFull, text).with_source(error)
 }

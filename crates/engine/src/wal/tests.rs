@@ -68,7 +68,7 @@ fn a_log_goes_on_after_segments_of_version_2() {
     let (_, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
     let options = WalOptions { fsync: true, segment_bytes: 4096, buffer_bytes_max: 1 << 20, nonce_ms: 0 };
     let lock = Arc::new(StoreLock::take(&sim.env()).unwrap());
-    let wal = Arc::new(Wal::new(sim.env(), options, STORE, lock));
+    let wal = Arc::new(Wal::new(sim.env(), options, STORE, lock, crate::disk_room::unlimited(&sim.env())));
     wal.resume(recovered);
     let mvcc = Arc::new(Mvcc::new(5));
     let put = Put::new("row6").add_at("f", "q", 1, "value");
@@ -100,4 +100,116 @@ fn a_segment_of_version_3_without_a_header_is_damage() {
     let (sequences, recovered) = read_back(&sim, WalRecovery::SkipDamaged).unwrap();
     assert_eq!((sequences, recovered.cuts.len(), recovered.next_number), (vec![1, 2, 3, 4, 5], 1, 4));
     assert_eq!(read_back(&sim, WalRecovery::Strict).unwrap().1.next_number, 4);
+}
+
+fn new_log(sim: &SimEnv, fsync: bool) -> Wal {
+    let options = WalOptions { fsync, segment_bytes: 4096, buffer_bytes_max: 1 << 20, nonce_ms: 1000 };
+    sim.env().fs.create_dir_all(DIRECTORY).unwrap();
+    ["", "halite"].iter().for_each(|parent| sim.env().fs.sync_dir(parent).unwrap());
+    let lock = Arc::new(StoreLock::take(&sim.env()).unwrap());
+    Wal::new(sim.env(), options, STORE, lock, crate::disk_room::unlimited(&sim.env()))
+}
+
+fn append(wal: &Wal, mvcc: &Arc<Mvcc>) -> Result<u64> {
+    let sequence = mvcc.next();
+    let put = Put::new(format!("row{sequence}")).add_at("f", "q", 1, "v".repeat(200));
+    let nonce = Some(Nonce { group: 1, number: sequence });
+    let position = wal.append(5, mvcc, Level::Fsync, nonce, std::iter::once(put.mutation().cells().bytes()))?;
+    mvcc.apply(sequence);
+    Ok(position)
+}
+
+/// Writes until there is no room, with `more` writes in the group that finds none; how many were acknowledged.
+fn fill(sim: &SimEnv, wal: &Wal, mvcc: &Arc<Mvcc>, free: u64, more: usize) -> u64 {
+    sim.fs.set_capacity(Some(sim.fs.used_bytes() + free));
+    for acknowledged in mvcc.applied().. {
+        let position = append(wal, mvcc).unwrap();
+        for _ in 0..more {
+            append(wal, mvcc).unwrap();
+        }
+        match wal.sync_to(position, true) {
+            Ok(()) if more > 0 && acknowledged > 400 => panic!("the disk does not become full"),
+            Ok(()) => {}
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::DiskFull, "{error}");
+                return mvcc.read_point();
+            }
+        }
+    }
+    unreachable!("there are always more numbers")
+}
+
+#[test]
+fn a_group_without_room_is_written_when_there_is_some() {
+    for free in (0..4000).step_by(67) {
+        let sim = SimEnv::new(free);
+        let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
+        append(&wal, &mvcc).unwrap();
+        wal.sync_all().unwrap();
+        let acknowledged = fill(&sim, &wal, &mvcc, free, 2);
+        let applied = mvcc.applied();
+        assert!(acknowledged < applied, "what waits is not visible");
+        for refused in [wal.admit().unwrap_err(), append(&wal, &mvcc).unwrap_err(), wal.check().unwrap_err()] {
+            assert!(refused.kind() == ErrorKind::DiskFull && refused.message().contains("writes are refused"), "{refused}");
+        }
+        assert_eq!((mvcc.applied(), wal.failure(), wal.figures().stalls), (applied, Ok(()), 1));
+        sim.fs.set_capacity(None);
+        wal.admit().unwrap();
+        wal.sync_all().unwrap();
+        assert_eq!((mvcc.read_point(), wal.stall()), (applied, None));
+        append(&wal, &mvcc).unwrap();
+        wal.sync_all().unwrap();
+        sim.fs.lose_unsynced();
+        let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
+        assert_eq!(sequences, (1..=applied + 1).collect::<Vec<_>>(), "free {free}");
+        assert!(recovered.cuts.is_empty() && recovered.nonces.len() as u64 == applied + 1);
+    }
+}
+
+#[test]
+fn a_log_that_dies_without_room_has_all_it_acknowledged_and_no_damage() {
+    for free in (0..4000).step_by(131) {
+        for end in 0..6 {
+            let sim = SimEnv::new(free);
+            let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
+            append(&wal, &mvcc).unwrap();
+            wal.sync_all().unwrap();
+            let acknowledged = fill(&sim, &wal, &mvcc, free, 1);
+            // Some die while the group is tried again, some after a part of the room has come back.
+            sim.fs.set_capacity(Some(sim.fs.used_bytes() + [0, 100, 700][end % 3]));
+            let _ = wal.admit();
+            let acknowledged = acknowledged.max(mvcc.read_point());
+            if end < 3 {
+                sim.fs.crash(free + end as u64);
+            } else {
+                sim.fs.kill();
+            }
+            sim.fs.set_capacity(None);
+            let (sequences, _) = read_back(&sim, WalRecovery::Strict).unwrap();
+            assert!((acknowledged..=mvcc.applied()).contains(&(sequences.len() as u64)), "free {free}, end {end}");
+            assert_eq!(sequences, (1..=sequences.len() as u64).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn a_failed_sync_is_final_whatever_it_says_and_so_is_a_failed_write_but_for_want_of_room() {
+    use crate::env::sim::{Call, Fault};
+    use std::io::ErrorKind::{Other, StorageFull};
+    for (call, error) in [(Call::Sync, StorageFull), (Call::Sync, Other), (Call::Write, Other), (Call::Rewind, Other)] {
+        let sim = SimEnv::new(1);
+        let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
+        append(&wal, &mvcc).unwrap();
+        wal.sync_all().unwrap();
+        append(&wal, &mvcc).unwrap();
+        sim.fs.inject(Fault::next(call, "wal", error));
+        if call == Call::Rewind {
+            sim.fs.inject(Fault::next(Call::Write, "wal", StorageFull));
+        }
+        assert_eq!(wal.sync_all().unwrap_err().kind(), ErrorKind::Stopped, "{call:?} {error}");
+        for refused in [wal.admit().unwrap_err(), append(&wal, &mvcc).unwrap_err(), wal.sync_all().unwrap_err(), wal.close().unwrap_err()] {
+            assert!(refused.kind() == ErrorKind::Stopped && refused.message().contains("open it again"), "{refused}");
+        }
+        assert_eq!(mvcc.read_point(), 1);
+    }
 }

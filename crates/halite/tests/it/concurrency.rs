@@ -5,7 +5,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use halite::{
-    Builder, Cluster, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, Scan, Store, StoreTable, TableDescriptor, TableName,
+    Builder, Cluster, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, Scan, Store, StoreState, StoreTable, TableDescriptor,
+    TableName,
 };
 use halite_engine::env::Env;
 use halite_engine::env::sim::{Call, Fault, SimEnv};
@@ -73,6 +74,40 @@ fn a_writer_finds_room_again_when_the_flush_of_another_region_had_failed() {
         }
     });
     drop(store);
+}
+
+#[test]
+fn what_found_no_room_in_the_log_is_written_by_its_own_thread_when_there_is_some() {
+    let directory = tempfile::tempdir().unwrap();
+    let sim = SimEnv::new(1);
+    let mut options = small();
+    options.disk_reserve_bytes = Some(0);
+    let env = Env { threads: Env::os(directory.path()).unwrap().threads, ..sim.env() };
+    let store = Builder::new().options(options).open_in(env).unwrap();
+    store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    let table = store.table("t").unwrap();
+    sim.fs.set_capacity(Some(sim.fs.used_bytes() + 5000));
+    let mut rows = 0;
+    let error = loop {
+        // As tasks do, which leave the log to its thread.
+        let put = Put::new(format!("k{rows:04}")).add("f", "q", vec![0; 300]);
+        match halite::block_on(Cluster::table(&store, &name()).apply(vec![put.into()])).and_then(|mut results| results.remove(0)) {
+            Ok(_) => rows += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::DiskFull, "{error}");
+    assert_eq!((store.health().state, table.scan(Scan::all()).count()), (StoreState::DiskFull, rows));
+    sim.fs.set_capacity(None);
+    let stalled = store.clone();
+    soon(move || {
+        while stalled.health().state != StoreState::Open {
+            std::thread::yield_now();
+        }
+    });
+    assert_eq!(table.scan(Scan::all()).count(), rows + 1);
+    drop(table);
+    store.close().unwrap();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use halite::{Builder, Error, ErrorKind, Get, Put, Scan, Store, WalRecovery};
+use halite::{Builder, CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, Options, Put, Scan, Store, StoreState, TableDescriptor, WalRecovery};
 use halite_engine::env::sim::{Call, Fault, SimEnv};
 
 use crate::{reopen, small, store};
@@ -35,30 +35,75 @@ fn says(error: &Error, kind: ErrorKind, words: &[&str]) {
 }
 
 #[test]
-fn a_full_disk_stops_writing_loses_nothing_and_goes_on_when_there_is_room() {
+fn a_full_disk_refuses_writes_loses_nothing_and_writes_go_on_by_themselves_when_there_is_room() {
+    for reserve in [None, Some(0), Some(5000)] {
+        let sim = SimEnv::new(1);
+        let mut options = Options::default();
+        options.disk_reserve_bytes = reserve;
+        let store = Builder::new().options(options).open_in(sim.env()).unwrap();
+        store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+        let table = store.table("t").unwrap();
+        sim.fs.set_capacity(Some(sim.fs.used_bytes() + 20_000));
+        let put = |row: usize| table.put(Put::new(format!("k{row:04}")).add("f", "q", "v".repeat(300)));
+        let mut acknowledged = 0;
+        let error = loop {
+            match put(acknowledged) {
+                Ok(()) => acknowledged += 1,
+                Err(error) => break error,
+            }
+            sim.clock.advance_ms(100);
+            store.health();
+        };
+        says(&error, ErrorKind::DiskFull, &["make room", "go on by themselves"]);
+        assert!(acknowledged > 10, "{acknowledged}");
+        says(&put(9000).unwrap_err(), ErrorKind::DiskFull, &["writes are refused"]);
+        assert_eq!(store.health().state, StoreState::DiskFull);
+        assert_eq!(table.scan(Scan::all()).count(), acknowledged, "reads go on and see what was acknowledged");
+        sim.fs.set_capacity(None);
+        sim.clock.advance_ms(100);
+        put(9001).unwrap();
+        assert_eq!(store.health().state, StoreState::Open);
+        let rows = table.scan(Scan::all()).count();
+        let kept = acknowledged + 1;
+        // What waited for the log without a reserve is there now; what was refused is not.
+        assert!(rows == kept || (rows == kept + 1 && reserve == Some(0)), "{rows} of {kept}");
+        drop((table, store));
+        sim.fs.kill();
+        let table = reopen(&sim).table("t").unwrap();
+        assert_eq!(table.scan(Scan::all()).count(), rows);
+        assert!(table.get(Get::new("k9000")).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_full_disk_takes_flushes_and_dropped_tables_and_leaves_compactions_for_later() {
     let sim = SimEnv::new(1);
-    let store = store(&sim);
-    let table = store.table("t").unwrap();
-    sim.fs.set_capacity(Some(sim.fs.used_bytes() + 20_000));
-    let mut acknowledged = 0;
-    let error = loop {
-        match table.put(Put::new(format!("k{acknowledged:04}")).add("f", "q", "v".repeat(300))) {
-            Ok(()) => acknowledged += 1,
-            Err(error) => break error,
+    let mut options = Options::default();
+    options.disk_reserve_bytes = Some(200_000);
+    let store = Builder::new().options(options).open_in(sim.env()).unwrap();
+    let name = |text: &str| text.parse().unwrap();
+    for text in ["t", "u"] {
+        store.create_table(TableDescriptor::new(name(text)).family(FamilyDescriptor::new("f")), &[]).unwrap();
+        for round in 0..2 {
+            (0..100).for_each(|row| store.table(text).unwrap().put(Put::new(format!("k{row}")).add("f", "q", vec![round; 300])).unwrap());
+            if text == "t" {
+                store.flush(&name(text)).unwrap();
+            }
         }
-    };
-    says(&error, ErrorKind::DiskFull, &["halite/wal", "room", "open it again"]);
-    assert!(acknowledged > 10);
-    assert_eq!(table.put(Put::new("later").add("f", "q", "v")).unwrap_err().kind(), ErrorKind::DiskFull);
-    assert_eq!(table.scan(Scan::all()).count(), acknowledged, "reads go on and see what was acknowledged");
-    drop((table, store));
-    sim.fs.kill();
+    }
+    sim.fs.set_capacity(Some(sim.fs.used_bytes() + 150_000));
+    assert_eq!(store.health().state, StoreState::DiskFull);
+    let files = sim.fs.files().len();
+    let error = store.compact(&name("t"), CompactionKind::Major).unwrap_err();
+    says(&error, ErrorKind::DiskFull, &["compacting region t,", "nothing is lost", "make room"]);
+    assert_eq!(sim.fs.files().len(), files, "nothing was begun");
+    store.flush(&name("u")).unwrap();
+    store.disable_table(&name("u")).unwrap();
+    store.drop_table(&name("u")).unwrap();
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 100);
     sim.fs.set_capacity(None);
-    let store = reopen(&sim);
-    let table = store.table("t").unwrap();
-    let rows = table.scan(Scan::all()).count();
-    assert!(rows == acknowledged || rows == acknowledged + 1, "{rows} of {acknowledged}");
-    table.put(Put::new("later").add("f", "q", "v")).unwrap();
+    store.compact(&name("t"), CompactionKind::Major).unwrap();
+    store.close().unwrap();
 }
 
 #[test]

@@ -83,12 +83,13 @@ pub(super) fn to_write(context: &Context, peer: &Peer, target: &Target) -> Resul
 
 /// Whether the region takes a write now. HBase makes clients wait elsewhere than on its threads, and so does this.
 fn admit(region: &Region, peer: &Peer) -> Result<(), Fault> {
-    region.try_admit().map_err(|error| {
-        let server = peer.identity.region_server_text();
-        Fault::new(
-            ExceptionKind::RegionTooBusy,
-            format!("Over memstore limit, regionName={}, server={server}: {error}", region.info().display_name()),
-        )
+    region.try_admit().map_err(|error| match error.kind() {
+        ErrorKind::Busy => {
+            let server = peer.identity.region_server_text();
+            let text = format!("Over memstore limit, regionName={}, server={server}: {error}", region.info().display_name());
+            Fault::new(ExceptionKind::RegionTooBusy, text)
+        }
+        _ => write_fault(peer, region, true, &error),
     })
 }
 
@@ -110,7 +111,7 @@ pub(super) fn read_fault(peer: &Peer, region: &Region, error: &Error) -> Fault {
 pub(super) fn write_fault(peer: &Peer, region: &Region, is_plain: bool, error: &Error) -> Fault {
     match error.kind() {
         ErrorKind::WrongRegion if is_plain => Fault::new(ExceptionKind::FailedSanityCheck, error.message()),
-        ErrorKind::Busy => {
+        ErrorKind::Busy | ErrorKind::DiskFull => {
             let server = peer.identity.region_server_text();
             Fault::new(ExceptionKind::RegionTooBusy, format!("regionName={}, server={server}: {error}", region.info().display_name()))
         }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use halite_engine::LogFigures;
+use halite_engine::{Health, LogFigures};
 use halite_types::{ClusterStatus, RegionLoad, TableName};
 use halite_wire::service::{Method, Service};
 
@@ -37,6 +37,7 @@ pub(super) struct Figures<'a> {
     pub(super) busy_readers: u64,
     pub(super) busy_admin: u64,
     pub(super) log: LogFigures<'a>,
+    pub(super) health: Health,
     /// Flushes and compactions that wait.
     pub(super) queues: (u64, u64),
     pub(super) process: Process,
@@ -63,6 +64,7 @@ impl<'a> Figures<'a> {
             busy_readers: context.reader_pool.busy() as u64,
             busy_admin: context.admin_pool.busy() as u64,
             log: context.engine.log_figures(),
+            health: context.engine.health(),
             queues: context.engine.queue_lengths(),
             rates: rates.next(Instant::now(), (totals.read_requests, totals.write_requests)),
             status,

@@ -3,6 +3,7 @@
 //! ```text
 //! figures.rs  what there is to tell, gathered at once      process.rs     this process and its machine
 //! page.rs     text                                         prometheus.rs  OpenMetrics
+//! probes.rs   whether it is well, for supervisors
 //! beans/      HBase's beans and their attributes           json.rs        as JSON
 //! query.rs    which beans                               tasks.rs       what runs, for HBase's shell
 //! ```
@@ -11,6 +12,7 @@ mod beans;
 mod figures;
 mod json;
 mod page;
+mod probes;
 mod process;
 mod prometheus;
 mod query;
@@ -106,6 +108,8 @@ fn router(site: Site) -> Router {
         .route("/metrics", get(metrics))
         .route("/jmx", get(jmx))
         .route("/rs-status", get(server_status))
+        .route("/health", get(health))
+        .route("/ready", get(ready))
         .with_state(site)
 }
 
@@ -119,6 +123,14 @@ async fn metrics(State(site): State<Site>) -> Response {
 
 async fn jmx(State(site): State<Site>, Query(asked): Query<query::Asked>) -> Response {
     respond(site, "application/json; charset=utf8", move |figures| query::answer(&beans::all(figures), &asked)).await
+}
+
+async fn health(State(site): State<Site>) -> Response {
+    respond(site, probes::CONTENT_TYPE, |figures| probes::health(&figures.health)).await
+}
+
+async fn ready(State(site): State<Site>) -> Response {
+    respond(site, probes::CONTENT_TYPE, |figures| probes::ready(&figures.health)).await
 }
 
 /// HBase's page of a region server, and behind it what its shell's `processlist` reads.

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
+use halite_engine::Health;
+
 use super::figures::Figures;
+use crate::health::name;
 
 pub(super) fn text(figures: &Figures<'_>) -> String {
     let mut out = format!("Halite {}\n\n", env!("CARGO_PKG_VERSION"));
@@ -14,6 +17,7 @@ pub(super) fn text(figures: &Figures<'_>) -> String {
         ("master", format!("{}:{}", identity.host, identity.master_port)),
         ("region server", format!("{}:{}", identity.host, identity.region_port)),
         ("cluster id", figures.cluster_id.to_owned()),
+        ("store", health(&figures.health)),
         ("up", format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)),
         ("figures", "/metrics for Prometheus, /jmx for dashboards made for HBase".to_owned()),
     ];
@@ -34,4 +38,11 @@ pub(super) fn text(figures: &Figures<'_>) -> String {
         let _ = writeln!(out, "{name:<width$}{regions:>8}{files:>7}{file_bytes:>16}{memstore:>16}{reads:>12}{writes:>12}");
     }
     out
+}
+
+/// The state of the store, with the reason if it takes no writes.
+fn health(health: &Health) -> String {
+    let room = health.disk.map(|disk| format!(", {} of {} bytes free", disk.free_bytes, disk.total_bytes)).unwrap_or_default();
+    let reason = health.reason.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+    format!("{}{room}{reason}", name(health.state))
 }

@@ -5,6 +5,7 @@
 
 use std::fmt::Error;
 
+use halite_engine::{Health, StoreState};
 use halite_wire::service::Service;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -13,6 +14,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::figures::{Figures, Totals};
+use crate::health::name;
 use crate::metrics::{Histogram, Thrown};
 use crate::operations::Operation;
 
@@ -51,6 +53,7 @@ pub(super) fn text(figures: &Figures<'_>) -> String {
 fn families(figures: &Figures<'_>) -> Vec<Family> {
     let mut families = server(figures);
     families.extend(calls(figures));
+    families.extend(health(&figures.health));
     families.extend(store(figures));
     families.extend(tables(figures));
     families.extend(process(figures));
@@ -140,6 +143,25 @@ fn distribution(histogram: &Histogram) -> Sample {
     Sample::Histogram { sum: histogram.sum() as f64 / 1e6, count, buckets }
 }
 
+fn health(health: &Health) -> Vec<Family> {
+    let is = |truth: bool| Sample::Gauge(f64::from(u8::from(truth)));
+    let states = [StoreState::Open, StoreState::DiskFull, StoreState::Stopped];
+    let samples = states.map(|state| (vec![("state", name(state).to_owned())], is(state == health.state))).into();
+    let mut families = vec![
+        Family { name: "halite_store_state", help: "1 for the state the store is in; it takes writes in the state open only", samples },
+        one("halite_last_flush_failed", "1 if the last flush in the background failed", is(health.flush_failure.is_some())),
+        one("halite_last_compaction_failed", "1 if the last compaction in the background failed", is(health.compaction_failure.is_some())),
+    ];
+    if let Some(disk) = health.disk {
+        families.extend([
+            gauge("halite_disk_free_bytes", "Bytes free on the disk of the store", disk.free_bytes),
+            gauge("halite_disk_total_bytes", "Size of that disk", disk.total_bytes),
+            gauge("halite_disk_reserve_bytes", "Bytes of it that are kept free: writes are refused below", health.disk_reserve_bytes),
+        ]);
+    }
+    families
+}
+
 fn store(figures: &Figures<'_>) -> Vec<Family> {
     let (status, report) = (&figures.status, figures.context.engine.report());
     vec![
@@ -151,6 +173,7 @@ fn store(figures: &Figures<'_>) -> Vec<Family> {
         gauge("halite_wal_segments", "Files of the log", figures.log.segments),
         gauge("halite_wal_bytes", "Bytes of those files", figures.log.bytes),
         counter("halite_wal_appends", "Writes appended to the log", figures.log.appends),
+        counter("halite_wal_stalls", "How often writes found no room for the log on the disk and waited for it", figures.log.stalls),
         one("halite_wal_write_seconds", "Handing a group of writes to the operating system", distribution(figures.log.write_us)),
         one("halite_wal_sync_seconds", "Waiting until the log is on the disk", distribution(figures.log.sync_us)),
         gauge("halite_wal_replayed_writes", "Writes read back from the log at the last opening", report.replayed_writes),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use halite_engine::env::Env;
+use halite_engine::env::sim::{Call as FsCall, Fault, SimEnv};
 use halite_engine::{Engine, Options};
 use halite_types::{FamilyDescriptor, Get, Put, TableDescriptor, Tier};
 use halite_wire::convert::region::specifier;
@@ -24,7 +25,7 @@ use crate::server::{Handle, Server};
 struct Web {
     engine: Arc<Engine>,
     handle: Handle,
-    _directory: tempfile::TempDir,
+    _directory: Option<tempfile::TempDir>,
 }
 
 impl Web {
@@ -36,7 +37,13 @@ impl Web {
     /// The same with settings that are changed from the defaults of a test.
     async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
+        let env = Env::os(directory.path()).unwrap();
+        Self::over(env, Some(directory), change).await
+    }
+
+    /// The same over a store that lies elsewhere.
+    async fn over(env: Env, directory: Option<tempfile::TempDir>, change: impl FnOnce(&mut Config)) -> Self {
+        let engine = Engine::open(env, Options::default()).unwrap();
         for name in ["t1", "t2"] {
             let table = TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
             engine.create_table(table, Vec::new()).unwrap();
@@ -283,6 +290,47 @@ async fn reads_of_many_cells_wait_for_a_thread_and_others_do_not() {
     // Each of the gets is a short one, and together they are not.
     client.call::<ClientMulti>(&multi(3)).await;
     assert_eq!(waited().await, "2");
+}
+
+#[tokio::test]
+async fn probes_and_metrics_tell_a_full_disk_from_a_store_that_has_stopped() {
+    let sim = SimEnv::new(1);
+    let web = Web::over(sim.env(), None, |_| ()).await;
+    let table = web.engine.table(&"t1".parse().unwrap()).unwrap();
+    let put = || table.apply(vec![Put::new("row").add("f", "q", "value").into()]).and_then(|mut results| results.remove(0));
+    let probed = async || {
+        let (health, body) = web.get("/health").await;
+        let (ready, _) = web.get("/ready").await;
+        let status = |head: &str| head[9..12].to_owned();
+        let metrics = web.body("/metrics").await;
+        let state = metrics.lines().find_map(|line| line.strip_prefix("halite_store_state{state=\"")?.strip_suffix("\"} 1.0")).unwrap().to_owned();
+        (status(&health), status(&ready), state, body)
+    };
+    let (health, ready, state, body) = probed().await;
+    assert_eq!([&*health, &ready, &state], ["200", "200", "open"]);
+    assert!(body.contains("\"state\": \"open\"") && !body.contains("reason") && !body.contains("disk"), "{body}");
+
+    sim.fs.set_capacity(Some(sim.fs.used_bytes() + 1000));
+    let (health, ready, state, body) = probed().await;
+    assert_eq!([&*health, &ready, &state], ["200", "503", "disk-full"]);
+    assert_eq!((attribute(&body, "state"), attribute(&body, "disk_free_bytes")), ("\"disk-full\"", "1000"));
+    assert!(attribute(&body, "reason").contains("make room"), "{body}");
+    assert!(web.body("/metrics").await.contains("halite_disk_free_bytes 1000.0\n"));
+    assert!(put().is_err());
+
+    sim.fs.set_capacity(None);
+    assert_eq!(probed().await.2, "open");
+    sim.clock.advance_ms(1000);
+    put().unwrap();
+
+    sim.fs.inject(Fault::next(FsCall::Sync, "wal", std::io::ErrorKind::Other));
+    assert!(put().is_err());
+    let (health, ready, state, body) = probed().await;
+    assert_eq!([&*health, &ready, &state], ["503", "503", "stopped"]);
+    assert!(attribute(&body, "reason").contains("syncing log segment"), "{body}");
+    let reason = web.handle.store_stopped().await.unwrap();
+    assert!(reason.message().contains("syncing log segment"), "{reason}");
+    assert!(web.body("/").await.contains("stopped: syncing log segment"));
 }
 
 /// A client of the region server, whose calls are answered one by one.

@@ -51,7 +51,7 @@ mod throttles;
 use std::sync::Arc;
 
 use halite_engine::Engine;
-use halite_types::Result as StoreResult;
+use halite_types::{ErrorKind, Result as StoreResult};
 use tokio::sync::watch;
 
 use crate::call::{Call, Fault, Reply};
@@ -89,7 +89,11 @@ impl Master {
     /// What reading it from the engine met.
     pub(crate) fn new(engine: &Arc<Engine>, config: &Config) -> StoreResult<Self> {
         let namespace_table = namespace_table::NamespaceTable::default();
-        namespace_table.follow(engine)?;
+        match namespace_table.follow(engine) {
+            // Who can be read from is to be reached.
+            Err(error) if error.kind() == ErrorKind::DiskFull => tracing::warn!("the namespaces are not written to their table: {error}"),
+            followed => followed?,
+        }
         quotas::prepare(engine, config.quotas_enabled)?;
         // A process that starts later has later ids.
         Ok(Self {

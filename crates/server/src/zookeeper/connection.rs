@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use halite_engine::StoreState;
 use halite_types::{Error, Result};
 use halite_wire::zk::{Code, ConnectRequest, Next, Reply, Request, decode_request, encode_reply, next_packet};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -114,7 +115,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn answer_word(&mut self, word: [u8; 4]) -> Result<()> {
         let context = &self.shared.context;
         let tree = Tree { context, identity: context.identity(self.local) };
-        let facts = Facts { metrics: &context.metrics.zookeeper, uptime: self.shared.started.elapsed(), nodes: tree.count("/") };
+        let facts = Facts {
+            metrics: &context.metrics.zookeeper,
+            uptime: self.shared.started.elapsed(),
+            nodes: tree.count("/"),
+            is_ok: context.health.state() == StoreState::Open,
+        };
         let text = words::answer(word, &facts);
         self.send(text.as_bytes()).await
     }

@@ -15,12 +15,15 @@ pub(super) struct Facts<'a> {
     pub(super) uptime: Duration,
     /// Number of znodes.
     pub(super) nodes: usize,
+    /// Whether the store takes writes.
+    pub(super) is_ok: bool,
 }
 
 /// The answer to a word.
 pub(super) fn answer(word: [u8; 4], facts: &Facts<'_>) -> String {
     match &word {
-        b"ruok" => "imok".to_owned(),
+        // As ZooKeeper: who is not well says nothing.
+        b"ruok" => if facts.is_ok { "imok" } else { "" }.to_owned(),
         b"isro" => "ro".to_owned(),
         b"srvr" => format!("Zookeeper version: {VERSION}\n{}", counts(facts)),
         b"stat" => format!("Zookeeper version: {VERSION}\nClients:\n\n{}", counts(facts)),
@@ -34,7 +37,7 @@ fn counts(Facts { metrics, nodes, .. }: &Facts<'_>) -> String {
     format!("Received: {received}\nSent: {sent}\nConnections: {connections}\nOutstanding: 0\nZxid: 0x1\nMode: standalone\nNode count: {nodes}\n")
 }
 
-fn monitor(Facts { metrics, uptime, nodes }: &Facts<'_>) -> String {
+fn monitor(Facts { metrics, uptime, nodes, .. }: &Facts<'_>) -> String {
     let mut out = format!("zk_version\t{VERSION}\nzk_server_state\tstandalone\n");
     for (name, value) in [
         ("znode_count", *nodes as u64),
@@ -57,15 +60,19 @@ fn monitor(Facts { metrics, uptime, nodes }: &Facts<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn said(word: [u8; 4]) -> String {
+    fn said_by(is_ok: bool, word: [u8; 4]) -> String {
         let metrics = ZooKeeperMetrics::default();
         metrics.packets_received.add(7);
-        answer(word, &Facts { metrics: &metrics, uptime: Duration::from_secs(3), nodes: 30 })
+        answer(word, &Facts { metrics: &metrics, uptime: Duration::from_secs(3), nodes: 30, is_ok })
+    }
+
+    fn said(word: [u8; 4]) -> String {
+        said_by(true, word)
     }
 
     #[test]
     fn monitors_find_the_lines_they_look_for() {
-        assert_eq!(said(*b"ruok"), "imok");
+        assert_eq!((&*said(*b"ruok"), &*said_by(false, *b"ruok")), ("imok", ""));
         assert!(said(*b"srvr").starts_with("Zookeeper version: 3.8.4") && said(*b"srvr").contains("\nReceived: 7\n"));
         assert!(said(*b"stat").contains("\nMode: standalone\nNode count: 30\n"));
         let monitor = said(*b"mntr");

@@ -521,3 +521,32 @@ fn a_call_nobody_waits_for_is_not_answered() {
     let answered: Vec<u32> = (0..=before.len()).map(|_| client.response().unwrap().call_id).collect();
     assert!(answered.contains(&behind) && !answered.contains(&hurried));
 }
+
+#[test]
+fn a_disk_without_its_reserve_makes_clients_wait_and_reads_and_tables_go_on() {
+    let mut options = Options::default();
+    options.disk_reserve_bytes = Some(u64::MAX);
+    let server = Server::over(options, |_| ());
+    let mut client = server.client();
+    let mutation =
+        |op: RowOp| pb::MutateRequest { region: server.region("a"), mutation: to_proto(&op).unwrap(), nonce_group: Some(1), ..Default::default() };
+    let put = mutation(Put::new("a").add("f", "q", "v").into());
+    let increment = mutation(Increment::new("a").add("f", "n", 1).into());
+    for request in [&put, &increment] {
+        let exception = client.call::<service::ClientMutate>(request).unwrap_err();
+        assert_eq!((exception.kind(), exception.is_do_not_retry()), (Some(ExceptionKind::RegionTooBusy), false));
+        assert!(exception.to_string().contains("writes are refused") && exception.to_string().contains("make room"), "{exception}");
+    }
+    let action = vec![pb::Action { mutation: Some(put.mutation.clone()), ..Default::default() }];
+    let region_action = vec![pb::RegionAction { region: server.region("a"), action, ..Default::default() }];
+    let told = client.call::<service::ClientMulti>(&pb::MultiRequest { region_action, ..Default::default() }).unwrap().message;
+    let exception =
+        told.region_action_result[0].exception.as_ref().or_else(|| told.region_action_result[0].result_or_exception[0].exception.as_ref());
+    assert_eq!(exception.unwrap().name, "org.apache.hadoop.hbase.RegionTooBusyException");
+    let get = pb::GetRequest { region: server.region("a"), get: pb::Get { row: "a".into(), ..Default::default() } };
+    assert!(client.call::<service::ClientGet>(&get).unwrap().message.result.is_some());
+    let name = "t".parse().unwrap();
+    server.engine.flush(&name).unwrap();
+    server.engine.disable_table(&name).unwrap();
+    server.engine.drop_table(&name).unwrap();
+}

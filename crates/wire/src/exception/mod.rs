@@ -219,7 +219,8 @@ fn kind_of(kind: ErrorKind) -> ExceptionKind {
         ErrorKind::SnapshotExpired => ExceptionKind::SnapshotTtlExpired,
         ErrorKind::NoSuchRegion => ExceptionKind::NotServingRegion,
         ErrorKind::WrongRegion => ExceptionKind::WrongRegion,
-        ErrorKind::Busy => ExceptionKind::RegionTooBusy,
+        // HBase's region servers abort on a full disk. Here writes go on when there is room, so clients are to try again.
+        ErrorKind::Busy | ErrorKind::DiskFull => ExceptionKind::RegionTooBusy,
         ErrorKind::Stopped => ExceptionKind::RegionServerStopped,
         ErrorKind::IncompatibleFilter => ExceptionKind::IncompatibleFilter,
         ErrorKind::RowTooBig => ExceptionKind::RowTooBig,

@@ -133,7 +133,7 @@ fn a_row_that_is_too_big_is_known_by_the_class_of_servers_too() {
 
 #[test]
 fn what_the_store_calls_retryable_is_retryable_on_the_wire() {
-    for kind in [ErrorKind::NoSuchRegion, ErrorKind::WrongRegion, ErrorKind::Busy] {
+    for kind in [ErrorKind::NoSuchRegion, ErrorKind::WrongRegion, ErrorKind::Busy, ErrorKind::DiskFull] {
         assert!(kind.is_retryable());
         assert!(!Exception::from(&Error::new(kind, "")).is_do_not_retry());
     }

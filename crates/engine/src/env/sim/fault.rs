@@ -17,6 +17,8 @@ pub enum Call {
     Reserve,
     /// A file synced.
     Sync,
+    /// An earlier place of a file to write on from.
+    Rewind,
     /// A file cut.
     Truncate,
     /// Bytes read.

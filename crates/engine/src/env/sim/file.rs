@@ -66,6 +66,11 @@ impl FileData {
         self.reserved += more;
     }
 
+    /// What stands behind `length` is there until something else is written in its place.
+    pub(super) fn rewind(&mut self, length: usize) {
+        self.reserved = self.bytes.len() - length;
+    }
+
     pub(super) fn truncate(&mut self, length: usize) {
         self.reserved = 0;
         self.durable_length = self.durable_length.min(length);

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::disk::{Disk, SharedFile, locked};
 use super::fault::Call;
-use crate::env::{DirEntry, FileReader, FileWriter, Fs, Lock as HeldLock};
+use crate::env::{DirEntry, DiskSpace, FileReader, FileWriter, Fs, Lock as HeldLock};
 
 /// The disk in one process life.
 #[derive(Clone)]
@@ -84,6 +84,14 @@ impl Fs for ProcessFs {
 
     fn boot_id(&self) -> Option<[u8; 16]> {
         Some(u128::from(locked(&self.disk).boot).to_be_bytes())
+    }
+
+    fn space(&self) -> io::Result<Option<DiskSpace>> {
+        let disk = locked(&self.disk);
+        if !disk.is_alive(self.life) {
+            return Ok(None);
+        }
+        Ok(disk.capacity.map(|total_bytes| DiskSpace { free_bytes: disk.free_bytes(), total_bytes }))
     }
 
     fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
@@ -198,6 +206,16 @@ impl FileWriter for Handle {
         let (reserved, result) = self.take(&mut disk, Call::Reserve, usize::try_from(bytes).map_err(|_| Errno::FBIG)?);
         locked(&self.file).reserve(reserved);
         result
+    }
+
+    fn rewind(&mut self, bytes: u64) -> io::Result<()> {
+        let _disk = self.process.enter(Call::Rewind, &self.path)?;
+        let mut file = locked(&self.file);
+        match usize::try_from(bytes) {
+            Ok(length) if length <= file.bytes().len() => file.rewind(length),
+            _ => return Err(Errno::INVAL.into()),
+        }
+        Ok(())
     }
 
     fn truncate(&mut self, bytes: u64) -> io::Result<()> {

@@ -1,0 +1,55 @@
+//! Whether a store takes writes, and what else a person who watches it wants to know.
+
+use halite_types::Error;
+
+use crate::env::DiskSpace;
+use crate::shared::Shared;
+
+/// What a store does with requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreState {
+    /// It reads and writes.
+    Open,
+    /// It reads, and refuses writes until there is room on the disk, without anybody's doing anything else.
+    DiskFull,
+    /// It reads, and refuses writes until it is closed and opened again: a sync or a write of the log or the manifest has failed.
+    Stopped,
+}
+
+/// A store's state, and why.
+#[derive(Clone, Debug)]
+pub struct Health {
+    pub state: StoreState,
+    /// Why writes are refused, if they are.
+    pub reason: Option<Error>,
+    /// Room on the disk; `None` where it cannot be known.
+    pub disk: Option<DiskSpace>,
+    /// Bytes of it that are kept free for flushes and the log.
+    pub disk_reserve_bytes: u64,
+    /// Why the last flush in the background failed; `None` when it did not.
+    pub flush_failure: Option<Error>,
+    /// Why the last compaction in the background failed; `None` when it did not.
+    pub compaction_failure: Option<Error>,
+}
+
+impl Health {
+    /// Looks at the disk and asks everything that may have failed.
+    pub(crate) fn of(shared: &Shared) -> Self {
+        let disk = shared.disk.look();
+        let (state, reason) = match shared.wal.failure().and_then(|()| shared.manifest.fate().check()) {
+            Err(error) => (StoreState::Stopped, Some(error)),
+            Ok(()) => match shared.wal.stall().or_else(|| shared.disk.check().err()) {
+                Some(error) => (StoreState::DiskFull, Some(error)),
+                None => (StoreState::Open, None),
+            },
+        };
+        Self {
+            state,
+            reason,
+            disk,
+            disk_reserve_bytes: shared.disk.reserve_bytes(),
+            flush_failure: shared.background.failure(),
+            compaction_failure: shared.background.compaction_failure(),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Whether the store takes writes, looked at every second: for the log, for monitors, and for whoever ends the process when it does not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use halite_engine::{Health, StoreState};
+use halite_types::Error;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+use crate::context::Context;
+use crate::shutdown::Shutdown;
+
+/// How often the store is looked at. Where it refuses writes for want of room, this is also how soon it is seen that there is some.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// What the last look has shown.
+pub(crate) struct Watched {
+    state: watch::Sender<Seen>,
+}
+
+#[derive(Clone)]
+struct Seen {
+    state: StoreState,
+    reason: Option<Error>,
+}
+
+impl Watched {
+    pub(crate) fn new(health: &Health) -> Self {
+        Self { state: watch::Sender::new(Seen { state: health.state, reason: health.reason.clone() }) }
+    }
+
+    /// The state at the last look, at most a second or so ago.
+    pub(crate) fn state(&self) -> StoreState {
+        self.state.borrow().state
+    }
+
+    /// Waits until the store takes no writes any more for good, and gives the reason.
+    pub(crate) async fn stopped(&self) -> Option<Error> {
+        let mut states = self.state.subscribe();
+        let seen = states.wait_for(|seen| seen.state == StoreState::Stopped).await;
+        seen.ok().and_then(|seen| seen.reason.clone())
+    }
+}
+
+/// What a state is called in metrics and on pages.
+pub(crate) fn name(state: StoreState) -> &'static str {
+    match state {
+        StoreState::Open => "open",
+        StoreState::DiskFull => "disk-full",
+        StoreState::Stopped => "stopped",
+    }
+}
+
+/// Looks at the store until everything ends, and logs each change once.
+pub(crate) async fn watch(context: Arc<Context>, mut shutdown: Shutdown) {
+    let mut ticks = tokio::time::interval(PERIOD);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut told = Told::default();
+    loop {
+        tokio::select! {
+            () = shutdown.requested() => return,
+            _ = ticks.tick() => {}
+        }
+        let engine = Arc::clone(&context.engine);
+        // A disk that does not answer must not hold up connections.
+        let Ok(health) = tokio::task::spawn_blocking(move || engine.health()).await else { continue };
+        told.tell(&health);
+        context.health.state.send_replace(Seen { state: health.state, reason: health.reason });
+    }
+}
+
+/// What the log has been told.
+#[derive(Default)]
+struct Told {
+    state: Option<StoreState>,
+    flush_fails: bool,
+    compaction_fails: bool,
+}
+
+impl Told {
+    fn tell(&mut self, health: &Health) {
+        let before = self.state.replace(health.state);
+        if before.unwrap_or(StoreState::Open) != health.state {
+            let reason = health.reason.as_ref().map(Error::message).unwrap_or_default();
+            match health.state {
+                StoreState::Open => tracing::info!("the store takes writes again"),
+                StoreState::DiskFull => tracing::warn!("the store refuses writes: {reason}"),
+                StoreState::Stopped => tracing::error!("the store has stopped writing: {reason}"),
+            }
+        }
+        tell_of_work("flush", &mut self.flush_fails, health.flush_failure.as_ref());
+        tell_of_work("compaction", &mut self.compaction_fails, health.compaction_failure.as_ref());
+    }
+}
+
+fn tell_of_work(what: &str, fails: &mut bool, failure: Option<&Error>) {
+    let failed = std::mem::replace(fails, failure.is_some());
+    match failure {
+        Some(error) if !failed => tracing::warn!("a {what} failed, nothing is lost: {error}"),
+        None if failed => tracing::info!("a {what} has succeeded again"),
+        _ => {}
+    }
+}

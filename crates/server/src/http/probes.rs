@@ -1,0 +1,44 @@
+//! `/health` and `/ready`: what supervisors ask.
+//!
+//! | state | `/health` | `/ready` |
+//! |---|---|---|
+//! | open | 200 | 200 |
+//! | disk-full | 200: to start the process again would make no room | 503 |
+//! | stopped | 503: nothing but to open the store again helps | 503 |
+
+use axum::http::StatusCode;
+use halite_engine::{Health, StoreState};
+use halite_types::Error;
+
+use super::json::Value;
+use crate::health::name;
+
+pub(super) const CONTENT_TYPE: &str = "application/json; charset=utf8";
+
+/// Whether the process should live on.
+pub(super) fn health(health: &Health) -> (StatusCode, String) {
+    (status(health.state != StoreState::Stopped), body(health))
+}
+
+/// Whether the process should be sent writes.
+pub(super) fn ready(health: &Health) -> (StatusCode, String) {
+    (status(health.state == StoreState::Open), body(health))
+}
+
+fn status(is_well: bool) -> StatusCode {
+    if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+}
+
+/// What there is to say; what there is not is left out.
+fn body(health: &Health) -> String {
+    let mut fields = vec![("state".to_owned(), Value::from(name(health.state)))];
+    let mut add = |name: &str, value: Option<Value>| fields.extend(value.map(|value| (name.to_owned(), value)));
+    let text = |error: &Option<Error>| error.as_ref().map(|error| Value::from(error.message()));
+    add("reason", text(&health.reason));
+    add("disk_free_bytes", health.disk.map(|disk| disk.free_bytes.into()));
+    add("disk_total_bytes", health.disk.map(|disk| disk.total_bytes.into()));
+    add("disk_reserve_bytes", health.disk.map(|_| health.disk_reserve_bytes.into()));
+    add("last_flush_error", text(&health.flush_failure));
+    add("last_compaction_error", text(&health.compaction_failure));
+    Value::Group(fields).to_string()
+}
