@@ -708,19 +708,31 @@ impl Wal {
             while !buffer.nudged && buffer.thread != Thread::Ending {
                 buffer = self.work.wait(buffer).healed();
             }
-            if !buffer.nudged {
-                buffer.thread = Thread::None;
+            drop(buffer);
+            if !self.step() && self.buffer().thread == Thread::None {
                 return;
             }
-            buffer.nudged = false;
-            let fsync = buffer.waiters.iter().any(|waiter| waiter.fsync);
-            drop(buffer);
-            let mut io = self.io();
-            if self.failure.get().is_none() {
-                // An error or panic is kept as the log's failure, where everybody who waits finds it; the thread goes on.
-                let _ = catch_unwind(AssertUnwindSafe(|| self.write_group(&mut io, fsync)));
-            }
         }
+    }
+
+    /// One turn of the log's own thread, whoever is that; whether there was anything to do.
+    pub(crate) fn step(&self) -> bool {
+        let mut buffer = self.buffer();
+        if !buffer.nudged {
+            if buffer.thread == Thread::Ending {
+                buffer.thread = Thread::None;
+            }
+            return false;
+        }
+        buffer.nudged = false;
+        let fsync = buffer.waiters.iter().any(|waiter| waiter.fsync);
+        drop(buffer);
+        let mut io = self.io();
+        if self.failure.get().is_none() {
+            // An error or panic is kept as the log's failure, where everybody who waits finds it; the thread goes on.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.write_group(&mut io, fsync)));
+        }
+        true
     }
 
     /// Ends [`Wal::run`].
