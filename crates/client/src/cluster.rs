@@ -7,6 +7,7 @@ use halite_types::{Admin, Cluster, Result, Table, TableName};
 use crate::admin::RemoteAdmin;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::net::{Door, Network};
 use crate::runtime::Runtime;
 use crate::shared::Shared;
 use crate::table::RemoteTable;
@@ -41,6 +42,14 @@ pub async fn connect_with(config: Config) -> Result<RemoteCluster> {
     let asked = async { shared.registry.cluster_id(&shared.config, &shared.servers, &shared.deadline()).await.map_err(Failure::into_error) };
     let id = shared.runtime.run(asked).await?.into();
     Ok(RemoteCluster { shared, id })
+}
+
+/// The same over another network than that of the operating system, such as a simulation has. The runtime is the caller's.
+///
+/// # Errors
+/// As [`connect_with`].
+pub async fn connect_over(network: Arc<dyn Network>, config: Config) -> Result<RemoteCluster> {
+    connect_with(Config { door: Door::Given(network), ..config }).await
 }
 
 impl RemoteCluster {

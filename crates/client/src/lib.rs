@@ -34,7 +34,7 @@ mod connection;
 mod deadline;
 mod failure;
 mod meta;
-mod net;
+pub mod net;
 mod nonce;
 mod registry;
 mod retry;
@@ -45,6 +45,6 @@ mod shared;
 mod storm;
 mod table;
 
-pub use cluster::{RemoteCluster, connect, connect_with};
+pub use cluster::{RemoteCluster, connect, connect_over, connect_with};
 pub use config::{Config, Lookup};
 pub use halite_wire::cellblock::Compressor;

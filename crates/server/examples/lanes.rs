@@ -3,6 +3,7 @@
 //! belongs. The server is a process of its own, so that its processor time is its own, with as many I/O threads as
 //! `halite serve` has by itself.
 #![expect(clippy::print_stdout, reason = "a benchmark talks to the person at the terminal")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures with the clock of the machine")]
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use halite_engine::ServerIdentity;
@@ -18,6 +18,7 @@ use prost::Message;
 use crate::buffers::{Account, Held};
 use crate::identity::Identity;
 use crate::operations::Operations;
+use crate::outside::Instant;
 
 /// Characters of what a client did wrong that are logged: some of them are its own.
 const MISTAKE_CHARS_MAX: usize = 300;

@@ -17,10 +17,8 @@ use halite_engine::CommitTicket;
 use halite_types::Result as StoreResult;
 use halite_wire::rpc::{self, Fault as PeerFault, Next};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::Instant;
 
 use crate::buffers::{Account, FLOOR_BYTES, Held};
 use crate::call::{Call, Fault, Peer};
@@ -31,6 +29,7 @@ use crate::input::Input;
 use crate::listener::Port;
 use crate::metrics::Thrown;
 use crate::output::Output;
+use crate::outside::{Instant, Stream};
 use crate::pace::Pace;
 use crate::shutdown::Shutdown;
 
@@ -49,9 +48,10 @@ const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 << 20;
 
 /// Serves one client until it goes, makes a mistake that ends a connection, or everything is to end.
-pub(crate) async fn serve(mut stream: TcpStream, port: Port, context: &Arc<Context>, account: Arc<Account>, mut shutdown: Shutdown) {
+pub(crate) async fn serve(mut stream: Stream, port: Port, context: &Arc<Context>, account: Arc<Account>, mut shutdown: Shutdown) {
     let limit = Duration::from_millis(context.config.limits.handshake_ms_max);
     let begun = tokio::select! {
+        biased;
         begun = tokio::time::timeout(limit, handshake::begin(&mut stream, port, context, &account)) => begun,
         () = shutdown.requested() => return,
     };
@@ -76,7 +76,7 @@ pub(crate) async fn serve(mut stream: TcpStream, port: Port, context: &Arc<Conte
 }
 
 /// Ends a connection so that the client gets what was sent: a socket closed with something unread takes that back.
-async fn linger(mut stream: TcpStream) {
+async fn linger(mut stream: Stream) {
     let mut rest = BytesMut::with_capacity(4 << 10);
     let drain = async {
         stream.shutdown().await?;
@@ -96,7 +96,7 @@ async fn linger(mut stream: TcpStream) {
 
 /// What one connection holds.
 struct Task<'a> {
-    stream: TcpStream,
+    stream: Stream,
     context: &'a Arc<Context>,
     peer: Arc<Peer>,
     limits: rpc::Limits,
@@ -123,7 +123,7 @@ struct Task<'a> {
     /// The turn to receive a request beyond the connection's share of the network buffers.
     turn: Option<OwnedSemaphorePermit>,
     /// Since when the rest of a request has waited for network buffers, and the connection for nothing else.
-    starved: Option<std::time::Instant>,
+    starved: Option<Instant>,
 }
 
 /// The scanners of a connection, which are told that it has ended, however it ends.
@@ -154,7 +154,7 @@ enum Event {
 }
 
 impl<'a> Task<'a> {
-    fn new(stream: TcpStream, context: &'a Arc<Context>, peer: Arc<Peer>, input: BytesMut) -> Self {
+    fn new(stream: Stream, context: &'a Arc<Context>, peer: Arc<Peer>, input: BytesMut) -> Self {
         let (answers, answered) = Answers::new();
         let scanners = Scanners { context, connection: peer.connection };
         Self {
@@ -211,16 +211,18 @@ impl<'a> Task<'a> {
             let mut space = self.input.buffer().limit(read_bytes_max);
             let (mut reader, writer) = self.stream.split();
             let event = tokio::select! {
+                // In an order of its own, so that a simulation can repeat it: a client that sends without end holds up neither the end nor
+                // its own answers.
                 biased;
+                () = &mut stop, if !stopping => Event::Shutdown,
+                () = &mut tick => Event::Tick,
+                ready = writer.writable(), if has_output => Event::Writable(ready),
                 Some(answer) = self.answered.recv() => Event::Answered(answer),
                 result = durable(&mut self.undurable) => Event::Durable(result),
                 read = reader.read_buf(&mut space), if may_read => Event::Read(read),
-                ready = writer.writable(), if has_output => Event::Writable(ready),
                 () = account.room(), if waits_for_room => Event::Room,
                 () = account.room_in_turn(), if waits_in_turn => Event::Room,
                 turn = account.turn(), if waits_for_turn => Event::Turn(turn),
-                () = &mut stop, if !stopping => Event::Shutdown,
-                () = &mut tick => Event::Tick,
             };
             match event {
                 Event::Answered(answer) => self.answered(answer),
@@ -345,7 +347,7 @@ impl<'a> Task<'a> {
             method: request.method(self.peer.header.service)?,
             timeout_ms: request.header.timeout.filter(|timeout| *timeout > 0),
             bytes: frame.len(),
-            received: std::time::Instant::now(),
+            received: Instant::now(),
             peer: Arc::clone(&self.peer),
             limits: self.limits,
             unfolded: AtomicUsize::default(),
@@ -445,7 +447,7 @@ impl<'a> Task<'a> {
             self.active = Instant::now();
         }
         let limits = &self.context.config.limits;
-        let (idle, now) = (self.active.elapsed(), std::time::Instant::now());
+        let (idle, now) = (self.active.elapsed(), Instant::now());
         let timed_out = |text: &str| Err(io::Error::new(io::ErrorKind::TimedOut, text));
         if self.sent.is_stalled(self.output.len(), now, Duration::from_millis(limits.write_stall_ms_max)) {
             return timed_out("the client does not read its answers");

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use halite_engine::{Engine, MetaView};
 use halite_types::{Result, Tier};
@@ -18,11 +17,14 @@ use crate::lanes::Pool;
 use crate::master_service::{self, Master};
 use crate::metrics::Metrics;
 use crate::nonces::Nonces;
+use crate::outside::Machine;
 use crate::quota::Enforcement;
 use crate::scanners::Scanners;
 use crate::server::Addresses;
 
 pub(crate) struct Context {
+    /// Whose network and threads the server has.
+    pub(crate) machine: Machine,
     pub(crate) engine: Arc<Engine>,
     pub(crate) config: Config,
     /// The ports as bound.
@@ -54,14 +56,14 @@ impl Context {
     ///
     /// # Errors
     /// `Io` if the operating system gives no threads, or what the master read from the engine met.
-    pub(crate) fn new(engine: Arc<Engine>, config: Config, addresses: Addresses) -> Result<Self> {
-        let (reader_pool, admin_pool) = dispatch::start_pools(&config.limits)?;
+    pub(crate) fn new(machine: Machine, engine: Arc<Engine>, config: Config, addresses: Addresses) -> Result<Self> {
+        let (reader_pool, admin_pool) = dispatch::start_pools(&machine, &config.limits)?;
         let memory_bytes = engine.options().memstore_total_bytes.saturating_add(engine.options().block_cache_bytes);
         let context = Self {
             cluster_id: engine.id(),
-            master: Master::new(&engine, &config)?,
+            master: Master::new(&machine, &engine, &config)?,
             addresses,
-            start_code: now_ms(),
+            start_code: engine.now_ms(),
             metrics: Metrics::default(),
             health: Watched::new(&engine.health()),
             buffers: Buffers::new(&config.limits),
@@ -72,6 +74,7 @@ impl Context {
             admin_pool,
             requested_compactions: RequestedCompactions::default(),
             quota: Enforcement::default(),
+            machine,
             engine,
             config,
         };
@@ -96,10 +99,4 @@ impl Context {
             start_code: self.start_code,
         }
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

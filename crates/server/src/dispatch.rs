@@ -6,7 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use halite_engine::CommitTicket;
@@ -22,6 +22,7 @@ use crate::context::Context;
 use crate::lanes::{Next, Pool};
 use crate::metrics::Thrown;
 use crate::operations::Operations;
+use crate::outside::{Instant, Machine};
 use crate::{admin_service, client_service, master_service, registry};
 
 /// Where a call is answered.
@@ -296,6 +297,7 @@ impl Queued {
         runtime.spawn(async move {
             let room = tokio::time::timeout(self.room_wait(), self.call.peer.account.share());
             tokio::select! {
+                biased;
                 result = room => match result {
                     Ok(()) => self.submit(work),
                     Err(_) => self.refuse(no_room()),
@@ -385,9 +387,9 @@ fn no_room() -> Fault {
 }
 
 /// The lanes' threads.
-pub(crate) fn start_pools(limits: &crate::Limits) -> halite_types::Result<(Pool, Pool)> {
-    let readers = Pool::start("reader", limits.reader_threads, limits.reader_queue_max)?;
-    Ok((readers, Pool::start("admin", limits.admin_threads, limits.admin_queue_max)?))
+pub(crate) fn start_pools(machine: &Machine, limits: &crate::Limits) -> halite_types::Result<(Pool, Pool)> {
+    let readers = Pool::start(machine, "reader", limits.reader_threads, limits.reader_queue_max)?;
+    Ok((readers, Pool::start(machine, "admin", limits.admin_threads, limits.admin_queue_max)?))
 }
 
 #[cfg(test)]

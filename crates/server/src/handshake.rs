@@ -9,12 +9,12 @@ use halite_wire::proto as pb;
 use halite_wire::rpc::{self, Auth, CONNECTION_CALL_ID, Connection, Fault, Limits, Next, PREAMBLE_BYTES, Preamble};
 use halite_wire::service::Service;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
 use crate::buffers::Account;
 use crate::call::Peer;
 use crate::context::Context;
 use crate::listener::Port;
+use crate::outside::Stream;
 
 /// Bytes of a connection header or of a first SASL message.
 const HEADER_BYTES_MAX: usize = 1 << 20;
@@ -50,7 +50,7 @@ impl From<Fault> for Refused {
 }
 
 /// Reads preamble and header, and answers what is asked before them.
-pub(crate) async fn begin(stream: &mut TcpStream, port: Port, context: &Context, account: &Arc<Account>) -> Result<Begun, Refused> {
+pub(crate) async fn begin(stream: &mut Stream, port: Port, context: &Context, account: &Arc<Account>) -> Result<Begun, Refused> {
     let mut input = BytesMut::new();
     for _ in 0..QUESTIONS_MAX {
         match Preamble::decode(read_preamble(stream, &mut input).await?)? {
@@ -79,7 +79,7 @@ pub(crate) async fn begin(stream: &mut TcpStream, port: Port, context: &Context,
     Err(Fault::Close("it asked about security again and again".to_string()).into())
 }
 
-async fn read_preamble(stream: &mut TcpStream, input: &mut BytesMut) -> io::Result<[u8; PREAMBLE_BYTES]> {
+async fn read_preamble(stream: &mut Stream, input: &mut BytesMut) -> io::Result<[u8; PREAMBLE_BYTES]> {
     loop {
         if let Some(preamble) = input.first_chunk::<PREAMBLE_BYTES>() {
             let preamble = *preamble;
@@ -91,7 +91,7 @@ async fn read_preamble(stream: &mut TcpStream, input: &mut BytesMut) -> io::Resu
 }
 
 /// The client has begun with SASL before it learned that there is none here. Its message may be empty.
-async fn skip_sasl_message(stream: &mut TcpStream, input: &mut BytesMut) -> Result<(), Refused> {
+async fn skip_sasl_message(stream: &mut Stream, input: &mut BytesMut) -> Result<(), Refused> {
     loop {
         if let Some(length) = input.first_chunk::<4>() {
             let length = usize::try_from(i32::from_be_bytes(*length)).ok().filter(|length| *length <= HEADER_BYTES_MAX);
@@ -105,7 +105,7 @@ async fn skip_sasl_message(stream: &mut TcpStream, input: &mut BytesMut) -> Resu
     }
 }
 
-async fn read_frame(stream: &mut TcpStream, input: &mut BytesMut) -> Result<bytes::Bytes, Refused> {
+async fn read_frame(stream: &mut Stream, input: &mut BytesMut) -> Result<bytes::Bytes, Refused> {
     let limits = Limits { frame_bytes_max: HEADER_BYTES_MAX, ..Limits::default() };
     loop {
         match rpc::next_frame(input, &limits)? {
@@ -120,14 +120,14 @@ async fn read_frame(stream: &mut TcpStream, input: &mut BytesMut) -> Result<byte
     }
 }
 
-async fn read_more(stream: &mut TcpStream, input: &mut BytesMut) -> io::Result<()> {
+async fn read_more(stream: &mut Stream, input: &mut BytesMut) -> io::Result<()> {
     match stream.read_buf(input).await? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
         _ => Ok(()),
     }
 }
 
-fn peer(stream: &TcpStream, port: Port, context: &Context, account: &Arc<Account>, header: Connection) -> Result<Peer, Refused> {
+fn peer(stream: &Stream, port: Port, context: &Context, account: &Arc<Account>, header: Connection) -> Result<Peer, Refused> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     if !is_served(port, header.service) {
         return Err(Fault::Close(format!("{} is not served on this port", header.service.name())).into());

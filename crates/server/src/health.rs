@@ -59,12 +59,13 @@ pub(crate) async fn watch(context: Arc<Context>, mut shutdown: Shutdown) {
     let mut told = Told::default();
     loop {
         tokio::select! {
+            biased;
             () = shutdown.requested() => return,
             _ = ticks.tick() => {}
         }
         let engine = Arc::clone(&context.engine);
         // A disk that does not answer must not hold up connections.
-        let Ok(health) = tokio::task::spawn_blocking(move || engine.health()).await else { continue };
+        let Some(health) = context.machine.block(move || engine.health()).await else { continue };
         told.tell(&health);
         context.health.state.send_replace(Seen { state: health.state, reason: health.reason });
     }

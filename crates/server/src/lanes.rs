@@ -8,14 +8,17 @@ use std::thread::JoinHandle;
 
 use halite_types::{Error, Result};
 
+use crate::outside::{Machine, Outside};
+
 /// A piece of work; it may hand back more of itself, which goes to the end of the queue so that others get their turn.
 pub(crate) type Work = Box<dyn FnOnce() -> Option<Next> + Send>;
 
 /// The rest of a piece of work.
 pub(crate) struct Next(pub(crate) Work);
 
-/// A bounded queue with its threads.
+/// A bounded queue with its threads, or with what a simulation has in their place.
 pub(crate) struct Pool {
+    machine: Machine,
     queue: Arc<Queue>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -40,15 +43,18 @@ impl Pool {
     ///
     /// # Errors
     /// `Io` if the operating system gives no thread.
-    pub(crate) fn start(name: &'static str, threads: usize, length_max: usize) -> Result<Self> {
+    pub(crate) fn start(machine: &Machine, name: &'static str, threads: usize, length_max: usize) -> Result<Self> {
         let queue = Arc::new(Queue { name, length_max, waiting: Mutex::default(), added: Condvar::new(), busy: AtomicUsize::new(0) });
         let start = |number| {
             let queue = Arc::clone(&queue);
             let thread = std::thread::Builder::new().name(format!("halite-{name}-{number}"));
             thread.spawn(move || queue.run()).map_err(|error| Error::io(format!("starting thread {number} of the {name} lane"), error))
         };
-        let threads = (0..threads).map(start).collect::<Result<Vec<_>>>()?;
-        Ok(Self { queue, threads: Mutex::new(threads) })
+        let threads = match machine {
+            Machine::Os => (0..threads).map(start).collect::<Result<Vec<_>>>()?,
+            Machine::Given(_) => Vec::new(),
+        };
+        Ok(Self { machine: machine.clone(), queue, threads: Mutex::new(threads) })
     }
 
     /// Puts work into the queue; gives it back if the queue is full or closed.
@@ -59,7 +65,10 @@ impl Pool {
         }
         waiting.work.push_back(work);
         drop(waiting);
-        self.queue.added.notify_one();
+        match &self.machine {
+            Machine::Os => self.queue.added.notify_one(),
+            Machine::Given(outside) => Queue::run_next_on(&self.queue, outside),
+        }
         Ok(())
     }
 
@@ -82,6 +91,9 @@ impl Pool {
             // Its panics were caught and reported where they happened.
             let _ = thread.join();
         }
+        if matches!(self.machine, Machine::Given(_)) {
+            self.queue.run();
+        }
     }
 }
 
@@ -92,19 +104,34 @@ impl Queue {
 
     fn run(&self) {
         while let Some(work) = self.take() {
-            // A defect in one call must not take the thread from all others.
-            self.busy.fetch_add(1, Relaxed);
-            let done = catch_unwind(AssertUnwindSafe(work));
-            self.busy.fetch_sub(1, Relaxed);
-            match done {
-                Ok(None) => {}
-                Ok(Some(Next(rest))) => {
-                    self.lock().work.push_back(rest);
-                    self.added.notify_one();
-                }
-                Err(_) => tracing::error!(lane = self.name, "a call panicked; its client gets no answer"),
+            if let Some(Next(rest)) = self.run_one(work) {
+                self.lock().work.push_back(rest);
+                self.added.notify_one();
             }
         }
+    }
+
+    /// Has one piece of work done by a machine without threads, and then the rest of it.
+    fn run_next_on(queue: &Arc<Self>, outside: &Arc<dyn Outside>) {
+        let (queue, again) = (Arc::clone(queue), Arc::clone(outside));
+        outside.run(Box::new(move || {
+            let Some(work) = queue.lock().work.pop_front() else { return };
+            if let Some(Next(rest)) = queue.run_one(work) {
+                queue.lock().work.push_back(rest);
+                Self::run_next_on(&queue, &again);
+            }
+        }));
+    }
+
+    /// Does a piece of work and gives the rest of it. A defect in one call must not take the thread from all others.
+    fn run_one(&self, work: Work) -> Option<Next> {
+        self.busy.fetch_add(1, Relaxed);
+        let done = catch_unwind(AssertUnwindSafe(work));
+        self.busy.fetch_sub(1, Relaxed);
+        done.unwrap_or_else(|_| {
+            tracing::error!(lane = self.name, "a call panicked; its client gets no answer");
+            None
+        })
     }
 
     fn take(&self) -> Option<Work> {
@@ -138,7 +165,7 @@ mod tests {
     #[test]
     fn the_rest_of_a_work_waits_behind_the_others() {
         let (sender, receiver) = mpsc::channel();
-        let pool = Pool::start("test", 1, 10).unwrap();
+        let pool = Pool::start(&Machine::Os, "test", 1, 10).unwrap();
         let (hold, held) = mpsc::channel::<()>();
         let rest = say(&sender, 2);
         let first = Box::new(move || {
@@ -155,7 +182,7 @@ mod tests {
     #[test]
     fn a_full_queue_gives_the_work_back_and_a_panic_costs_no_thread() {
         let (sender, receiver) = mpsc::channel();
-        let pool = Pool::start("test", 1, 1).unwrap();
+        let pool = Pool::start(&Machine::Os, "test", 1, 1).unwrap();
         let (started, starts) = mpsc::channel();
         let (hold, held) = mpsc::channel::<()>();
         let first = Box::new(move || {

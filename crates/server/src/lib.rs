@@ -7,6 +7,7 @@
 //! listener.rs    sockets, the limit on connections             connection.rs    frames in, answers out
 //! input.rs       what is no frame yet                          output.rs        what is not sent yet, pace.rs: how fast
 //! handshake.rs   preamble and connection header                lanes.rs         the threads calls may wait on
+//! outside.rs     whose sockets, clock and threads these are
 //! dispatch.rs    which lane a call takes, and its answer       call.rs          a call, its peer, a reply, a fault
 //! client_service/ master_service/ admin_service/ registry.rs   what is called
 //! zookeeper/     where clients look the cluster up             http.rs          figures for people and dashboards
@@ -39,6 +40,7 @@ mod metrics;
 mod nonces;
 mod operations;
 mod output;
+pub mod outside;
 mod pace;
 mod quota;
 mod registry;

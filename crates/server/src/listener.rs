@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::connection;
 use crate::context::Context;
+use crate::outside::{Listener, Stream};
 use crate::shutdown::Shutdown;
 
 /// Which services a connection may ask for.
@@ -22,14 +22,15 @@ pub(crate) enum Port {
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves clients until everything is to end, and then until every connection has ended.
-pub(crate) async fn serve(listener: TcpListener, port: Port, context: Arc<Context>, mut shutdown: Shutdown) {
+pub(crate) async fn serve(listener: Listener, port: Port, context: Arc<Context>, mut shutdown: Shutdown) {
     let permits = Arc::new(Semaphore::new(context.config.limits.connections_max));
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            Some(_) = connections.join_next() => continue,
+            biased;
             () = shutdown.requested() => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
         };
         let (stream, address) = match accepted {
             Ok(accepted) => accepted,
@@ -64,9 +65,8 @@ pub(crate) async fn serve(listener: TcpListener, port: Port, context: Arc<Contex
 }
 
 /// Small answers go out at once, and a peer that has vanished is noticed.
-fn prepare(stream: &TcpStream) {
-    let kept_alive = rustix::net::sockopt::set_socket_keepalive(stream, true);
-    if let (Err(error), _) | (_, Err(error)) = (stream.set_nodelay(true), kept_alive.map_err(std::io::Error::from)) {
+fn prepare(stream: &Stream) {
+    if let (Err(error), _) | (_, Err(error)) = (stream.set_nodelay(), stream.set_keepalive()) {
         // The connection works all the same.
         tracing::debug!(%error, "a socket option could not be set");
     }

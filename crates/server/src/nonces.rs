@@ -6,9 +6,11 @@ use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use halite_engine::Nonce;
+
+use crate::outside::Instant;
 
 /// Outcomes of one generation; two are kept. At nine bytes each that bounds the memory, and a client that waits a
 /// minute before it asks again is served up to some fifteen thousand increments a second.

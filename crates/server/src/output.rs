@@ -5,9 +5,9 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
-use tokio::net::TcpStream;
 
 use crate::buffers::{Account, Held};
+use crate::outside::Stream;
 
 /// Frames below this are copied together, so that a burst of small answers is one write.
 const JOIN_BYTES: usize = 16 << 10;
@@ -72,7 +72,7 @@ impl Output {
     ///
     /// # Errors
     /// The connection is broken.
-    pub(crate) fn write_to(&mut self, stream: &TcpStream) -> io::Result<Sent> {
+    pub(crate) fn write_to(&mut self, stream: &Stream) -> io::Result<Sent> {
         self.seal();
         let mut bytes = 0;
         while !self.is_empty() {

@@ -1,6 +1,8 @@
 //! How fast a client moves what is waited for. One that stands still, or all but, holds memory that others need.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::outside::Instant;
 
 /// Of what waits, so many bytes at least must move within the limit, and at least this part of it.
 const BYTES_MIN: usize = 64 << 10;

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use halite_types::Cells;
@@ -17,6 +17,7 @@ use halite_wire::proto::Cell;
 
 use crate::client_service::scan::OpenScanner;
 use crate::config::Limits;
+use crate::outside::Instant;
 use crate::shutdown::Shutdown;
 
 /// How long the scanners of a connection that has ended wait for their client to come back.
@@ -274,6 +275,7 @@ impl Scanners {
         let period = (self.lease / 4).clamp(Duration::from_millis(10), Duration::from_secs(5));
         loop {
             tokio::select! {
+                biased;
                 () = tokio::time::sleep(period) => {
                     let expired = self.expire(Instant::now());
                     if expired > 0 {

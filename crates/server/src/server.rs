@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use halite_engine::{Engine, LogCut};
 use halite_types::{Error, Result};
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::context::Context;
 use crate::listener;
+use crate::outside::{Listener, Machine, Outside};
 use crate::shutdown::{self, Shutdown, ShutdownSender};
 use crate::{chores, health, http, zookeeper};
 
@@ -38,10 +38,10 @@ pub struct Handle {
 }
 
 struct Listeners {
-    master: TcpListener,
-    region: TcpListener,
-    web: Option<TcpListener>,
-    zookeeper: Option<TcpListener>,
+    master: Listener,
+    region: Listener,
+    web: Option<Listener>,
+    zookeeper: Option<Listener>,
 }
 
 impl Server {
@@ -51,11 +51,23 @@ impl Server {
     /// # Errors
     /// `InvalidRequest` for settings that cannot be; `Io` for a port that cannot be had.
     pub async fn start(engine: Arc<Engine>, config: Config) -> Result<Handle> {
+        Self::start_on(Machine::Os, engine, config).await
+    }
+
+    /// The same on another network, and without threads: a simulation's. The environment of the engine has none either.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub async fn start_in(outside: Arc<dyn Outside>, engine: Arc<Engine>, config: Config) -> Result<Handle> {
+        Self::start_on(Machine::Given(outside), engine, config).await
+    }
+
+    async fn start_on(machine: Machine, engine: Arc<Engine>, config: Config) -> Result<Handle> {
         config.check()?;
         log_cuts(&engine);
-        let listeners = Listeners::bind(&config).await?;
+        let listeners = Listeners::bind(&machine, &config).await?;
         let addresses = listeners.addresses()?;
-        let context = Arc::new(Context::new(engine, config, addresses)?);
+        let context = Arc::new(Context::new(machine, engine, config, addresses)?);
         let (sender, shutdown) = shutdown::channel();
         let tasks = listeners.serve(&context, &shutdown);
         Ok(Handle { context, shutdown: sender, tasks })
@@ -115,7 +127,8 @@ impl Handle {
         }
         let context = self.context;
         // Calls and procedures that run are waited for; the engine may be closed afterwards.
-        let closing = tokio::task::spawn_blocking(move || {
+        let machine = context.machine.clone();
+        let closing = machine.block(move || {
             context.reader_pool.close();
             context.admin_pool.close();
             context.master.close();
@@ -126,11 +139,11 @@ impl Handle {
 }
 
 impl Listeners {
-    async fn bind(config: &Config) -> Result<Self> {
+    async fn bind(machine: &Machine, config: &Config) -> Result<Self> {
         let port = async |port: u16, what: &str, option: &str| {
             let address = SocketAddr::new(config.listen, port);
             let busy = |error| Error::io(format!("listening on {address} for {what} (give another port with {option})"), error);
-            TcpListener::bind(address).await.map_err(busy)
+            machine.listen(address).await.map_err(busy)
         };
         Ok(Self {
             master: port(config.master_port, "the master", "--master-port").await?,
@@ -147,7 +160,7 @@ impl Listeners {
     }
 
     fn addresses(&self) -> Result<Addresses> {
-        let of = |listener: &TcpListener| listener.local_addr().map_err(|error| Error::io("asking for the address of a listening socket", error));
+        let of = |listener: &Listener| listener.local_addr().map_err(|error| Error::io("asking for the address of a listening socket", error));
         Ok(Addresses {
             master: of(&self.master)?,
             region: of(&self.region)?,

@@ -2,7 +2,6 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::BytesMut;
 use halite_wire::rpc::{Connection, Limits, Next, RequestOptions, decode_request, encode_request, next_frame};
@@ -10,6 +9,7 @@ use halite_wire::service::{self, Service};
 
 use crate::call::{Call, Peer};
 use crate::context::Context;
+use crate::outside::Instant;
 
 /// A client of this version that has connected to a service.
 pub(crate) fn peer(context: &Context, service: Service, version: Option<(u32, u32)>) -> Peer {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use halite_types::{Error, ErrorKind, Result, Scan};
 use halite_wire::cellblock::{Codec, Compressor, Format};
 
+use crate::net::Door;
 pub(crate) use uri::Address;
 
 /// Who is asked where the servers of the cluster are.
@@ -76,6 +77,8 @@ pub struct Config {
     pub failed_server_ms: u64,
     /// How cells travel, both ways (`hbase.client.rpc.compressor`); as they are.
     pub compressor: Option<Compressor>,
+    /// Where connections come from.
+    pub(crate) door: Door,
 }
 
 impl Config {
@@ -103,6 +106,7 @@ impl Config {
             meta_prefetch: 10,
             failed_server_ms: 2_000,
             compressor: None,
+            door: Door::Os,
         }
     }
 

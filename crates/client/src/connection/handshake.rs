@@ -12,7 +12,6 @@ use tokio::time::Instant;
 use super::{Connection, io};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::net::TcpStream;
 
 /// The version of HBase whose answers this client understands. From 1.3 on cells of a get come in the cell block.
 const VERSION: (u32, u32) = (2, 6);
@@ -21,14 +20,14 @@ const VERSION: (u32, u32) = (2, 6);
 pub(super) async fn connect(host: &str, port: u16, service: Service, config: &Config, at: Instant) -> Result<Arc<Connection>, Failure> {
     let begun = Instant::now();
     let limit = begun + std::time::Duration::from_millis(config.connect_timeout_ms);
-    let connecting = tokio::time::timeout_at(limit.min(at), TcpStream::connect((host, port)));
+    let connecting = tokio::time::timeout_at(limit.min(at), config.door.connect(host, port));
     let socket = match connecting.await {
         Ok(Ok(socket)) => socket,
         Ok(Err(error)) => return Err(unreachable(&error)),
         Err(_) => return Err(unreachable(&format!("none in {} ms", begun.elapsed().as_millis()))),
     };
     // Calls are gathered here; the system is not to wait for more.
-    let _ = socket.set_nodelay(true);
+    let _ = socket.set_nodelay();
     let mut out = BytesMut::new();
     encode_connection(Auth::Simple, &header(service, config), &mut out)?;
     let (read_half, write_half) = socket.into_split();

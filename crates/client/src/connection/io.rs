@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::Connection;
 use crate::config::not_supported_yet;
 use crate::failure::{Cause, Failure};
-use crate::net::OwnedReadHalf;
+use crate::net::Reader;
 
 /// A buffer that has grown beyond this is not kept.
 const KEPT_BYTES_MAX: usize = 1 << 20;
@@ -60,6 +60,7 @@ async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result
             Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => tokio::select! {
+                biased;
                 writable = connection.socket.writable() => writable?,
                 // While there is something to write only the end of the connection is news.
                 () = connection.write.notified() => return Err(std::io::ErrorKind::BrokenPipe.into()),
@@ -71,7 +72,7 @@ async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result
 }
 
 /// Reads until the connection ends, and then ends it for everybody.
-pub(super) async fn read(connection: Arc<Connection>, mut socket: OwnedReadHalf) {
+pub(super) async fn read(connection: Arc<Connection>, mut socket: Reader) {
     let mut buffer = BytesMut::with_capacity(READ_BYTES);
     let why = loop {
         match take_answers(&connection, &mut buffer) {
@@ -79,6 +80,7 @@ pub(super) async fn read(connection: Arc<Connection>, mut socket: OwnedReadHalf)
             Ok(need) => buffer.reserve(need),
         }
         let read = tokio::select! {
+            biased;
             read = socket.read_buf(&mut buffer) => read,
             () = connection.over.notified() => return,
         };

@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use crate::config::Config;
 use crate::deadline::CallDeadline;
 use crate::failure::{Cause, Failure};
-use crate::net::OwnedWriteHalf;
+use crate::net::Writer;
 use calls::Calls;
 pub(crate) use calls::Pending;
 pub(crate) use server::{Server, Servers};
@@ -41,7 +41,7 @@ const TRUSTED_BYTES: usize = 2 * Scan::RESULT_BYTES_DEFAULT;
 pub(crate) struct Connection {
     format: Format,
     limits: Limits,
-    socket: OwnedWriteHalf,
+    socket: Writer,
     state: Mutex<State>,
     /// The writer has something to do, or the connection has ended.
     write: Notify,
@@ -64,7 +64,7 @@ struct State {
 }
 
 impl Connection {
-    fn new(config: &Config, socket: OwnedWriteHalf, out: BytesMut) -> Self {
+    fn new(config: &Config, socket: Writer, out: BytesMut) -> Self {
         let state = State { out, calls: Calls::default(), writing: false, ended: None, heard: None };
         Self {
             format: config.format(),

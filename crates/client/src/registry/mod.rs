@@ -87,7 +87,7 @@ impl Registry {
             let share = deadline.share(count - tried).min(Duration::from_millis(config.connect_timeout_ms));
             let limit = deadline.call_within(share);
             let asked = match &self.znode_parent {
-                Some(parent) => zookeeper::ask(address, parent, question, limit).await,
+                Some(parent) => zookeeper::ask(&config.door, address, parent, question, limit).await,
                 None => rpc::ask(address, question, config, servers, limit).await,
             };
             match asked {

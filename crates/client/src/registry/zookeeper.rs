@@ -12,7 +12,7 @@ use super::{Knowledge, Question};
 use crate::config::Address;
 use crate::deadline::CallDeadline;
 use crate::failure::Failure;
-use crate::net::TcpStream;
+use crate::net::{Door, Stream};
 
 /// How long the session may be silent, in milliseconds. It ends long before.
 const SESSION_MS: i32 = 30_000;
@@ -20,7 +20,7 @@ const XID: i32 = 1;
 /// The state of a region that is served (`RegionState.State.OPEN`).
 const OPEN: i32 = 3;
 
-pub(super) async fn ask(address: &Address, parent: &str, question: Question, deadline: CallDeadline) -> Result<Knowledge, Failure> {
+pub(super) async fn ask(door: &Door, address: &Address, parent: &str, question: Question, deadline: CallDeadline) -> Result<Knowledge, Failure> {
     let name = match question {
         Question::ClusterId => "hbaseid",
         Question::Master => "master",
@@ -28,7 +28,7 @@ pub(super) async fn ask(address: &Address, parent: &str, question: Question, dea
     };
     let path = format!("{}/{name}", parent.trim_end_matches('/'));
     let place = format!("ZooKeeper {address}, znode {path}");
-    let data = match tokio::time::timeout_at(deadline.at, get_data(address, &path)).await {
+    let data = match tokio::time::timeout_at(deadline.at, get_data(door, address, &path)).await {
         Ok(data) => data,
         Err(_) => Err(Failure::unreachable(format!("no answer in {} ms; look whether this is a ZooKeeper server and has a quorum", deadline.ms))),
     };
@@ -65,8 +65,8 @@ fn missing(question: Question, parent: &str) -> Failure {
 }
 
 /// What a znode holds; `None` if there is none.
-async fn get_data(address: &Address, path: &str) -> Result<Option<Bytes>, Failure> {
-    let connected = TcpStream::connect((address.host.as_str(), address.port)).await;
+async fn get_data(door: &Door, address: &Address, path: &str) -> Result<Option<Bytes>, Failure> {
+    let connected = door.connect(&address.host, address.port).await;
     let socket = connected.map_err(|error| Failure::unreachable(format!("no connection: {error}; look whether ZooKeeper runs there")))?;
     let mut session = Session { socket, buffer: BytesMut::new() };
     let mut out = BytesMut::new();
@@ -95,7 +95,7 @@ async fn get_data(address: &Address, path: &str) -> Result<Option<Bytes>, Failur
 }
 
 struct Session {
-    socket: TcpStream,
+    socket: Stream,
     buffer: BytesMut,
 }
 

@@ -94,6 +94,7 @@ impl RegionsAhead {
         drop(self.shared.runtime.spawn(async move {
             loop {
                 let piece = tokio::select! {
+                    biased;
                     () = sender.closed() => return,
                     piece = scanner.next_piece() => piece,
                 };

@@ -79,15 +79,15 @@ async fn connected(told: &Told, config: &Config) -> RemoteCluster {
 /// Of servers that have gone no connections are kept: there is one for each of two services of each that is there.
 fn check_connections(told: &Told, servers: usize) {
     let most = servers * 2;
-    let connections = super::net::open_halves().div_ceil(2);
+    let connections = super::net::open_sockets();
     told.borrow_mut().expect(connections <= most, || format!("{connections} connections are open to {servers} servers"));
 }
 
 /// Connections and tasks of a client that is gone are gone.
 async fn check_nothing_left(told: &Told) {
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let (halves, tasks) = (super::net::open_halves(), tokio::runtime::Handle::current().metrics().num_alive_tasks());
-    told.borrow_mut().expect(halves == 0, || format!("{halves} halves of connections are left open"));
+    let (sockets, tasks) = (super::net::open_sockets(), tokio::runtime::Handle::current().metrics().num_alive_tasks());
+    told.borrow_mut().expect(sockets == 0, || format!("{sockets} connections are left open"));
     told.borrow_mut().expect(tasks == 0, || format!("{tasks} tasks are left"));
 }
 

@@ -1,110 +1,75 @@
-//! Sockets of the simulated network with the face of tokio's, counted, and with writes that are cut where chance wants it.
+//! Sockets of the simulated network behind the client's own door, counted, and with writes that are cut where chance wants it.
 
 use std::cell::Cell;
-use std::io::{ErrorKind, Result};
+use std::future::Future;
+use std::io::Result;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use turmoil::net::tcp;
+use turmoil::net::TcpStream;
+
+use crate::net::{Connecting, Door, Network, Socket};
 
 thread_local! {
     static OPEN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Sockets of this thread's clients that are open now, a half counting as a half.
-pub(super) fn open_halves() -> usize {
+/// Sockets of this thread's clients that are open now.
+pub(super) fn open_sockets() -> usize {
     OPEN.get()
 }
 
-/// Counts one half of a socket for as long as it is there.
-struct Half;
+/// The way to the simulated network.
+pub(super) fn door() -> Door {
+    Door::Given(Arc::new(Simulated))
+}
 
-impl Half {
-    fn new() -> Self {
-        OPEN.set(OPEN.get() + 1);
-        Self
+struct Simulated;
+
+impl Network for Simulated {
+    fn connect(&self, host: &str, port: u16) -> Connecting {
+        let host = host.to_string();
+        Box::pin(async move {
+            let stream = TcpStream::connect((host, port)).await?;
+            OPEN.set(OPEN.get() + 1);
+            Ok(Arc::new(Counted(Mutex::new(stream))) as Arc<dyn Socket>)
+        })
     }
 }
 
-impl Drop for Half {
+struct Counted(Mutex<TcpStream>);
+
+impl Counted {
+    fn lock(&self) -> MutexGuard<'_, TcpStream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
         OPEN.set(OPEN.get() - 1);
     }
 }
 
-pub(crate) struct TcpStream {
-    read: OwnedReadHalf,
-    write: OwnedWriteHalf,
-}
-
-pub(crate) struct OwnedReadHalf(tcp::OwnedReadHalf, #[allow(dead_code, reason = "counts")] Half);
-
-pub(crate) struct OwnedWriteHalf(Mutex<tcp::OwnedWriteHalf>, #[allow(dead_code, reason = "counts")] Half);
-
-impl TcpStream {
-    pub(crate) async fn connect(address: (&str, u16)) -> Result<Self> {
-        let (read, write) = turmoil::net::TcpStream::connect(address).await?.into_split();
-        Ok(Self { read: OwnedReadHalf(read, Half::new()), write: OwnedWriteHalf(Mutex::new(write), Half::new()) })
+impl Socket for Counted {
+    fn poll_read(&self, task: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut *self.lock()).poll_read(task, buffer)
     }
 
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as tokio's")]
-    pub(crate) fn set_nodelay(&self, _: bool) -> Result<()> {
-        Ok(())
-    }
-
-    pub(crate) fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        (self.read, self.write)
-    }
-}
-
-impl OwnedWriteHalf {
     /// Writes as much as chance wants, if there is room.
-    pub(crate) fn try_write(&self, bytes: &[u8]) -> Result<usize> {
-        match self.poll(&mut Context::from_waker(Waker::noop()), bytes) {
-            Poll::Ready(written) => written,
-            Poll::Pending => Err(ErrorKind::WouldBlock.into()),
-        }
-    }
-
-    /// Returns when it may be worth while to write again.
-    pub(crate) async fn writable(&self) -> Result<()> {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        Ok(())
-    }
-
-    fn poll(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
-        let mut half = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn try_write(&self, bytes: &[u8]) -> Result<usize> {
         let most = if fastrand::u8(..8) == 0 { fastrand::usize(..=bytes.len()).max(1).min(bytes.len()) } else { bytes.len() };
-        Pin::new(&mut *half).poll_write(context, &bytes[..most])
-    }
-}
-
-impl AsyncRead for OwnedReadHalf {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncRead for TcpStream {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.read).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for TcpStream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
-        self.write.poll(context, bytes)
+        self.lock().try_write(&bytes[..most])
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_writable(&self, task: &mut Context<'_>) -> Poll<Result<()>> {
+        let stream = self.lock();
+        std::pin::pin!(stream.writable()).poll(task)
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        let mut half = self.write.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Pin::new(&mut *half).poll_shutdown(context)
+    fn poll_shutdown(&self, task: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut *self.lock()).poll_shutdown(task)
     }
 }

@@ -8,7 +8,7 @@ use halite_types::{Cluster as _, Error, ErrorKind, Get, Put, RowOp, Scan, Table,
 use tokio::time::Instant;
 
 use super::cluster::{FAMILY, PORT, Shared, TABLE, TableState};
-use super::net::open_halves;
+use super::net::open_sockets;
 use super::{Storm, config};
 use crate::{Config, Lookup, connect_with};
 
@@ -200,7 +200,7 @@ fn connections_to_processes_that_are_gone_are_let_go_of() {
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
             // One to the registry's service and one to the rows of each server.
-            assert!(open_halves() <= servers * 2 * 2, "{} halves of connections to {servers} servers", open_halves());
+            assert!(open_sockets() <= servers * 2, "{} connections to {servers} servers", open_sockets());
         }
         Ok(())
     });

@@ -29,7 +29,7 @@ use crate::background::closing;
 use crate::cache::BlockLookups;
 use crate::catalog::layout::{self, primary_of};
 use crate::catalog::no_table;
-use crate::env::JoinHandle;
+use crate::env::{Clock, JoinHandle};
 use crate::heal::Healed;
 use crate::health::Health;
 use crate::hfile::BlockKind;
@@ -260,6 +260,27 @@ impl Engine {
             None => Ok(false),
             Some(job) => jobs::run(&self.shared, self, job).map(|()| true),
         }
+    }
+
+    /// Where the environment has no threads: tasks that await a [`crate::CommitTicket`] wait for [`Engine::step_log`] from now
+    /// on, as they wait for the log's own thread where there is one. So a simulation has writes that are applied and not durable.
+    pub fn hold_log(&self) {
+        self.shared.wal.set_threaded();
+    }
+
+    /// Does one turn of the work of the log's thread on this one, after [`Engine::hold_log`]; whether there was any.
+    pub fn step_log(&self) -> bool {
+        self.shared.wal.step()
+    }
+
+    /// The time of the clock that stamps cells, in milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        u64::try_from(self.shared.env.clock.now_ms()).unwrap_or(0)
+    }
+
+    /// That clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared.env.clock
     }
 
     /// Flushes everything, takes the log away and lets the directory go. What is left are live files only.

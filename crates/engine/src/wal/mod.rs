@@ -870,19 +870,35 @@ impl Wal {
                     buffer = self.work.wait(buffer).healed();
                 }
             }
-            if buffer.thread == Thread::Ending && !buffer.nudged {
-                buffer.thread = Thread::None;
+            drop(buffer);
+            if !self.turn(is_retry) && self.buffer().thread == Thread::None {
                 return;
             }
-            buffer.nudged = false;
-            let fsync = buffer.waiters.iter().any(|waiter| waiter.fsync);
-            drop(buffer);
-            let mut io = self.io();
-            if self.failure.get().is_none() {
-                // An error or panic is kept as the log's failure, where everybody who waits finds it; the thread goes on.
-                let _ = catch_unwind(AssertUnwindSafe(|| self.write_group(&mut io, fsync)));
-            }
         }
+    }
+
+    /// One turn of the log's own thread, whoever is that; whether there was anything to do.
+    pub(crate) fn step(&self) -> bool {
+        self.turn(false)
+    }
+
+    fn turn(&self, is_retry: bool) -> bool {
+        let mut buffer = self.buffer();
+        if !buffer.nudged && !is_retry {
+            if buffer.thread == Thread::Ending {
+                buffer.thread = Thread::None;
+            }
+            return false;
+        }
+        buffer.nudged = false;
+        let fsync = buffer.waiters.iter().any(|waiter| waiter.fsync);
+        drop(buffer);
+        let mut io = self.io();
+        if self.failure.get().is_none() {
+            // An error or panic is kept as the log's failure, where everybody who waits finds it; the thread goes on.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.write_group(&mut io, fsync)));
+        }
+        true
     }
 
     /// Ends [`Wal::run`].

@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use halite_types::{CompactionKind, CompactionState};
+
+use crate::outside::Instant;
 
 /// How long a compaction that was asked for is told at least. In a test as long as the test takes.
 const MOMENT: Duration = if cfg!(test) { Duration::from_mins(10) } else { Duration::from_millis(500) };

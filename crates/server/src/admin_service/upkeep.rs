@@ -7,7 +7,6 @@ use halite_wire::proto as pb;
 
 use super::regions::{Meant, all, large_values_key, meant};
 use crate::call::Fault;
-use crate::context::now_ms;
 use crate::master_service::asked::Asked;
 
 /// `FlushRegion`: all families are written, whichever is named.
@@ -25,7 +24,7 @@ pub(super) fn flush(asked: &Asked<'_>, request: &pb::FlushRegionRequest) -> Resu
         return answer(started, false);
     }
     let flushed = region.flush()?;
-    answer(now_ms(), flushed)
+    answer(asked.engine().now_ms(), flushed)
 }
 
 /// `CompactRegion`: done in the background.

@@ -5,7 +5,7 @@
 //! and half of the time that the client or the lease allows.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use halite_engine::Region;
@@ -24,6 +24,7 @@ use crate::buffers::{FLOOR_BYTES, Held};
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
 use crate::dispatch::{Lane, Step};
+use crate::outside::Instant;
 use crate::quota::{Charge, Demand, ScanEstimate};
 use crate::scanners::{Found, KeptReply};
 

@@ -1,11 +1,10 @@
 //! What a scan tells about itself to a client that asks for it (Java's `ScanMetrics`).
 
-use std::time::Instant;
-
 use halite_engine::scan::ReadTrace;
 use halite_wire::proto as pb;
 
 use crate::call::Call;
+use crate::outside::Instant;
 
 /// What the scanner had counted before this call.
 pub(super) struct ScanFigures {

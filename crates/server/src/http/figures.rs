@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use halite_engine::{Health, LogFigures};
 use halite_types::{ClusterStatus, RegionLoad, TableName};
@@ -14,6 +14,7 @@ use super::summary::Summary;
 use crate::context::Context;
 use crate::identity::Identity;
 use crate::metrics::MethodMetrics;
+use crate::outside::Instant;
 
 /// Figures of this moment.
 pub(super) struct Figures<'a> {
@@ -72,7 +73,7 @@ impl<'a> Figures<'a> {
             totals,
             process: Process::look(),
             machine: Machine::look(),
-            now_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
+            now_ms: context.engine.now_ms(),
             context,
         }
     }

@@ -33,12 +33,12 @@ use axum::routing::get;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use self::figures::{Figures, Rates};
 use crate::buffers::Buffers;
 use crate::context::Context;
+use crate::outside::{Listener, Stream};
 use crate::shutdown::Shutdown;
 
 /// Browsers and monitors that are connected at once; more wait.
@@ -66,11 +66,12 @@ struct Site {
 }
 
 /// Serves clients until everything is to end.
-pub(crate) async fn serve(listener: TcpListener, context: Arc<Context>, mut shutdown: Shutdown) {
+pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdown: Shutdown) {
     let (rates, addresses) = (Arc::new(Rates::default()), Buffers::for_connections(ADDRESS_CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
+            biased;
             () = shutdown.requested() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
@@ -93,7 +94,7 @@ pub(crate) async fn serve(listener: TcpListener, context: Arc<Context>, mut shut
     connections.shutdown().await;
 }
 
-async fn converse(stream: TcpStream, site: Site) {
+async fn converse(stream: Stream, site: Site) {
     let service = TowerToHyperService::new(router(site));
     let connection = http1::Builder::new().timer(TokioTimer::new()).header_read_timeout(REQUEST).serve_connection(TokioIo::new(stream), service);
     match tokio::time::timeout(CONNECTION, connection).await {
@@ -144,14 +145,14 @@ async fn server_status(State(site): State<Site>, Query(asked): Query<tasks::Aske
 
 /// Gathers the figures and makes a page of them, on a thread that may take its time.
 async fn respond(site: Site, content_type: &'static str, write: impl FnOnce(&Figures<'_>) -> (StatusCode, String) + Send + 'static) -> Response {
-    let page = tokio::task::spawn_blocking(move || write(&Figures::gather(&site.context, site.local, &site.rates)));
+    let machine = site.context.machine.clone();
+    let page = machine.block(move || write(&Figures::gather(&site.context, site.local, &site.rates)));
     let headers: [(HeaderName, &str); 3] =
         [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-cache"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
-    match page.await {
-        Ok((status, body)) => (status, headers, body).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "a page of figures could not be made");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
+    if let Some((status, body)) = page.await {
+        (status, headers, body).into_response()
+    } else {
+        tracing::error!("a page of figures could not be made for a defect of the server");
+        StatusCode::INTERNAL_SERVER_ERROR.into_response()
     }
 }

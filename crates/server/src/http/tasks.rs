@@ -4,7 +4,7 @@ use halite_types::CompactionState;
 use serde::Deserialize;
 
 use super::json::Value;
-use crate::context::{Context, now_ms};
+use crate::context::Context;
 
 /// The part of the address behind the question mark.
 #[derive(Debug, Default, Deserialize)]
@@ -28,7 +28,7 @@ pub(super) fn tasks(context: &Context, asked: &Asked) -> String {
     let text = |value: &str| Value::Text(value.to_owned());
     let tasks = regions.map(|region| {
         // When it began is not known; it runs now.
-        let now = Value::Count(now_ms());
+        let now = Value::Count(context.engine.now_ms());
         Value::Group(vec![
             ("description".to_owned(), Value::Text(format!("Compacting region {}", region.region.display_name()))),
             ("status".to_owned(), text("Compacting")),

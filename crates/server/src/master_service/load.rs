@@ -1,7 +1,6 @@
 //! The figures of regions and of the server, as HBase reports them.
 
 use std::sync::Mutex;
-use std::time::Instant;
 
 use halite_types::{FamilyDescriptor, RegionLoad};
 use halite_wire::convert::region;
@@ -9,7 +8,8 @@ use halite_wire::convert::status::region_load_to_proto;
 use halite_wire::proto as pb;
 use halite_wire::service::Service;
 
-use crate::context::{Context, now_ms};
+use crate::context::Context;
+use crate::outside::Instant;
 
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
@@ -68,7 +68,7 @@ pub(crate) fn server_load(context: &Context) -> pb::ServerLoad {
         region_loads,
         coprocessors: ENDPOINTS.iter().map(|name| pb::Coprocessor { name: (*name).to_owned() }).collect(),
         report_start_time: Some(context.start_code),
-        report_end_time: Some(now_ms()),
+        report_end_time: Some(context.engine.now_ms()),
         info_server_port: context.addresses.web.map(|web| u32::from(web.port())),
         ..Default::default()
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use halite_types::TableName;
 use halite_wire::convert::region::from_proto;
@@ -18,6 +18,7 @@ use pb::{LockType, LockedResourceType};
 use super::asked::{Asked, check_exists, check_namespace, nonce};
 use super::procedures::Nonce;
 use crate::call::Fault;
+use crate::outside::Instant;
 
 /// How long a lock is held without a heartbeat (`hbase.master.procedure.remote.locks.timeout.ms`).
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -56,7 +56,8 @@ use tokio::sync::watch;
 
 use crate::call::{Call, Fault, Reply};
 use crate::config::Config;
-use crate::context::{Context, now_ms};
+use crate::context::Context;
+use crate::outside::Machine;
 use procedures::{MOMENT, Procedures};
 pub(crate) use quotas::put_in_force as put_quotas_in_force;
 pub(crate) use rolling::roll_regions;
@@ -87,7 +88,7 @@ impl Master {
     ///
     /// # Errors
     /// What reading it from the engine met.
-    pub(crate) fn new(engine: &Arc<Engine>, config: &Config) -> StoreResult<Self> {
+    pub(crate) fn new(machine: &Machine, engine: &Arc<Engine>, config: &Config) -> StoreResult<Self> {
         let namespace_table = namespace_table::NamespaceTable::default();
         match namespace_table.follow(engine) {
             // Who can be read from is to be reached.
@@ -97,7 +98,7 @@ impl Master {
         quotas::prepare(engine, config.quotas_enabled)?;
         // A process that starts later has later ids.
         Ok(Self {
-            procedures: Procedures::new(now_ms(), MOMENT),
+            procedures: Procedures::new(machine, Arc::clone(engine.clock()), MOMENT),
             signed: flush::Signed::default(),
             switches: switches::Switches::load(engine),
             namespace_table,

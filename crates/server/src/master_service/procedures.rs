@@ -10,15 +10,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
+use halite_engine::env::Clock;
 use halite_types::TableName;
 use halite_wire::exception::{Exception, ExceptionKind};
 
 use crate::call::Fault;
-use crate::context::now_ms;
 use crate::metrics::Histogram;
+use crate::outside::{Instant, Machine};
 
 /// How long the outcome of a procedure is kept.
 const KEPT: Duration = Duration::from_mins(15);
@@ -72,6 +73,8 @@ pub(crate) struct Procedure {
 pub(crate) struct Procedures(Arc<Inner>);
 
 struct Inner {
+    machine: Machine,
+    clock: Arc<dyn Clock>,
     /// How long a call that submits a procedure waits for it.
     moment: Duration,
     state: Mutex<State>,
@@ -106,9 +109,11 @@ struct State {
 }
 
 impl Procedures {
-    /// No procedures. Ids go up from `first_id`, which should be higher than those of an earlier process, so that nobody
-    /// takes the outcome of another's procedure for that of his own. A call that submits one waits `moment` for it.
-    pub(crate) fn new(first_id: u64, moment: Duration) -> Self {
+    /// No procedures. Ids go up from the time, so that they are higher than those of an earlier process and nobody takes the
+    /// outcome of another's procedure for that of his own. A call that submits one waits `moment` for it where there are threads.
+    pub(crate) fn new(machine: &Machine, clock: Arc<dyn Clock>, moment: Duration) -> Self {
+        let first_id = now_ms(&*clock);
+        let moment = if matches!(machine, Machine::Os) { moment } else { Duration::ZERO };
         let state = State {
             next_id: first_id,
             procedures: BTreeMap::new(),
@@ -125,7 +130,7 @@ impl Procedures {
             failed: AtomicU64::new(0),
             us: Histogram::default(),
         });
-        Self(Arc::new(Inner { moment, state: Mutex::new(state), changed: Condvar::new(), times: times.collect() }))
+        Self(Arc::new(Inner { machine: machine.clone(), clock, moment, state: Mutex::new(state), changed: Condvar::new(), times: times.collect() }))
     }
 
     /// Submits a procedure, waits a moment for it, and gives its id. One with a nonce that is known already is not done
@@ -147,7 +152,7 @@ impl Procedures {
             let text = format!("{WAITING_MAX} procedures wait for their turn already; try again when some of them are done");
             return Err(Fault::new(ExceptionKind::CallQueueTooBig, text));
         }
-        if state.waiting.len() >= state.idle && state.workers < WORKERS_MAX {
+        if matches!(self.0.machine, Machine::Os) && state.waiting.len() >= state.idle && state.workers < WORKERS_MAX {
             self.start_worker(&mut state)?;
         }
         let times = TIMED.iter().position(|(name, _)| *name == submission.name);
@@ -155,8 +160,14 @@ impl Procedures {
             Some(at) => timed(&self.0.times, at, work),
             None => Box::new(work),
         };
-        let id = state.add(submission, work);
-        self.0.changed.notify_all();
+        let id = state.add(submission, work, now_ms(&*self.0.clock));
+        match &self.0.machine {
+            Machine::Os => self.0.changed.notify_all(),
+            Machine::Given(outside) => {
+                let inner = Arc::clone(&self.0);
+                outside.run(Box::new(move || drop(inner.run_one(inner.lock()))));
+            }
+        }
         drop(self.0.wait_a_moment(state, id));
         Ok(id)
     }
@@ -202,7 +213,8 @@ impl Procedures {
         state.closed = true;
         let waiting: Vec<u64> = state.waiting.drain(..).map(|(id, _, _)| id).collect();
         let stopped = Exception::new(ExceptionKind::MasterStopped, "the master stopped before it came to this procedure");
-        waiting.into_iter().for_each(|id| state.finish(id, Err(stopped.clone())));
+        let now = now_ms(&*self.0.clock);
+        waiting.into_iter().for_each(|id| state.finish(id, Err(stopped.clone()), now));
         self.0.changed.notify_all();
         while state.workers > 0 {
             state = self.0.wait(state);
@@ -220,6 +232,11 @@ impl Procedures {
         }
         Ok(())
     }
+}
+
+/// Milliseconds since 1970.
+fn now_ms(clock: &dyn Clock) -> u64 {
+    u64::try_from(clock.now_ms()).unwrap_or(0)
 }
 
 /// The work of a procedure whose time is taken.
@@ -257,21 +274,29 @@ impl Inner {
         }
     }
 
+    /// Does the first procedure that may be done now; whether there was one.
+    fn run_one<'a>(&'a self, mut state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, bool) {
+        let Some((id, table, work)) = state.take(now_ms(&*self.clock)) else { return (state, false) };
+        drop(state);
+        // A panic is a fault of ours; the client is told and the worker goes on.
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+            .unwrap_or_else(|_| Err(Fault::do_not_retry("the procedure failed for a fault of the server; see its log")));
+        state = self.lock();
+        state.finish(id, outcome.map_err(|fault| fault.exception().clone()), now_ms(&*self.clock));
+        if let Some(table) = table {
+            state.busy.remove(&table);
+        }
+        self.changed.notify_all();
+        (state, true)
+    }
+
     /// What a worker does until everything ends.
     fn work(&self) {
         let mut state = self.lock();
         loop {
-            if let Some((id, table, work)) = state.take() {
-                drop(state);
-                // A panic is a fault of ours; the client is told and the worker goes on.
-                let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
-                    .unwrap_or_else(|_| Err(Fault::do_not_retry("the procedure failed for a fault of the server; see its log")));
-                state = self.lock();
-                state.finish(id, outcome.map_err(|fault| fault.exception().clone()));
-                if let Some(table) = table {
-                    state.busy.remove(&table);
-                }
-                self.changed.notify_all();
+            let is_done;
+            (state, is_done) = self.run_one(state);
+            if is_done {
                 continue;
             }
             if state.closed {
@@ -287,13 +312,12 @@ impl Inner {
 }
 
 impl State {
-    fn add(&mut self, submission: Submission, work: Work) -> u64 {
+    fn add(&mut self, submission: Submission, work: Work, now: u64) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         if submission.nonce.number != 0 {
             self.nonces.insert(submission.nonce, id);
         }
-        let now = now_ms();
         let Submission { name, table, nonce, owner } = submission;
         self.procedures.insert(id, Procedure { name, owner, submitted_ms: now, updated_ms: now, outcome: None, nonce, finished: None });
         self.waiting.push_back((id, table, work));
@@ -301,20 +325,20 @@ impl State {
     }
 
     /// The first that may run now.
-    fn take(&mut self) -> Option<(u64, Option<TableName>, Work)> {
+    fn take(&mut self, now: u64) -> Option<(u64, Option<TableName>, Work)> {
         let at = self.waiting.iter().position(|(_, table, _)| table.as_ref().is_none_or(|table| !self.busy.contains(table)))?;
         let (id, table, work) = self.waiting.remove(at)?;
         self.busy.extend(table.clone());
         if let Some(procedure) = self.procedures.get_mut(&id) {
-            procedure.updated_ms = now_ms();
+            procedure.updated_ms = now;
         }
         Some((id, table, work))
     }
 
-    fn finish(&mut self, id: u64, outcome: Result<Bytes, Exception>) {
+    fn finish(&mut self, id: u64, outcome: Result<Bytes, Exception>, now: u64) {
         if let Some(procedure) = self.procedures.get_mut(&id) {
             procedure.outcome = Some(outcome);
-            procedure.updated_ms = now_ms();
+            procedure.updated_ms = now;
             procedure.finished = Some(Instant::now());
         }
     }
@@ -337,6 +361,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use halite_engine::env::sim::SimClock;
+
     use std::sync::mpsc;
 
     use super::*;
@@ -352,15 +378,22 @@ mod tests {
         }
     }
 
+    /// What the simulated clock says at first.
+    const FIRST_ID: u64 = 1_000_000_000_000;
+
+    fn procedures(moment: Duration) -> Procedures {
+        Procedures::new(&Machine::Os, Arc::new(SimClock::default()), moment)
+    }
+
     fn outcome(procedures: &Procedures, id: u64) -> Option<Result<Bytes, Exception>> {
         procedures.find(id).unwrap().outcome
     }
 
     #[test]
     fn what_is_quick_is_finished_when_its_id_is_known() {
-        let procedures = Procedures::new(7, MOMENT);
+        let procedures = procedures(MOMENT);
         let id = procedures.submit(submission(None, 0), || Ok(Bytes::from_static(b"done"))).unwrap();
-        assert_eq!((id, outcome(&procedures, id)), (7, Some(Ok(Bytes::from_static(b"done")))));
+        assert_eq!((id, outcome(&procedures, id)), (FIRST_ID, Some(Ok(Bytes::from_static(b"done")))));
         let id = procedures.submit(submission(None, 0), || Err(Fault::do_not_retry("no"))).unwrap();
         assert_eq!(outcome(&procedures, id).unwrap().unwrap_err().message(), "no");
         assert!(procedures.find(99).is_none());
@@ -369,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_request_that_comes_twice_is_done_once() {
-        let procedures = Procedures::new(1, MOMENT);
+        let procedures = procedures(MOMENT);
         let first = procedures.submit(submission(None, 5), || Ok(Bytes::new())).unwrap();
         assert_eq!(procedures.submit(submission(None, 5), || panic!("done twice")).unwrap(), first);
         assert_ne!(procedures.submit(submission(None, 6), || Ok(Bytes::new())).unwrap(), first);
@@ -379,7 +412,7 @@ mod tests {
 
     #[test]
     fn procedures_of_one_table_keep_their_order_and_others_pass_them() {
-        let procedures = Procedures::new(1, Duration::ZERO);
+        let procedures = procedures(Duration::ZERO);
         let (go, wait) = mpsc::channel::<()>();
         let (say, said) = mpsc::channel();
         let tell = |what: &'static str| {
@@ -404,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_panic_ends_the_procedure_and_not_the_worker() {
-        let procedures = Procedures::new(1, MOMENT);
+        let procedures = procedures(MOMENT);
         let id = procedures.submit(submission(Some("t"), 0), || panic!("ours")).unwrap();
         assert!(outcome(&procedures, id).unwrap().unwrap_err().is_do_not_retry());
         let id = procedures.submit(submission(Some("t"), 0), || Ok(Bytes::new())).unwrap();
@@ -414,7 +447,7 @@ mod tests {
 
     #[test]
     fn what_waits_at_the_end_is_told_so_and_nothing_more_is_taken() {
-        let procedures = Procedures::new(1, Duration::ZERO);
+        let procedures = procedures(Duration::ZERO);
         let (go, wait) = mpsc::channel::<()>();
         let (begins, begun) = mpsc::channel::<()>();
         let first = move || {

@@ -3,7 +3,7 @@
 use halite_rowkey::split::{Rolling, WIDTHS_AHEAD, to_split};
 use halite_types::{Error, Result, TableDescriptor};
 
-use crate::context::{Context, now_ms};
+use crate::context::Context;
 
 /// Makes what is missing, of every table, while the switch for splits is on; what fails is logged, and tried again in the next period.
 pub(crate) fn roll_regions(context: &Context) {
@@ -25,7 +25,7 @@ fn roll(context: &Context, table: &TableDescriptor, rolling: &Rolling) -> Result
     }
     let list = || Ok::<_, Error>(context.engine.table(table.name())?.region_infos());
     let mut regions = list()?;
-    for border in rolling.borders(i64::try_from(now_ms()).unwrap_or(i64::MAX), WIDTHS_AHEAD)? {
+    for border in rolling.borders(i64::try_from(context.engine.now_ms()).unwrap_or(i64::MAX), WIDTHS_AHEAD)? {
         let Some(region) = to_split(&regions, &border)? else { continue };
         context.engine.split_region(&region.encoded_name, Some(border.clone()))?;
         regions = list()?;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-use std::time::Instant;
 
 use halite_wire::exception::Exception;
 
 use super::limiter::{Limiter, Use};
 use super::rules::Applying;
+
+use crate::outside::Instant;
 
 /// Bytes that a write is thought to have.
 const WRITE_BYTES: i64 = 100;

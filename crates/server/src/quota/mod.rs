@@ -20,13 +20,13 @@ mod space;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Instant;
 
 use halite_engine::{Engine, Region};
 use halite_types::schema::SYSTEM_NAMESPACE;
 use halite_types::{FamilyDescriptor, RowOp, TableName};
 
 use crate::call::{Fault, Peer};
+use crate::outside::Instant;
 pub(crate) use charge::{Charge, Demand, ScanEstimate};
 use rules::Rules;
 pub(crate) use rules::Stored;

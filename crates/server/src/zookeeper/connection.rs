@@ -109,7 +109,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         let request = request.clone();
         // A panic was reported where it happened.
-        tokio::task::spawn_blocking(move || reply(&request)).await.unwrap_or(Err(Code::SYSTEM_ERROR))
+        self.shared.context.machine.block(move || reply(&request)).await.unwrap_or(Err(Code::SYSTEM_ERROR))
     }
 
     async fn answer_word(&mut self, word: [u8; 4]) -> Result<()> {

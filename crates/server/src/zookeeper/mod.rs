@@ -17,16 +17,16 @@ mod znodes;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use halite_types::ErrorKind;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use self::connection::Connection;
 use self::sessions::Sessions;
 use crate::context::Context;
+use crate::outside::{Instant, Listener, Stream};
 use crate::shutdown::Shutdown;
 
 /// Packets of unusual size, up to 1 MiB each, that may be on their way on all connections together.
@@ -51,11 +51,12 @@ impl Shared {
 }
 
 /// Serves clients until everything is to end.
-pub(crate) async fn serve(listener: TcpListener, context: Arc<Context>, mut shutdown: Shutdown) {
+pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdown: Shutdown) {
     let shared = Arc::new(Shared::new(context));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
+            biased;
             () = shutdown.requested() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept() => match accepted {
@@ -71,7 +72,7 @@ pub(crate) async fn serve(listener: TcpListener, context: Arc<Context>, mut shut
     connections.shutdown().await;
 }
 
-fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, connections: &mut JoinSet<()>) {
+fn begin(stream: Stream, peer: SocketAddr, shared: &Arc<Shared>, connections: &mut JoinSet<()>) {
     let metrics = &shared.context.metrics.zookeeper;
     if connections.len() >= shared.context.config.limits.connections_max {
         metrics.connections_refused.add(1);
@@ -85,7 +86,7 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, connections:
     };
     let Ok(local) = stream.local_addr() else { return };
     // Answers are small and waited for; if the socket will not have it, they come a little later.
-    let _ = stream.set_nodelay(true);
+    let _ = stream.set_nodelay();
     let shared = Arc::clone(shared);
     connections.spawn(async move {
         let _counted = shared.context.metrics.zookeeper.connections.count_one();

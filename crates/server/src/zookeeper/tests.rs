@@ -39,7 +39,7 @@ impl Server {
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
         let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let addresses = Addresses { master: at(16_000), region: at(16_020), web: Some(at(16_010)), zookeeper: Some(at(2181)) };
-        let mut context = Context::new(engine, config, addresses).unwrap();
+        let mut context = Context::new(crate::outside::Machine::Os, engine, config, addresses).unwrap();
         (context.start_code, context.cluster_id) = (START_CODE, CLUSTER_ID.to_string());
         Self { shared: Arc::new(Shared::new(Arc::new(context))), _directory: directory }
     }

@@ -14,7 +14,6 @@ use halite_types::Result as StoreResult;
 use halite_wire::zk::Code;
 
 use super::tree::Tree;
-use crate::context::now_ms;
 
 const PREFIX: &str = "znode/";
 const SEQUENCE: &str = "znode-sequence";
@@ -99,7 +98,7 @@ impl Tree<'_> {
         if above.is_ephemeral {
             return Err(Code::NO_CHILDREN_FOR_EPHEMERALS);
         }
-        let now = i64::try_from(now_ms()).unwrap_or(i64::MAX);
+        let now = i64::try_from(self.context.engine.now_ms()).unwrap_or(i64::MAX);
         let made = Made { version: 0, created_ms: now, changed_ms: now, data: data.clone() };
         self.change(|settings| {
             let path = if numbered { format!("{path}{:010}", take_number(settings)) } else { path.to_owned() };
@@ -134,7 +133,7 @@ impl Tree<'_> {
         self.check_may_change(path)?;
         self.change(|settings| {
             let before = expect_version(settings, path, version)?;
-            let changed_ms = i64::try_from(now_ms()).unwrap_or(i64::MAX);
+            let changed_ms = i64::try_from(self.context.engine.now_ms()).unwrap_or(i64::MAX);
             let made = Made { version: before.version.wrapping_add(1), changed_ms, data: data.clone(), ..before };
             settings.insert(key(path), made.encode());
             Ok(())

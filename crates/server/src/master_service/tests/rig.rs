@@ -57,7 +57,7 @@ impl Rig {
         let engine = Engine::open(env, Options::default()).unwrap();
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let addresses = Addresses { master: address(16_000), region: address(16_020), web: Some(address(16_010)), zookeeper: None };
-        let mut context = Context::new(engine, config, addresses).unwrap();
+        let mut context = Context::new(crate::outside::Machine::Os, engine, config, addresses).unwrap();
         context.start_code = 1_700_000_000_000;
         let peer = testing::peer(&context, Service::Master, Some((2, 6)));
         Self { context: Arc::new(context), peer: Arc::new(peer), directory }
