@@ -3,13 +3,14 @@
 //!
 //! ```text
 //! served.rs   a server as a process       load.rs    callers that know what they were told     report.rs  what was tried and found
-//! kills.rs    kills at any moment
+//! kills.rs    kills at any moment      damage/    damaged files
 //! ```
 //! Every wait has a limit, and one that comes to it is a finding. What happens follows from the seed, as far as processes and
 //! the scheduler let it; the directory of a finding is kept.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to the person at the terminal")]
 
+mod damage;
 mod kills;
 mod load;
 mod report;
@@ -26,7 +27,7 @@ Tortures the built program until the time is over, and prints a report, which is
 
     --minutes N       how long (10)
     --seed 0x2a       what everything follows from; printed, and drawn if it is not given
-    --part NAME       only this part, and others that are named the same way: kills
+    --part NAME       only this part, and others that are named the same way: kills, damage
     --program PATH    the command halite
     --out DIR         where the report and the directories of findings go
 
@@ -43,6 +44,11 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// A directory in memory, where there is such a thing: for stores that are copied thousands of times.
+    pub(crate) fn quick_folder(&self, part: &str) -> tempfile::TempDir {
+        tempfile::Builder::new().prefix("halite-torture-").tempdir_in("/dev/shm").unwrap_or_else(|_| self.folder(part))
+    }
+
     /// A directory that goes when it is dropped.
     pub(crate) fn folder(&self, part: &str) -> tempfile::TempDir {
         tempfile::Builder::new().prefix(part).tempdir_in(&self.work).expect("a directory can be made where one was made before")
@@ -54,6 +60,9 @@ type Turn = fn(&Context, u64, Instant);
 
 /// Parts that take turns.
 const PARTS: [(&str, Turn); 1] = [("kills", kills::turn)];
+
+/// The part that goes on beside them, in this process.
+const BESIDE: (&str, Turn) = ("damage", damage::turn);
 
 /// The longest turn of a part. A turn may have to end what it has begun.
 const TURN_MAX: Duration = Duration::from_secs(30);
@@ -89,7 +98,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         match name.as_str() {
             "--minutes" => parsed.minutes = value.parse().ok().filter(|minutes| *minutes > 0.0).ok_or("--minutes needs a number above 0")?,
             "--seed" => parsed.seed = number(&value)?,
-            "--part" if PARTS.iter().any(|(part, _)| *part == value) => parsed.parts.push(value),
+            "--part" if PARTS.iter().chain([&BESIDE]).any(|(part, _)| *part == value) => parsed.parts.push(value),
             "--part" => return Err(format!("there is no part {value}")),
             "--program" => parsed.program = value.into(),
             "--out" => parsed.out = value.into(),
@@ -118,9 +127,13 @@ fn torture(arguments: &Arguments) -> Result<bool, String> {
     println!("seed {:#x}", arguments.seed);
     let context = Context { program, work: work.path().to_owned(), report: Report::new(arguments.seed, found) };
     let time = Duration::from_secs_f64(arguments.minutes * 60.0);
-    let chosen: Vec<_> = PARTS.into_iter().filter(|(name, _)| arguments.parts.is_empty() || arguments.parts.iter().any(|part| part == name)).collect();
+    let is_chosen = |(name, _): &(&str, Turn)| arguments.parts.is_empty() || arguments.parts.iter().any(|part| part == name);
+    let (in_turn, beside): (Vec<_>, Vec<_>) = (PARTS.into_iter().filter(is_chosen).collect(), [BESIDE].into_iter().filter(is_chosen).collect());
     let end = Instant::now() + time;
-    take_turns(&context, &chosen, arguments.seed, time, end);
+    std::thread::scope(|scope| {
+        scope.spawn(|| take_turns(&context, &beside, arguments.seed, time, end));
+        take_turns(&context, &in_turn, arguments.seed, time, end);
+    });
     let text = context.report.text();
     println!("\n{text}");
     std::fs::write(out.join("report.md"), &text).map_err(failed)?;
@@ -130,6 +143,9 @@ fn torture(arguments: &Arguments) -> Result<bool, String> {
 /// One part after the other, each for a while, until the time is over. The first turn of each is by the seed itself.
 fn take_turns(context: &Context, parts: &[(&str, Turn)], seed: u64, time: Duration, end: Instant) {
     let turn_time = TURN_MAX.min(time / u32::try_from(parts.len().max(1)).unwrap_or(1));
+    if parts.is_empty() {
+        return;
+    }
     for round in 0_u64.. {
         for (_, turn) in parts {
             let now = Instant::now();
