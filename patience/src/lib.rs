@@ -148,7 +148,8 @@ impl Program {
 
     fn spawn(command: &mut Command) -> Result<Self, String> {
         let name = command.get_program().to_string_lossy().into_owned();
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| format!("{name} cannot be started: {error}"))?;
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| format!("{name} cannot be started: {error}"))?;
         let stdout = child.stdout.take().map(Heard::of).unwrap_or_default();
         let stderr = child.stderr.take().map(Heard::of).unwrap_or_default();
         Ok(Self { name, child, stdout, stderr })

@@ -126,7 +126,8 @@ pub(crate) fn table(cluster: &RemoteCluster) -> Arc<dyn Table> {
 pub(crate) async fn create(cluster: &RemoteCluster, rng: &mut fastrand::Rng) -> halite::Result<()> {
     let compression = ["NONE", "SNAPPY", "ZSTD"][rng.usize(..3)];
     let encoding = ["NONE", "FAST_DIFF", "ROW_INDEX_V1"][rng.usize(..3)];
-    let family = |name: &'static str| FamilyDescriptor::new(name).set("COMPRESSION", compression).set("DATA_BLOCK_ENCODING", encoding).set("BLOCKSIZE", 4096);
+    let family =
+        |name: &'static str| FamilyDescriptor::new(name).set("COMPRESSION", compression).set("DATA_BLOCK_ENCODING", encoding).set("BLOCKSIZE", 4096);
     let table = TableDescriptor::new(name()).family(family("a")).family(family("b").versions(3));
     let splits = (1..1 + rng.u32(..4)).map(|at| Bytes::from(format!("{:x}", at * 4 - 1))).collect();
     cluster.admin().create_table(table, splits).await

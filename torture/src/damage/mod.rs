@@ -72,7 +72,10 @@ fn judged(judge: Judge, command: Option<std::path::PathBuf>) -> Verdict {
         Ok(verdict) => verdict,
         Err(mpsc::RecvTimeoutError::Timeout) => Verdict::finding(Fault::Hung, format!("nothing came of it within {TRIAL_LIMIT:?}")),
         Err(mpsc::RecvTimeoutError::Disconnected) => {
-            let why = thread.join().err().and_then(|why| why.downcast_ref::<String>().cloned().or_else(|| why.downcast_ref().map(|text: &&str| (*text).to_owned())));
+            let why = thread
+                .join()
+                .err()
+                .and_then(|why| why.downcast_ref::<String>().cloned().or_else(|| why.downcast_ref().map(|text: &&str| (*text).to_owned())));
             Verdict::finding(Fault::Died, format!("a panic: {}", why.unwrap_or_default()))
         }
     }

@@ -20,6 +20,9 @@ pub(super) type Cell = (Bytes, Bytes, Bytes, i64, Bytes);
 /// How the names of clones begin that are made to look at a snapshot.
 pub(super) const LOOK_AT: &str = "look-at-";
 
+/// A cell without its timestamp, which the store gives it.
+pub(super) type Written = (String, Bytes, Bytes, Bytes, Bytes);
+
 /// The cells of every table that a reader gets.
 pub(super) type Content = BTreeMap<String, Vec<Cell>>;
 
@@ -27,13 +30,14 @@ pub(super) type Content = BTreeMap<String, Vec<Cell>>;
 pub(super) struct Template {
     pub(super) options: Options,
     pub(super) content: Content,
-    /// Every cell that a reader could ever get.
-    pub(super) written: BTreeSet<(String, Cell)>,
+    /// Every value that was ever written: table, row, family, qualifier, value. Of two in one millisecond a reader finds the newer, unless the log
+    /// has lost it.
+    pub(super) written: BTreeSet<Written>,
     pub(super) snapshots: BTreeMap<String, Vec<Cell>>,
     pub(super) nonces: BTreeSet<u64>,
     pub(super) is_closed: bool,
-    /// The name of the log's newest segment.
-    pub(super) newest_segment: Option<String>,
+    /// The names of the log's oldest and newest segments.
+    pub(super) outer_segments: [Option<String>; 2],
 }
 
 impl Template {
@@ -45,7 +49,6 @@ impl Template {
             making.table(&format!("t{table}"))?;
         }
         let is_closed = rng.u32(..3) == 0;
-        making.note()?;
         let written = making.written;
         if is_closed {
             making.store.close()?;
@@ -56,7 +59,8 @@ impl Template {
         }
         let names = std::fs::read_dir(directory.join("halite/wal")).into_iter().flatten().flatten();
         let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let newest_segment = names.filter(|name| name.strip_suffix(".wal").is_some()).max();
+        let names: BTreeSet<String> = names.filter(|name| name.strip_suffix(".wal").is_some()).collect();
+        let outer_segments = [names.first().cloned(), names.last().cloned()];
         // What is right is what the store says when nothing has happened to it.
         let beside = directory.with_extension("beside");
         let failed = |error| halite::Error::io("copying a store", error);
@@ -66,7 +70,7 @@ impl Template {
         let (content, snapshots) = (content(&store)?, snapshots(&store)?);
         store.close()?;
         std::fs::remove_dir_all(&beside).map_err(failed)?;
-        Ok(Self { options, content, written, snapshots, nonces, is_closed, newest_segment })
+        Ok(Self { options, content, written, snapshots, nonces, is_closed, outer_segments })
     }
 }
 
@@ -92,7 +96,7 @@ fn options(rng: &mut fastrand::Rng) -> Options {
 struct Making {
     store: Store,
     rng: fastrand::Rng,
-    written: BTreeSet<(String, Cell)>,
+    written: BTreeSet<Written>,
     nonce: u64,
 }
 
@@ -112,13 +116,9 @@ impl Making {
         self.store.create_table(table, if self.rng.bool() { &[b"r050"] } else { &[] })?;
         for _ in 0..self.rng.u32(1..6) {
             self.rows(name)?;
-            self.note()?;
             self.maintain(name)?;
         }
-        if self.rng.bool() {
-            self.rows(name)?;
-        }
-        self.note()
+        if self.rng.bool() { self.rows(name) } else { Ok(()) }
     }
 
     fn rows(&mut self, name: &str) -> Result<()> {
@@ -132,8 +132,12 @@ impl Making {
                 1 => table.delete(Delete::new(row).column(family, "q"))?,
                 2 => self.increment(name, family)?,
                 3 => {
-                    let put = |index: u32| RowOp::from(Put::new(format!("r{index:03}")).add(family, "q", format!("batch {index}")));
                     let from = self.rng.u32(..90);
+                    let put = |index: u32| {
+                        let (row, value) = (format!("r{index:03}"), format!("batch {index}"));
+                        self.note(name, &row, family, "q", value.as_bytes());
+                        RowOp::from(Put::new(row).add(family, "q", value))
+                    };
                     for result in table.batch((from..from + 5).map(put).collect())? {
                         result?;
                     }
@@ -142,7 +146,9 @@ impl Making {
                     let letter = char::from(self.rng.u8(b'a'..b'z'));
                     let most = if self.rng.u32(..20) == 0 { 3000 } else { 60 };
                     let value = letter.to_string().repeat(self.rng.usize(..most));
-                    table.put(Put::new(row).add(family, ["q", "p"][self.rng.usize(..2)], value))?;
+                    let qualifier = ["q", "p"][self.rng.usize(..2)];
+                    self.note(name, &row, family, qualifier, value.as_bytes());
+                    table.put(Put::new(row).add(family, qualifier, value))?;
                 }
             }
         }
@@ -155,7 +161,8 @@ impl Making {
         let region = self.store.engine().table(&name.parse()?)?.region_of(b"counter")?;
         let op = Increment::new("counter").add(family, "n", 1);
         let mut applied = region.apply_once(op.into(), Some(Nonce { group: 1, number: self.nonce }));
-        applied.results.remove(0)?;
+        let value = applied.results.remove(0)?.row.value(family, "n").map(Bytes::copy_from_slice).unwrap_or_default();
+        self.note(name, "counter", family, "n", &value);
         applied.ticket.wait()
     }
 
@@ -179,7 +186,12 @@ impl Making {
                 let snapshot = format!("s-{name}-{}", self.rng.u32(..1000));
                 self.store.create_snapshot(&SnapshotDescriptor::new(snapshot.clone(), of))?;
                 if self.rng.bool() {
-                    self.store.clone_snapshot(&snapshot, &format!("clone-{snapshot}").parse()?)?;
+                    let clone = format!("clone-{snapshot}");
+                    self.store.clone_snapshot(&snapshot, &clone.parse()?)?;
+                    let of_clone = self.written.iter().filter(|written| written.0 == name);
+                    let of_clone: Vec<Written> =
+                        of_clone.cloned().map(|written| (clone.clone(), written.1, written.2, written.3, written.4)).collect();
+                    self.written.extend(of_clone);
                 }
             }
             _ => {}
@@ -187,15 +199,9 @@ impl Making {
         Ok(())
     }
 
-    /// Takes note of all cells that a reader could get now, or could have got before.
-    fn note(&mut self) -> Result<()> {
-        for table in self.store.tables() {
-            let name = table.name().to_string();
-            for cell in cells(&self.store, &name, Scan::all().raw(true).all_versions())? {
-                self.written.insert((name.clone(), cell));
-            }
-        }
-        Ok(())
+    fn note(&mut self, table: &str, row: &str, family: &Bytes, qualifier: &str, value: &[u8]) {
+        let of = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+        self.written.insert((table.to_owned(), of(row), family.clone(), of(qualifier), Bytes::copy_from_slice(value)));
     }
 }
 

@@ -10,7 +10,7 @@ use halite_engine::env::Env;
 use halite_engine::inspect::{Certainty, Severity, check, repair};
 
 use super::harm::{Deed, Harm};
-use super::template::{Cell, LOOK_AT, Content, Template, cells, content, open, snapshots};
+use super::template::{Cell, Content, LOOK_AT, Template, cells, content, open, snapshots};
 use crate::report::Fault;
 
 /// What came of it.
@@ -93,7 +93,7 @@ impl Judge {
         if !checked {
             self.verdict.find(Fault::Silent, format!("the check found nothing, and opening fails: {error}"));
         }
-        if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NewerFormat | ErrorKind::InvalidRequest) {
+        if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NewerFormat | ErrorKind::InvalidRequest | ErrorKind::Unsupported) {
             self.verdict.find(Fault::Wrong, format!("opening fails with {:?}: {error}", error.kind()));
         }
     }
@@ -169,7 +169,7 @@ impl Judge {
         for (table, cells) in read.iter().filter(|(table, _)| !table.starts_with(LOOK_AT)) {
             let right = template.content.get(table).map(|cells| cells.iter().collect::<BTreeSet<_>>()).unwrap_or_default();
             for cell in cells.iter().filter(|cell| !right.contains(cell)) {
-                let was_written = template.written.contains(&(table.clone(), cell.clone()));
+                let was_written = template.written.contains(&(table.clone(), cell.0.clone(), cell.1.clone(), cell.2.clone(), cell.4.clone()));
                 let list = if was_written { &mut difference.missing } else { &mut difference.strange };
                 list.push(format!("{}{}", if was_written { "again " } else { "" }, shown(table, cell)));
             }
@@ -194,26 +194,22 @@ impl Judge {
         } else if told {
             self.verdict.outcomes.push("told: cells are missing");
         } else if self.is_not_knowable() {
-            self.verdict.outcomes.push("not knowable: the end of the log is gone as a whole");
+            self.verdict.outcomes.push("not knowable: an end of the log is gone as a whole");
         } else {
             let how_many = missing.len();
             self.verdict.find(Fault::Silent, format!("{how}{how_many} cells are missing or there again, and nothing says so: {}", missing[0]));
         }
     }
 
-    /// The limits that docs/formats/wal.md names: the newest segments are missing as whole files, or their newest groups read as the room behind
-    /// them does.
+    /// The limits that docs/formats/wal.md names: the oldest or the newest segments are missing as whole files, or the newest groups read as the
+    /// room behind them does.
     fn is_not_knowable(&self) -> bool {
-        let is_log = self.harm.class() == "log segment";
+        let [oldest, newest] = self.template.outer_segments.each_ref().map(|segment| segment.as_deref() == Some(self.name()));
         match &self.harm.deed {
-            Deed::Remove | Deed::Rename { .. } => is_log && self.is_newest_segment(),
-            Deed::Fill { with: 0, .. } => is_log && self.is_newest_segment(),
+            Deed::Remove | Deed::Rename { .. } => oldest || newest,
+            Deed::Fill { with: 0, .. } => newest,
             _ => false,
         }
-    }
-
-    fn is_newest_segment(&self) -> bool {
-        self.template.newest_segment.as_deref() == Some(self.name())
     }
 
     fn may_lose_nonces(&self) -> bool {
