@@ -94,7 +94,7 @@ impl Kills<'_> {
         let mut load = running.stop().await.map_err(|text| (Fault::Hung, text))?;
         tell(self.context, PART, self.seed, &load.figures);
         self.report().count(PART, "rows whose last write had no known outcome", load.open_rows() as u64);
-        let faults = load.compare(table).await.map_err(|error| (Fault::Wrong, format!("reading after a restart failed: {error}")))?;
+        let faults = load.compare(table, true).await.map_err(|error| (Fault::Wrong, format!("reading after a restart failed: {error}")))?;
         self.report().count(PART, "comparisons of all rows", 1);
         if !faults.is_empty() {
             return Err((Fault::Lost, format!("{} rows: {}", faults.len(), faults.iter().take(5).cloned().collect::<Vec<_>>().join("\n  "))));

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! served.rs   a server as a process       load.rs    callers that know what they were told     report.rs  what was tried and found
-//! kills.rs    kills at any moment      damage/    damaged files
+//! kills.rs    kills at any moment      damage/    damaged files            full.rs    a disk that fills
+//! faults.rs   calls to the disk that fail, by a library of ours that is loaded before the C library (`preload/`)
 //! ```
 //! Every wait has a limit, and one that comes to it is a finding. What happens follows from the seed, as far as processes and
 //! the scheduler let it; the directory of a finding is kept.
@@ -11,6 +12,8 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to the person at the terminal")]
 
 mod damage;
+mod faults;
+mod full;
 mod kills;
 mod load;
 mod report;
@@ -27,8 +30,9 @@ Tortures the built program until the time is over, and prints a report, which is
 
     --minutes N       how long (10)
     --seed 0x2a       what everything follows from; printed, and drawn if it is not given
-    --part NAME       only this part, and others that are named the same way: kills, damage
+    --part NAME       only this part, and others that are named the same way: kills, full, faults, damage
     --program PATH    the command halite
+    --preload PATH    the library that makes calls to the disk fail
     --out DIR         where the report and the directories of findings go
 
 Exit code 1 if anything was lost, silent, hung, dead or wrong.
@@ -38,6 +42,8 @@ Exit code 1 if anything was lost, silent, hung, dead or wrong.
 pub(crate) struct Context {
     /// The command `halite`.
     pub(crate) program: PathBuf,
+    /// The library that makes calls to the disk fail.
+    pub(crate) preload: Option<PathBuf>,
     /// Below which stores are made.
     work: PathBuf,
     pub(crate) report: Report,
@@ -59,7 +65,7 @@ impl Context {
 type Turn = fn(&Context, u64, Instant);
 
 /// Parts that take turns.
-const PARTS: [(&str, Turn); 1] = [("kills", kills::turn)];
+const PARTS: [(&str, Turn); 3] = [("kills", kills::turn), ("full", full::turn), ("faults", faults::turn)];
 
 /// The part that goes on beside them, in this process.
 const BESIDE: (&str, Turn) = ("damage", damage::turn);
@@ -72,6 +78,7 @@ struct Arguments {
     seed: u64,
     parts: Vec<String>,
     program: PathBuf,
+    preload: Option<PathBuf>,
     out: PathBuf,
 }
 
@@ -88,7 +95,7 @@ fn main() -> ExitCode {
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
     let (program, out) = (PathBuf::from("target/debug/halite"), PathBuf::from("target/torture"));
-    let mut parsed = Arguments { minutes: 10.0, seed: fastrand::u64(..), parts: Vec::new(), program, out };
+    let mut parsed = Arguments { minutes: 10.0, seed: fastrand::u64(..), parts: Vec::new(), program, preload: None, out };
     while let Some(name) = arguments.next() {
         if matches!(name.as_str(), "--help" | "-h") {
             print!("{HELP}");
@@ -101,6 +108,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--part" if PARTS.iter().chain([&BESIDE]).any(|(part, _)| *part == value) => parsed.parts.push(value),
             "--part" => return Err(format!("there is no part {value}")),
             "--program" => parsed.program = value.into(),
+            "--preload" => parsed.preload = Some(value.into()),
             "--out" => parsed.out = value.into(),
             _ => return Err(format!("there is no argument {name}")),
         }
@@ -124,8 +132,9 @@ fn torture(arguments: &Arguments) -> Result<bool, String> {
     let found = out.join(format!("found-{:#x}", arguments.seed));
     let work = tempfile::Builder::new().prefix("work").tempdir_in(&out).map_err(failed)?;
     let program = arguments.program.canonicalize().map_err(failed)?;
+    let preload = arguments.preload.as_ref().map(|path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))).transpose()?;
     println!("seed {:#x}", arguments.seed);
-    let context = Context { program, work: work.path().to_owned(), report: Report::new(arguments.seed, found) };
+    let context = Context { program, preload, work: work.path().to_owned(), report: Report::new(arguments.seed, found) };
     let time = Duration::from_secs_f64(arguments.minutes * 60.0);
     let is_chosen = |(name, _): &(&str, Turn)| arguments.parts.is_empty() || arguments.parts.iter().any(|part| part == name);
     let (in_turn, beside): (Vec<_>, Vec<_>) = (PARTS.into_iter().filter(is_chosen).collect(), [BESIDE].into_iter().filter(is_chosen).collect());

@@ -144,6 +144,11 @@ impl Served {
         !matches!(self.program.child().try_wait(), Ok(None))
     }
 
+    /// Waits a little for its end: an output ends before its process does.
+    pub(crate) fn await_end(&mut self) {
+        let _ = halite_patience::wait(self.program.child(), Duration::from_secs(5));
+    }
+
     /// What it has logged.
     pub(crate) fn log(&self) -> String {
         self.program.stderr().text()
