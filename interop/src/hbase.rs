@@ -2,8 +2,12 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::Result;
+
+/// None of HBase's programs takes longer.
+const LIMIT: Duration = Duration::from_mins(10);
 
 /// What HBase's jars reach into, closed since Java 16.
 const OPENED: [&str; 6] = [
@@ -32,13 +36,20 @@ pub(crate) fn read_wire(jars: &Path, work: &Path) -> Result<()> {
 
 fn run(jars: &Path, program: &str, arguments: &[&Path]) -> Result<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("java").join(program);
-    let status = Command::new("java")
+    let mut child = Command::new("java")
         .args(OPENED)
         .args(["-Xmx512m", "-Dlog4j2.level=ERROR", "-cp"])
         .arg(jars.join("*"))
         .arg(source)
         .args(arguments)
-        .status()
+        .spawn()
         .map_err(|error| format!("java cannot be started: {error}; is a JDK 17 in PATH?"))?;
-    if status.success() { Ok(()) } else { Err(format!("{program} ended with {status}; what HBase found fault with stands above")) }
+    match halite_patience::wait(&mut child, LIMIT).map_err(|error| format!("{program} cannot be waited for: {error}"))? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("{program} ended with {status}; what HBase found fault with stands above")),
+        None => {
+            halite_patience::end(&mut child);
+            Err(format!("{program} has not ended within {} s", LIMIT.as_secs()))
+        }
+    }
 }

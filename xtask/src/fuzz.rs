@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use crate::Result;
 use crate::command::{answer, cargo, run, target_dir};
@@ -23,6 +24,9 @@ The fuzzer is written in C++ and wants a compiler for it. Without one `cargo xta
 
 /// What `cargo xtask test` spends on each target.
 const SECONDS: u32 = 60;
+
+/// How long after that a target may be at its last input and its report. One input may take half a minute.
+const LAST_INPUT: Duration = Duration::from_mins(3);
 
 /// The compiler counts every branch and shows every comparison to the fuzzer. All of it is in the stable compiler.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -58,7 +62,8 @@ fn for_a_while(targets: &[&str], seconds: u32) -> Result<()> {
     let programs = build()?;
     let running = targets.iter().map(|target| start(&programs, target, seconds).map(|child| (*target, child))).collect::<Result<Vec<_>>>()?;
     // All of them end by themselves, and each is waited for even if another has failed.
-    let failures: Vec<String> = running.into_iter().filter_map(|(target, child)| ended(target, child).err()).collect();
+    let limit = Duration::from_secs(u64::from(seconds)) + LAST_INPUT;
+    let failures: Vec<String> = running.into_iter().filter_map(|(target, child)| ended(target, child, limit).err()).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
@@ -85,8 +90,12 @@ fn start(programs: &Path, target: &str, seconds: u32) -> Result<Child> {
     command.spawn().map_err(|error| format!("{target} cannot be started: {error}"))
 }
 
-fn ended(target: &str, mut child: Child) -> Result<()> {
-    let status = child.wait().map_err(|error| format!("{target} cannot be waited for: {error}"))?;
+fn ended(target: &str, mut child: Child, limit: Duration) -> Result<()> {
+    let status = halite_patience::wait(&mut child, limit).map_err(|error| format!("{target} cannot be waited for: {error}"))?;
+    let Some(status) = status else {
+        halite_patience::end(&mut child);
+        return Err(format!("{target} has not ended within {} s; its log: {}", limit.as_secs(), log(target).display()));
+    };
     let text = fs::read(log(target)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     if status.success() {
         let runs = text.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")).unwrap_or("?");

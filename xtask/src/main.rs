@@ -11,6 +11,7 @@ mod interop;
 mod jars;
 mod steps;
 mod tidy;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,8 @@ Tasks of the Halite repository.
     cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket; every target for a minute, or one for N seconds
     cargo xtask loom                the memstore and the read point in every interleaving of their threads
     cargo xtask races               the memstore's readers beside its writer, under the thread sanitizer
+    cargo xtask torture [--minutes N]
+                                    the built program is killed, its files damaged, its disk filled; by hand and nightly (--help tells more)
     cargo xtask golden --update     rewrite the golden files; read the difference as a document before committing it
     cargo xtask codegen [--check]   write crates/wire's code from its .proto files, or say whether it is what they give
     cargo xtask bench NAME [ARGS]   measure; without NAME it lists what there is
@@ -67,6 +70,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("loom", []) => concurrency::loom(),
         ("races", []) => concurrency::races(),
         ("fuzz", rest) => fuzz::run_named(rest),
+        ("torture", rest) => torture::run_battery(rest),
         ("golden", [update]) if update == "--update" => checks::update_golden(),
         ("golden", _) => Err("golden files are checked by `cargo xtask test`; to rewrite them: cargo xtask golden --update".to_string()),
         ("interop", rest) => interop::run_parts(rest),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use halite::{
-    Append, Blocking, BlockingTable, Builder, CheckAndMutate, Cluster, ClusterStatus, Get, Increment, OpResult, Options, Put, RegionInfo, Result,
-    Row, RowOp, Scan, Store, StoreTable, TableDescriptor, TableName, WalRecovery,
+    Append, Blocking, BlockingTable, Builder, CheckAndMutate, Cluster, ClusterStatus, Get, Increment, OpResult, OpenReport, Options, Put, RegionInfo,
+    Result, Row, RowOp, Scan, Store, StoreTable, TableDescriptor, TableName, WalRecovery,
 };
 
 /// The options that say where.
@@ -81,14 +81,21 @@ fn open_store(path: &Path, recovery: WalRecoveryMode) -> anyhow::Result<Store> {
         WalRecoveryMode::SkipDamaged => WalRecovery::SkipDamaged,
     };
     let store = Builder::new().options(options).open(path).with_context(|| format!("store {}", path.display()))?;
-    report_cuts(&store);
+    report_losses(store.report(), path);
     Ok(store)
 }
 
 #[expect(clippy::print_stderr, reason = "a loss, or the end of a write that was never acknowledged, is told to the person who typed the command")]
-fn report_cuts(store: &Store) {
-    for cut in &store.report().cuts {
+fn report_losses(report: &OpenReport, path: &Path) {
+    for cut in &report.cuts {
         eprintln!("halite: warning: {cut}");
+    }
+    let (files, root) = (report.unlogged_files, path.display());
+    if files > 0 {
+        eprintln!(
+            "halite: warning: {files} files with cells that are nowhere else were set aside in {root}/{}: if the manifest is an older one, run: halite repair {root}",
+            report.quarantine.as_deref().unwrap_or("halite/quarantine")
+        );
     }
 }
 

@@ -3,13 +3,11 @@
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+pub(crate) use halite_patience::end;
 
 use crate::Result;
-
-/// How often a program is asked whether it has ended.
-const POLL: Duration = Duration::from_millis(20);
 
 /// How much of a program's output is shown when it fails, in bytes.
 const TAIL_BYTES: usize = 4000;
@@ -59,36 +57,20 @@ pub(crate) fn finish(child: &mut Child, log: &Path, limit: Duration) -> Result<(
 
 /// How a program ended, or nothing if it still runs when the time is over.
 pub(crate) fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
-    let end = Instant::now() + limit;
-    loop {
-        let status = child.try_wait().map_err(|error| format!("a program cannot be waited for: {error}"))?;
-        if status.is_some() || Instant::now() > end {
-            return Ok(status);
-        }
-        sleep(POLL);
-    }
-}
-
-/// Kills a program that may have ended by itself.
-pub(crate) fn end(child: &mut Child) {
-    // It fails only for one that is gone.
-    let _ = child.kill();
-    let _ = child.wait();
+    halite_patience::wait(child, limit).map_err(|error| format!("a program cannot be waited for: {error}"))
 }
 
 /// Waits until `ready` finds what it wants in the log, while the program runs.
 pub(crate) fn await_log<T>(child: &mut Child, log: &Path, limit: Duration, ready: impl Fn(&str) -> Option<T>) -> Result<T> {
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(found) = ready(&text(log)) {
-            return Ok(found);
-        }
-        if wait(child, Duration::ZERO)?.is_some() || Instant::now() > deadline {
-            end(child);
-            return Err(format!("the server did not become ready\n{}", tail(log)));
-        }
-        sleep(POLL);
-    }
+    // Whether it has ended is asked first: what it said until then is in the log.
+    let found = halite_patience::until(limit, || {
+        let has_ended = !matches!(child.try_wait(), Ok(None));
+        ready(&text(log)).map(Some).or_else(|| has_ended.then_some(None))
+    });
+    found.flatten().ok_or_else(|| {
+        end(child);
+        format!("the server did not become ready\n{}", tail(log))
+    })
 }
 
 /// What a log holds; nothing if there is none yet.

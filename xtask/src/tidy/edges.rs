@@ -16,13 +16,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-client", &["halite-types", "halite-wire", "halite-engine", "halite-server"]),
     ("halite", &["halite-types", "halite-engine", "halite-client", "halite-rowkey", "halite-rowkey-derive"]),
     ("halite-lab", &["halite-engine", "halite", "halite-server"]),
-    ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-lab", "halite-server", "halite-wire"]),
+    ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-lab", "halite-patience", "halite-server", "halite-wire"]),
     ("halite-sim", &["halite-types", "halite-engine", "halite"]),
     ("halite-conformance", &["halite-types", "halite-engine", "halite-server", "halite"]),
-    ("halite-interop", &["halite-types", "halite-engine", "halite-wire", "halite"]),
+    ("halite-interop", &["halite-types", "halite-engine", "halite-patience", "halite-wire", "halite"]),
+    ("halite-patience", &[]),
+    ("halite-torture", &["halite-types", "halite-engine", "halite-patience", "halite-wire", "halite"]),
+    ("halite-torture-preload", &[]),
     ("halite-bench-rivals", &["halite"]),
     ("halite-fuzz", &["halite-types", "halite-engine", "halite-wire", "halite-rowkey", "halite-server"]),
-    ("xtask", &[]),
+    ("xtask", &["halite-patience"]),
 ];
 
 const THIS_FILE: &str = "xtask/src/tidy/edges.rs";

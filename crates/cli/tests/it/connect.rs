@@ -1,20 +1,14 @@
 //! The commands on a cluster: what they do on a store they do through the client too.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
 use rustix::process::Signal;
 
 use crate::demo;
+use crate::program::{halite, output, output_of};
 use crate::serve::Served;
 
 /// Runs a command on a server: its output. It must succeed.
 fn run(uri: &str, command: &str, arguments: &[&str], input: &str) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_halite"));
-    child.args([command, "--connect", uri]).args(arguments).env_remove("HALITE_DATA").env_remove("HALITE_CONNECT");
-    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = output_of(halite().args([command, "--connect", uri]).args(arguments), input);
     let (out, errors) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(output.status.success(), "{command}: {out}{errors}");
     out
@@ -69,7 +63,7 @@ fn every_workload_runs_on_a_cluster() {
 
 #[test]
 fn an_address_without_a_cluster_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_halite")).args(["shell", "-n", "--connect", "http://localhost"]).output().unwrap();
+    let output = output(halite().args(["shell", "-n", "--connect", "http://localhost"]));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && said.contains("http://localhost") && said.contains("zk://"), "{said}");
 }

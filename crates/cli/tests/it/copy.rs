@@ -1,29 +1,30 @@
 //! `halite copy`: what arrives, from and to stores and a server, and after an interruption.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
 use halite::{Delete, FamilyDescriptor, Increment, Put, Row, Scan, Store, TableDescriptor};
+use halite_patience::Program;
 use rustix::process::Signal;
 
+use crate::program::{await_that, ended, output};
 use crate::serve::Served;
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
-    command.arg("copy").args(arguments).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = crate::program::halite();
+    command.arg("copy").args(arguments).current_dir(folder);
     command
 }
 
 fn copy(folder: &Path, arguments: &[&str]) -> String {
-    let Output { status, stdout, stderr } = command(folder, arguments).output().unwrap();
+    let Output { status, stdout, stderr } = output(&mut command(folder, arguments));
     let (said, errors) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert!(status.success(), "{said}{errors}");
     said
 }
 
 fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let output = command(folder, arguments).output().unwrap();
+    let output = output(&mut command(folder, arguments));
     assert!(!output.status.success());
     String::from_utf8(output.stderr).unwrap()
 }
@@ -117,16 +118,12 @@ fn an_interrupted_copy_goes_on_where_it_stopped() {
     }
     drop(table);
     store.close().unwrap();
-    let mut child = command(folder, &["one", "t", "two", "--threads", "1"]).spawn().unwrap();
+    let mut copying = Program::start(&mut command(folder, &["one", "t", "two", "--threads", "1"])).unwrap();
     let notes = folder.join("halite-copy-t.state");
-    let began = Instant::now();
     let arrived = || std::fs::read_to_string(&notes).is_ok_and(|notes| notes.contains("arrived"));
-    while !arrived() && child.try_wait().unwrap().is_none() {
-        assert!(began.elapsed() < Duration::from_mins(1), "nothing arrived");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    let output = child.wait_with_output().unwrap();
+    await_that("rows have arrived", || arrived() || copying.child().try_wait().unwrap().is_some());
+    copying.child().kill().unwrap();
+    let output = ended(copying);
     assert!(notes.exists(), "it ended before it could be killed: {output:?}");
     let said = copy(folder, &["one", "t", "two"]);
     assert!(said.contains("went on where an earlier run stopped"), "{said}");

@@ -3,9 +3,12 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use halite::{Get, Scan, Store};
+use halite_patience::Program;
+
+use crate::program::{self, await_that, ended};
 
 const FIELDS: [&str; 9] = ["temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip", "pressure", "visib"];
 const ROWS: usize = 26_115;
@@ -48,13 +51,13 @@ pub(crate) fn data() -> Vec<Line> {
 }
 
 fn demo(data: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
-    command.args(["demo", "--data"]).arg(data).env_remove("HALITE_DATA").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = program::halite();
+    command.args(["demo", "--data"]).arg(data);
     command
 }
 
 fn output(data: &Path) -> String {
-    let output = demo(data).output().unwrap();
+    let output = program::output(&mut demo(data));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -183,7 +186,7 @@ fn a_table_of_that_name_that_somebody_else_made_is_left_alone() {
     let table = halite::TableDescriptor::new("sensor_data".parse().unwrap()).family(halite::FamilyDescriptor::new("data"));
     store.create_table(table, &[]).unwrap();
     store.close().unwrap();
-    let output = demo(folder.path()).output().unwrap();
+    let output = program::output(&mut demo(folder.path()));
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("table sensor_data is there already and was not made by the demo") && said.contains("--data"), "{said}");
@@ -197,22 +200,14 @@ fn acknowledged(log: &Path) -> Vec<String> {
     text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(str::to_owned).collect()
 }
 
-/// Kills the child when it has acknowledged `rows` rows since it was started; false if it ended before.
-fn kill_after(mut child: Child, log: &Path, rows: usize) -> bool {
+/// Kills the load when it has acknowledged `rows` rows since it was started; false if it ended before.
+fn kill_after(mut load: Program, log: &Path, rows: usize) -> bool {
     let before = acknowledged(log).len();
-    let killed = loop {
-        if acknowledged(log).len() >= before + rows {
-            // A kill is what this is about, not a polite end.
-            child.kill().unwrap();
-            break true;
-        }
-        if child.try_wait().unwrap().is_some() {
-            break false;
-        }
-        std::thread::yield_now();
-    };
-    child.wait().unwrap();
-    killed
+    let has_come = || acknowledged(log).len() >= before + rows;
+    await_that("rows are acknowledged", || has_come() || load.child().try_wait().unwrap().is_some());
+    // A kill is what this is about, not a polite end. It does nothing to one that has ended.
+    load.child().kill().unwrap();
+    ended(load).status.code().is_none()
 }
 
 fn check_acknowledged(data: &Path, log: &Path, lines: &BTreeMap<String, &Line>) {
@@ -245,8 +240,8 @@ fn a_killed_load_keeps_what_it_acknowledged_and_is_completed_by_the_next_run() {
         let folder = tempfile::tempdir().unwrap();
         let (data, log): (PathBuf, PathBuf) = (folder.path().join("store"), folder.path().join("acknowledged"));
         for _ in 0..2 {
-            let child = demo(&data).arg("--ack-log").arg(&log).stdout(Stdio::null()).spawn().unwrap();
-            let was_killed = kill_after(child, &log, below(ROWS / 2));
+            let load = Program::start(demo(&data).arg("--ack-log").arg(&log)).unwrap();
+            let was_killed = kill_after(load, &log, below(ROWS / 2));
             kills += usize::from(was_killed);
             if !acknowledged(&log).is_empty() {
                 check_acknowledged(&data, &log, &by_key);

@@ -2,24 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use rustix::process::Signal;
 
+use crate::program::{self, output_of};
 use crate::serve::Served;
 
 fn halite(arguments: &[&str], input: &str) -> Output {
-    run(Command::new(env!("CARGO_BIN_EXE_halite")).args(arguments), input)
-}
-
-fn run(command: &mut Command, input: &str) -> Output {
-    let mut child = command.env_remove("HALITE_DATA").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // One that is refused does not read it.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
+    output_of(program::halite().args(arguments), input)
 }
 
 /// Everything below a directory: files with their bytes, directories without.
@@ -78,7 +71,7 @@ fn nobody_else_may_look_into_a_store_whatever_the_umask() {
         let above = tempfile::tempdir().unwrap();
         let root = above.path().join("store");
         let script = format!("umask {umask}; exec '{}' shell -n --data '{}'", env!("CARGO_BIN_EXE_halite"), root.display());
-        let output = run(Command::new("sh").args(["-c", &script]), ROWS);
+        let output = output_of(Command::new("sh").args(["-c", &script]).env_remove("HALITE_DATA"), ROWS);
         assert!(output.status.success(), "{umask}: {}", String::from_utf8_lossy(&output.stderr));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
         assert_eq!(mode(&root), 0o700, "{umask}");

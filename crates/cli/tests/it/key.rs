@@ -1,11 +1,10 @@
 //! `halite key`: declarations on the command line, in files, and of tables on a server.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
+use crate::program::{self, output_of};
 use crate::serve::Served;
 
 const SENSORS: &str = "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)";
@@ -17,11 +16,7 @@ fn key(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
 
 /// Runs `halite`: its exit code, output and errors.
 fn halite(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
-    command.args(arguments).env_remove("HALITE_DATA").env_remove("HALITE_CONNECT");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = output_of(program::halite().args(arguments), input);
     (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
@@ -186,17 +181,7 @@ fn the_shell_says_why_a_scan_of_reversed_times_finds_nothing() {
     let key = "ROW KEY TEXT \\'{u}_{rev(ts):19}\\' WHERE u MATCHES \\'[^_]+\\'";
     let lines =
         format!("create 't', 'd', ROW_KEY => '{key}'\nscan 't', {{STARTROW => 'u1_9223370326480375807', STOPROW => 'u1_9223370326393975807'}}\n");
-    let mut shell = Command::new(env!("CARGO_BIN_EXE_halite"));
-    let mut shell = shell
-        .args(["shell", "-n", "--data"])
-        .arg(directory.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-    let said = shell.wait_with_output().unwrap();
+    let said = output_of(program::halite().args(["shell", "-n", "--data"]).arg(directory.path()), &lines);
     let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
     assert!(said.contains("Q-INV: The scan begins at u1_9223370326480375807") && said.contains("written newest first"), "{said}");
 }
@@ -214,10 +199,8 @@ fn salted_rows() -> String {
 }
 
 fn shell(place: &[&str], lines: &str) {
-    let mut shell = Command::new(env!("CARGO_BIN_EXE_halite"));
-    let mut shell = shell.args(["shell", "-n"]).args(place).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-    assert!(shell.wait().unwrap().success());
+    let output = output_of(program::halite().args(["shell", "-n"]).args(place), lines);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

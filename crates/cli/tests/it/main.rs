@@ -3,8 +3,10 @@
 
 mod connect;
 mod copy;
+mod damage;
 mod demo;
 mod directory;
 mod key;
+mod program;
 mod series;
 mod serve;

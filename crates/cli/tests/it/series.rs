@@ -1,16 +1,12 @@
 //! `halite series`: points written from CSV, read back, packed, and taken away.
 
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+
+use crate::program::{self, output_of};
 
 /// Runs a command on the store in `data`: its exit code, output and errors.
 fn halite(data: &Path, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
-    command.args(arguments).env("HALITE_DATA", data).env_remove("HALITE_CONNECT");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = output_of(program::halite().args(arguments).env("HALITE_DATA", data), input);
     (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 

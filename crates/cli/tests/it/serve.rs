@@ -1,31 +1,33 @@
 //! `halite serve` as a process: what it says, whom it answers, how it ends.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use halite::{FamilyDescriptor, Get, Put, TableDescriptor};
+use halite_patience::Program;
 use halite_wire::proto as pb;
 use halite_wire::rpc::{self, Auth, Limits, RequestOptions};
 use halite_wire::service::{AdminStopServer, Call, ClientGet, ClientMutate, ClientScan, MasterShutdown, MasterStopMaster, Service};
 use halite_wire::zk::{self, ConnectRequest, Incoming, Request, znode};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::program::{self, LIMIT, await_that, ended, output};
+
 const ANY_PORTS: [&str; 8] = ["--zk-port", "0", "--master-port", "0", "--region-port", "0", "--web-port", "0"];
 
 fn serve(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
-    command.arg("serve").args(ANY_PORTS).args(arguments).env_remove("HALITE_DATA").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = program::halite();
+    command.arg("serve").args(ANY_PORTS).args(arguments);
     command
 }
 
 /// A server that is ready.
 pub(crate) struct Served {
-    child: Child,
-    stdout: BufReader<ChildStdout>,
+    program: Program,
     /// Everything it has said up to the line that begins with `ready`.
     said: String,
     ready: String,
@@ -37,19 +39,15 @@ impl Served {
     }
 
     fn spawn(command: &mut Command) -> Self {
-        let mut child = command.spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let (mut said, mut line) = (String::new(), String::new());
-        while !line.starts_with("ready ") {
-            said.push_str(&line);
-            line.clear();
-            if stdout.read_line(&mut line).unwrap() == 0 {
-                let mut errors = String::new();
-                child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
-                panic!("it ended before it was ready:\n{said}{errors}");
-            }
-        }
-        Self { child, stdout, said, ready: line }
+        let program = Program::start(command).unwrap();
+        let ready = |text: &str| {
+            let at = if text.starts_with("ready ") { 0 } else { text.find("\nready ")? + 1 };
+            let line = text[at..].find('\n')?;
+            Some((text[..at].to_owned(), text[at..=at + line].to_owned()))
+        };
+        let found = program.stdout().find(LIMIT, ready);
+        let (said, ready) = found.unwrap_or_else(|| panic!("{}", program.complaint("did not become ready")));
+        Self { program, said, ready }
     }
 
     pub(crate) fn address(&self, name: &str) -> SocketAddr {
@@ -58,28 +56,33 @@ impl Served {
     }
 
     /// Sends a signal and waits for the end: the exit code, and what was logged.
-    pub(crate) fn end(self, signal: Signal) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self, signal: Signal) -> (Option<i32>, String) {
         self.signal(signal);
         self.wait()
     }
 
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    fn signal(&mut self, signal: Signal) {
+        kill_process(Pid::from_child(self.program.child()), signal).unwrap();
+    }
+
+    /// Waits until it has logged a text.
+    fn await_log(&self, text: &str) {
+        let found = self.program.stderr().find(LIMIT, |log| log.contains(text).then_some(()));
+        assert!(found.is_some(), "{}", self.program.complaint(&format!("has not logged {text:?}")));
     }
 
     /// Waits for the end.
-    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
-        let mut rest = String::new();
-        self.stdout.read_to_string(&mut rest).unwrap();
-        assert_eq!(rest, "", "the line for scripts is the last");
-        let output = self.child.wait_with_output().unwrap();
+    pub(crate) fn wait(self) -> (Option<i32>, String) {
+        let output = ended(self.program);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said, self.said + &self.ready, "the line for scripts is the last");
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
 }
 
 /// Runs a server that cannot start: the exit code and what it says.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
-    let output = serve(arguments).output().unwrap();
+    let output = output(&mut serve(arguments));
     assert_eq!(output.stdout, b"");
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
@@ -276,11 +279,11 @@ fn an_ephemeral_store_leaves_nothing() {
     assert_eq!(entries(), 0);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let output = serve(&["--ephemeral", "--listen", "127.0.0.1"]).args(["--config", "/no/such/file"]).env("TMPDIR", folder.path()).output().unwrap();
-    assert_eq!((output.status.code(), entries()), (Some(1), 0));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
+    let without_file = ["--ephemeral", "--listen", "127.0.0.1", "--config", "/no/such/file"];
+    assert_eq!((output(serve(&without_file).env("TMPDIR", folder.path())).status.code(), entries()), (Some(1), 0));
+    let mut command = program::halite();
     let command = command.args(["serve", "--ephemeral", "--zk-port", &port, "--master-port", "0", "--region-port", "0", "--web-port", "0"]);
-    assert_eq!(command.env("TMPDIR", folder.path()).output().unwrap().status.code(), Some(1));
+    assert_eq!(output(command.env("TMPDIR", folder.path())).status.code(), Some(1));
     assert_eq!(entries(), 0);
 }
 
@@ -321,12 +324,10 @@ fn an_ephemeral_store_goes_with_every_signal() {
 fn a_signal_that_comes_while_it_starts_ends_it_as_cleanly() {
     let folder = tempfile::tempdir().unwrap();
     // With its directory there it has a year of weather to load.
-    let child = serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path()).spawn().unwrap();
-    while entries(folder.path()) == 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let mut starting = Program::start(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path())).unwrap();
+    await_that("it has made its directory", || entries(folder.path()) > 0);
+    kill_process(Pid::from_child(starting.child()), Signal::TERM).unwrap();
+    let output = ended(starting);
     let logged = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), entries(folder.path())), (Some(0), 0), "{logged}");
     assert!(output.stdout.is_empty() && logged.contains("SIGTERM") && !logged.contains("demo: "), "it was not ready: {logged}");
@@ -345,13 +346,9 @@ fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
     client.stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
     while client.stream.write(&call).is_ok() {}
     served.signal(Signal::TERM);
-    let mut errors = BufReader::new(served.child.stderr.take().unwrap());
-    let mut logged = String::new();
-    while !logged.contains("SIGTERM: ending") {
-        assert_ne!(errors.read_line(&mut logged).unwrap(), 0, "{logged}");
-    }
-    assert_eq!((served.end(Signal::HUP).0, entries(folder.path())), (Some(1), 0));
-    errors.read_to_string(&mut logged).unwrap();
+    served.await_log("SIGTERM: ending");
+    let (code, logged) = served.end(Signal::HUP);
+    assert_eq!((code, entries(folder.path())), (Some(1), 0), "{logged}");
     assert!(logged.contains("SIGHUP: ended at once"), "{logged}");
 }
 
@@ -359,10 +356,12 @@ fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
 #[cfg(target_os = "linux")]
 fn under_nohup_it_outlives_the_terminal() {
     let mut command = Command::new("nohup");
-    command.arg(env!("CARGO_BIN_EXE_halite")).args(["serve", "--ephemeral"]).args(ANY_PORTS).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let served = Served::spawn(&mut command);
+    command.arg(env!("CARGO_BIN_EXE_halite")).args(["serve", "--ephemeral"]).args(ANY_PORTS);
+    let mut served = Served::spawn(&mut command);
     served.signal(Signal::HUP);
-    std::thread::sleep(Duration::from_millis(200));
+    // It is served behind the signal as before it.
+    let tables = Wire::zookeeper(served.address("zookeeper")).look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
+    assert!(tables.children().is_ok());
     let (code, logged) = served.end(Signal::TERM);
     assert!(code == Some(0) && logged.contains("SIGTERM: ending") && !logged.contains("SIGHUP"), "{code:?} {logged}");
 }
@@ -395,7 +394,7 @@ fn a_port_or_a_directory_in_use_is_named_with_the_mend() {
         for (other, other_flag) in ports {
             arguments.extend([other_flag, if other == name { port.as_str() } else { "0" }]);
         }
-        let output = Command::new(env!("CARGO_BIN_EXE_halite")).args(arguments).output().unwrap();
+        let output = output(program::halite().args(arguments));
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(said.contains(&taken.to_string()) && said.contains(flag), "{said}");

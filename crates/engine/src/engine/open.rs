@@ -85,7 +85,7 @@ impl Engine {
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id, Arc::clone(&lock), Arc::clone(&disk)));
         let cache = Arc::new(BlockCache::new(options.block_cache_bytes));
         let shared = Arc::new(Shared {
-            files: StoreFiles::new(env.clone(), Arc::clone(&cache)),
+            files: StoreFiles::new(env.clone(), store_id, Arc::clone(&cache)),
             cache,
             background: Background::default(),
             deletes: RecentDeletes::default(),

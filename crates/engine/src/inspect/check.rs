@@ -1,6 +1,6 @@
 //! Everything that can be said against a store, without changing it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use halite_types::{Error, Result};
 
@@ -132,17 +132,24 @@ impl Check<'_> {
         }
         for (generation, copy) in &state.copies {
             let path = self.name(&crate::catalog::history::path(*generation));
+            // As for an opening, the name alone is evidence.
+            if let Some(is) = manifest.map(|manifest| manifest.generation).filter(|is| is < generation) {
+                let text = format!(
+                    "manifest {name} is of generation {is}, and {path} of generation {generation}: it is an older one; run \"halite repair\""
+                );
+                self.add(Severity::Error, text);
+            }
             match copy {
                 Err(error) => self.add(Severity::Warning, format!("copy {path} of the manifest cannot be read: {}", error.message())),
                 Ok(copy) if manifest.is_some_and(|manifest| manifest.store_id != copy.store_id) => {
                     self.add(Severity::Warning, format!("copy {path} is of a manifest of another store; move it away"));
                 }
-                Ok(copy) if manifest.is_some_and(|manifest| manifest.generation < copy.generation) => {
-                    let is = manifest.map_or(0, |manifest| manifest.generation);
-                    let text = format!(
-                        "manifest {name} is of generation {is}, and {path} of generation {generation}: it is an older one; run \"halite repair\""
+                Ok(copy) if copy.generation != *generation => {
+                    let is = copy.generation;
+                    self.add(
+                        Severity::Warning,
+                        format!("copy {path} is named after generation {generation} and is of generation {is}; move it away"),
                     );
-                    self.add(Severity::Error, text);
                 }
                 Ok(_) => {}
             }
@@ -217,6 +224,7 @@ impl Check<'_> {
         let name = self.name(path);
         let verified = self.env.fs.open(path).map_err(|error| Error::io(format!("opening store file {name}"), error)).and_then(|file| {
             let reader = Reader::open(file, &name)?;
+            crate::store::check_name(reader.info(), &catalog.store_id, path.rsplit('/').next().unwrap_or(path), &name)?;
             Ok((reader.verify()?.cells, reader.bytes(), crate::store::generation_of(reader.info())))
         });
         match verified {
@@ -240,7 +248,20 @@ impl Check<'_> {
         }
         let Some(store_id) = store_id else { return Ok(()) };
         let mut newest = 0;
-        let segments = wal::inspect(self.env, store_id, |write| newest = newest.max(write.region))?;
+        let flushed: BTreeMap<u64, u64> = catalog
+            .iter()
+            .flat_map(|catalog| catalog.tables.values())
+            .flat_map(|table| &table.regions)
+            .map(|region| (region.number, region.flushed_sequence))
+            .collect();
+        let segments = wal::inspect(self.env, store_id, |write| {
+            newest = newest.max(write.region);
+            // A region that is gone was flushed, split or dropped.
+            flushed.get(&write.region).is_some_and(|flushed| write.sequence > *flushed)
+        })?;
+        for error in wal::inspect_nonces(self.env, store_id)? {
+            self.add(Severity::Error, error.message().to_owned());
+        }
         for segment in segments {
             self.report.log_segments += 1;
             self.report.log_writes += segment.writes;

@@ -12,7 +12,7 @@ use crate::engine::directory::list;
 use crate::engine::quarantine;
 use crate::env::Env;
 use crate::hfile::Reader;
-use crate::store::{STORE_ID_KEY, generation_of, region_number_of};
+use crate::store::{STORE_ID_KEY, check_name, generation_of, region_number_of};
 
 /// Where a file lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -230,6 +230,9 @@ fn kind(env: &Env, path: &str, name: &str, table: &TableName) -> Kind {
     }
     let info = reader.info();
     let Some(store_id) = info.get(STORE_ID_KEY).and_then(|id| id.try_into().ok()) else { return Kind::Foreign };
+    if let Err(error) = check_name(info, &store_id, name, path) {
+        return Kind::Damaged(error.message().to_owned());
+    }
     Kind::Own(Facts {
         store_id,
         generation: generation_of(info),

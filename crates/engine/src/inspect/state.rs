@@ -41,11 +41,12 @@ impl State {
         of_store.reduce(|best, next| if next.1.generation > best.1.generation { next } else { best })
     }
 
-    /// The highest generation of a store that its manifest and copies tell of. A copy that cannot be read counts by its name.
+    /// The highest generation of a store that its manifest and copies tell of. A copy counts by its name as well, as for an opening.
     pub(super) fn highest(&self, store_id: [u8; 16]) -> u64 {
-        let unreadable = self.copies.iter().filter(|(_, copy)| copy.is_err()).map(|(generation, _)| *generation);
+        let is_of_store = |copy: &Result<Catalog>| copy.as_ref().map_or(true, |catalog| catalog.store_id == store_id);
+        let named = self.copies.iter().filter(|(_, copy)| is_of_store(copy)).map(|(generation, _)| *generation);
         let of_store = self.readable().filter(|(_, catalog)| catalog.store_id == store_id).map(|(_, catalog)| catalog.generation);
-        unreadable.chain(of_store).max().unwrap_or(0)
+        named.chain(of_store).max().unwrap_or(0)
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 use bytes::Bytes;
 use halite_types::{Error, RegionInfo, Result};
 
+use super::check_name;
 use crate::cache::BlockCache;
 use crate::catalog::{FileEntry, Home};
 use crate::env::{Env, FileReader};
@@ -98,6 +99,7 @@ impl StoreFile {
 /// All open files of a store, so that a file and what stands for it share one reader.
 pub(crate) struct StoreFiles {
     env: Env,
+    store_id: [u8; 16],
     cache: Arc<BlockCache>,
     next_id: AtomicU64,
     open: Mutex<OpenFiles>,
@@ -122,8 +124,8 @@ impl OpenFiles {
 
 impl StoreFiles {
     /// None are open.
-    pub(crate) fn new(env: Env, cache: Arc<BlockCache>) -> Self {
-        Self { env, cache, next_id: AtomicU64::new(1), open: Mutex::default() }
+    pub(crate) fn new(env: Env, store_id: [u8; 16], cache: Arc<BlockCache>) -> Self {
+        Self { env, store_id, cache, next_id: AtomicU64::new(1), open: Mutex::default() }
     }
 
     /// Opens the file of an entry that is, or is about to be, in the manifest.
@@ -144,6 +146,7 @@ impl StoreFiles {
         }
         let (file, name) = self.find(home)?;
         let reader = Arc::new(Reader::open(file, &name)?);
+        check_name(reader.info(), &self.store_id, &home.name, &name)?;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let file = Arc::new(PhysicalFile { id, reader, cache: Arc::clone(&self.cache) });
         open.insert(home.clone(), &file);

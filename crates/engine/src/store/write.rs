@@ -20,6 +20,25 @@ const GENERATION_KEY: &str = "HALITE_GENERATION";
 /// The key of the file info entry with the number that the file's region has in the log: eight bytes, big-endian.
 const REGION_KEY: &str = "HALITE_REGION";
 
+/// The key of the file info entry with the name that a file was given when it was written.
+const NAME_KEY: &str = "HALITE_NAME";
+
+/// Refuses a file that is in the place of another one: a store file that this store wrote under another name.
+///
+/// # Errors
+/// `Corrupt`, naming both.
+pub(crate) fn check_name(info: &FileInfo, store_id: &[u8; 16], name: &str, path: &str) -> Result<()> {
+    // Files of other writers have no name in them, and loaded ones are given a new one.
+    let own = info.get(STORE_ID_KEY).filter(|id| *id == store_id).and_then(|_| info.get(NAME_KEY));
+    match own {
+        Some(own) if own != name.as_bytes() && layout::loaded_sequence_of(name).is_none() => {
+            let own = String::from_utf8_lossy(own);
+            Err(Error::corrupt(format!("store file {path} is the file that was written as {own}; put back the file that belongs there")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The number that the region a file was written in has in the log, if the file says so.
 pub(crate) fn region_number_of(info: &FileInfo) -> Option<u64> {
     info.get(REGION_KEY).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes)
@@ -121,6 +140,7 @@ fn fill_file(
     let catalog = shared.manifest.current();
     writer.set_info(STORE_ID_KEY, catalog.store_id.to_vec());
     writer.set_info(GENERATION_KEY, catalog.generation.to_be_bytes().to_vec());
+    writer.set_info(NAME_KEY, path.rsplit('/').next().unwrap_or(path).as_bytes().to_vec());
     writer.set_info(REGION_KEY, new.number.to_be_bytes().to_vec());
     writer.finish(StoreFileInfo::compacted(new.max_sequence, new.major, new.compacted_from.clone()))?;
     Ok(cells)

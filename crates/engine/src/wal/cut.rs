@@ -15,7 +15,7 @@ pub(crate) const KEPT_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of the log that opening left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogCut {
-    /// Path of the segment.
+    /// Path of the segment, or of a file of nonces.
     pub segment: String,
     /// Offset in the segment.
     pub offset: u64,
@@ -23,7 +23,7 @@ pub struct LogCut {
     pub bytes: u64,
     /// Whole writes in them.
     pub writes: u64,
-    /// Path of the file that keeps them.
+    /// Path of the file that keeps them; empty if there is nothing to keep, because they are missing.
     pub kept: String,
     /// `false` for a torn end, which was never acknowledged as durable.
     pub is_damage: bool,
@@ -32,8 +32,12 @@ pub struct LogCut {
 impl fmt::Display for LogCut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { segment, offset, bytes, writes, kept, is_damage } = self;
+        let of = if segment.ends_with(".nonces") { "nonces" } else { "log segment" };
+        if kept.is_empty() {
+            return write!(f, "{of} {segment}: what it held from byte {offset} on is missing and left out");
+        }
         let what = if *is_damage { "damaged bytes left out of" } else { "torn end cut from" };
-        write!(f, "{what} log segment {segment}: {bytes} bytes with {writes} whole writes from byte {offset}, kept in {kept}")
+        write!(f, "{what} {of} {segment}: {bytes} bytes with {writes} whole writes from byte {offset}, kept in {kept}")
     }
 }
 

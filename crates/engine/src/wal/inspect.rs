@@ -1,11 +1,11 @@
 //! Reading the log without changing it, for checks.
 
-use halite_types::{Error, Result};
+use halite_types::{Error, ErrorKind, Result};
 
-use super::DIRECTORY;
 use super::format::{HeaderError, OLD_HEADER_BYTES, RecordFormat, SegmentHeader, Write};
 use super::names::{Listing, read_whole, segment_path};
 use super::segment::{SegmentBytes, SegmentEnd, without_zeros};
+use super::{DIRECTORY, nonces};
 use crate::env::Env;
 
 /// A segment of the log.
@@ -23,11 +23,12 @@ pub(crate) struct SegmentState {
 /// The segment before one: its number, its length, and whether it is of a version that names segments before their header.
 type Before = (u64, u64, bool);
 
-/// Reads all segments in order and hands on the writes of each up to its end, or to where it is damaged.
+/// Reads all segments in order and hands on the writes of each up to its end, or to where it is damaged. `each` returns whether the write is in
+/// no store file, so that no segment behind it may be missing.
 ///
 /// # Errors
 /// The file system's, or `Corrupt` for a file in the directory that is not the log's.
-pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<'_>)) -> Result<Vec<SegmentState>> {
+pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<'_>) -> bool) -> Result<Vec<SegmentState>> {
     let exists = env.fs.exists(DIRECTORY).map_err(|error| Error::io(format!("looking for {}/{DIRECTORY}", env.fs.root()), error))?;
     if !exists {
         return Ok(Vec::new());
@@ -35,6 +36,7 @@ pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<
     let numbers = Listing::read(env)?.segments;
     let mut segments = Vec::new();
     let mut before: Option<Before> = None;
+    let mut is_needed = false;
     for (i, &number) in numbers.iter().enumerate() {
         let bytes = read_whole(env, &segment_path(number))?;
         let mut segment = SegmentState { path: segment_path(number), writes: 0, damage: None, torn: None };
@@ -52,10 +54,10 @@ pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<
             Ok((header, _)) if header.number != number => segment.damage = Some(format!("it calls itself number {}", header.number)),
             Ok((header, format)) => {
                 is_old = format == RecordFormat::Old;
-                segment.damage = before.and_then(|before| contradiction(&header, before));
+                segment.damage = before.and_then(|before| contradiction(&header, before, is_needed));
                 let read = SegmentBytes::new(&bytes, &header, format, env.fs.boot_id()).read::<std::convert::Infallible>(|write| {
                     segment.writes += 1;
-                    each(write);
+                    is_needed |= each(write);
                     Ok(())
                 });
                 match read.unwrap_or_else(|never| match never {}) {
@@ -75,8 +77,26 @@ pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<
     Ok(segments)
 }
 
+/// What is wrong with each of the files of nonces that an opening would refuse.
+///
+/// # Errors
+/// The file system's, or `Corrupt` for a file in the directory that is not the log's.
+pub(crate) fn inspect_nonces(env: &Env, store_id: [u8; 16]) -> Result<Vec<Error>> {
+    let exists = env.fs.exists(DIRECTORY).map_err(|error| Error::io(format!("looking for {}/{DIRECTORY}", env.fs.root()), error))?;
+    let numbers = if exists { Listing::read(env)?.nonces } else { Vec::new() };
+    let wrong = numbers.into_iter().filter_map(|number| match nonces::read(env, &store_id, number) {
+        Ok(_) => None,
+        Err(error) if error.kind() == ErrorKind::Io => Some(Err(error)),
+        Err(error) => Some(Ok(error)),
+    });
+    wrong.collect()
+}
+
 /// What the header of a segment states otherwise about the segment before it than what was read.
-fn contradiction(header: &SegmentHeader, (number, length, _): Before) -> Option<String> {
+fn contradiction(header: &SegmentHeader, (number, length, _): Before, is_needed: bool) -> Option<String> {
+    if number + 1 < header.number && is_needed {
+        return Some(format!("{} is missing in front of it, and segments before that are still needed", segment_path(number + 1)));
+    }
     let differs = number + 1 == header.number && length != header.previous_bytes;
     differs.then(|| format!("the segment before it has {length} bytes and should have {}", header.previous_bytes))
 }

@@ -41,7 +41,7 @@ mod tests;
 
 pub use cut::LogCut;
 pub use format::Nonce;
-pub(crate) use inspect::inspect;
+pub(crate) use inspect::{inspect, inspect_nonces};
 pub(crate) use names::DIRECTORY;
 pub(crate) use recovery::{Recovered, RecoveryOptions, recover};
 

@@ -47,29 +47,50 @@ pub(super) struct Loaded {
     pub(super) nonces: Vec<Nonce>,
 }
 
-/// Reads the files of nonces of these segments, and returns those that are needed, oldest first, and the paths of the others.
+/// Reads the nonces of a segment.
+///
+/// # Errors
+/// `Corrupt`, `NewerFormat`, or the file system's; the text names the file.
+pub(super) fn read(env: &Env, store_id: &[u8; 16], number: u64) -> Result<Loaded> {
+    let path = nonces_path(number);
+    decode(&read_whole(env, &path)?, store_id, number).map_err(|error| error.at(format!("nonces {}/{path}", env.fs.root())))
+}
+
+/// The files of nonces of a log.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Those that are needed, oldest first.
+    pub(super) needed: Vec<Loaded>,
+    /// Numbers of those that are too old or too many.
+    pub(super) old: Vec<u64>,
+    /// Numbers of those that are damaged and are to be done without.
+    pub(super) damaged: Vec<u64>,
+}
+
+/// Reads the files of nonces of these segments.
 ///
 /// # Errors
 /// `Corrupt`, unless damage is to be skipped; `NewerFormat`, or the file system's.
-pub(super) fn load(env: &Env, options: &RecoveryOptions, numbers: &[u64]) -> Result<(Vec<Loaded>, Vec<String>)> {
-    let (mut needed, mut old) = (Vec::new(), Vec::new());
+pub(super) fn load(env: &Env, options: &RecoveryOptions, numbers: &[u64]) -> Result<Found> {
+    let mut found = Found::default();
     let (now, mut count) = (env.clock.now_ms(), 0);
     for &number in numbers.iter().rev() {
-        let path = nonces_path(number);
-        let loaded = match decode(&read_whole(env, &path)?, &options.store_id, number) {
-            Err(error) if error.kind() == halite_types::ErrorKind::Corrupt && options.mode == WalRecovery::SkipDamaged => None,
-            decoded => Some(decoded.map_err(|error| error.at(format!("nonces {}/{path}", env.fs.root())))?),
-        };
-        match loaded.filter(|loaded| !loaded.stored.is_expired(now, options.nonce_ms) && count < NONCES_MAX) {
-            Some(loaded) => {
-                count += loaded.stored.count;
-                needed.push(loaded);
+        let loaded = match read(env, &options.store_id, number) {
+            Err(error) if error.kind() == halite_types::ErrorKind::Corrupt && options.mode == WalRecovery::SkipDamaged => {
+                found.damaged.push(number);
+                continue;
             }
-            None => old.push(path),
+            loaded => loaded?,
+        };
+        if loaded.stored.is_expired(now, options.nonce_ms) || count >= NONCES_MAX {
+            found.old.push(number);
+        } else {
+            count += loaded.stored.count;
+            found.needed.push(loaded);
         }
     }
-    needed.reverse();
-    Ok((needed, old))
+    found.needed.reverse();
+    Ok(found)
 }
 
 /// Writes the nonces of a closed segment to their file, durably with its name.

@@ -13,7 +13,7 @@ use halite_types::{Error, ErrorKind, Result};
 
 use super::cut::{LogCut, keep, limit_kept};
 use super::format::{HeaderError, OLD_HEADER_BYTES, RecordFormat, SegmentHeader, VERSION, Write, field};
-use super::names::{Listing, read_whole, segment_path, sync_names};
+use super::names::{Listing, nonces_path, read_whole, segment_path, sync_names};
 use super::nonces::{self, NONCES_MAX, StoredNonces};
 use super::rewrite::Rewriter;
 use super::segment::{Damage, Rest, SegmentBytes, SegmentEnd, without_zeros};
@@ -55,11 +55,15 @@ pub(crate) struct Recovered {
 /// `Corrupt` for damage to anything that had been acknowledged, `NewerFormat`, or whatever `apply` returns.
 pub(crate) fn recover(env: &Env, options: &RecoveryOptions, apply: impl FnMut(Write<'_>) -> Result<bool>) -> Result<Recovered> {
     let listing = Listing::read(env)?;
-    let (nonces, expired) = nonces::load(env, options, &listing.nonces)?;
+    let found = nonces::load(env, options, &listing.nonces)?;
+    let (nonces, not_needed) = (found.needed, found.old.iter().chain(&found.damaged).map(|number| nonces_path(*number)).collect::<Vec<_>>());
     let mut recovery = Recovery { env, options, apply, out: Recovered::default(), is_needed: false, unfinished: None, changed: false };
     recovery.segments(&listing.segments)?;
+    for number in found.damaged {
+        recovery.leave_nonces_out(number)?;
+    }
     let unfinished = recovery.unfinished.map(segment_path);
-    for path in listing.temporary.iter().chain(&expired).chain(&unfinished) {
+    for path in listing.temporary.iter().chain(&not_needed).chain(&unfinished) {
         let failed = |error| Error::io(format!("removing {}/{path}, which is not needed", env.fs.root()), error);
         // Writing a segment again may have had use for the name.
         if env.fs.exists(path).map_err(failed)? {
@@ -113,7 +117,7 @@ impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
                 continue;
             }
             let (header, format) = self.header(number, &bytes)?;
-            self.check_before(number, &header, before)?;
+            self.check_before(number, &header, before, pending.is_some())?;
             if let Some(damaged) = pending.take() {
                 self.write_again(damaged, Some(header.previous_bytes))?;
             }
@@ -188,16 +192,23 @@ impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
     }
 
     /// Compares what the header says about the segment before with what was read.
-    fn check_before(&self, number: u64, header: &SegmentHeader, before: Option<(u64, u64)>) -> Result<()> {
-        let Some((previous, bytes)) = before.filter(|_| self.is_strict()) else { return Ok(()) };
+    fn check_before(&mut self, number: u64, header: &SegmentHeader, before: Option<(u64, u64)>, is_pending: bool) -> Result<()> {
+        let Some((previous, bytes)) = before else { return Ok(()) };
         if previous + 1 < number {
             // Segments are removed oldest first, but after a power loss an older one may be back.
-            if self.is_needed {
+            if self.is_needed && !self.is_strict() {
+                self.tell_nothing_to_keep(previous + 1, 0);
+            } else if self.is_needed {
                 let text = format!(
                     "log segment {} is missing, and segments before it are still needed; restore the file from a copy; nothing has been changed",
                     self.name(previous + 1)
                 );
                 return Err(Error::corrupt(text));
+            }
+        } else if header.previous_bytes != bytes && !self.is_strict() {
+            // One with damage is told when it is written again.
+            if !is_pending {
+                self.tell_nothing_to_keep(previous, bytes.min(header.previous_bytes));
             }
         } else if header.previous_bytes != bytes {
             let text = format!("it has {bytes} bytes and should have {}", header.previous_bytes);
@@ -243,6 +254,22 @@ impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
         Ok(())
     }
 
+    /// Tells that bytes of a segment are missing from an offset on.
+    fn tell_nothing_to_keep(&mut self, number: u64, offset: u64) {
+        self.out.cuts.push(LogCut { segment: self.name(number), offset, bytes: 0, writes: 0, kept: String::new(), is_damage: true });
+    }
+
+    /// Keeps a damaged file of nonces, which goes.
+    fn leave_nonces_out(&mut self, number: u64) -> Result<()> {
+        let (path, root) = (nonces_path(number), self.env.fs.root());
+        let bytes = read_whole(self.env, &path)?;
+        let kept = format!("{root}/{}", keep(self.env, number, 0, &bytes)?);
+        self.changed = true;
+        sync_names(self.env)?;
+        self.out.cuts.push(LogCut { segment: format!("{root}/{path}"), offset: 0, bytes: bytes.len() as u64, writes: 0, kept, is_damage: true });
+        Ok(())
+    }
+
     /// Keeps what is left out of a segment, and puts one in its place that has its whole writes.
     fn write_again(&mut self, pending: Pending, counts_as: Option<u64>) -> Result<()> {
         let Pending { header, format, bytes, end } = pending;
@@ -276,7 +303,7 @@ impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
         if is_damage && self.out.cuts.last().is_none_or(|cut| cut.segment != self.name(number)) {
             // Nothing but zeros was left out, or the end is missing: there is nothing to keep, but it is told.
             let SegmentEnd::Damaged { at, .. } = end else { return Ok(()) };
-            self.out.cuts.push(LogCut { segment: self.name(number), offset: at as u64, bytes: 0, writes: 0, kept: String::new(), is_damage });
+            self.tell_nothing_to_keep(number, at as u64);
         }
         // The bytes that are left out must be in their file durably before the segment loses them.
         sync_names(self.env)?;

@@ -10,6 +10,7 @@
 mod admin;
 mod bad_input;
 mod bulk_load;
+mod check;
 mod concurrency;
 mod damage;
 mod log_damage;

@@ -1,0 +1,198 @@
+//! The built commands over stores that are damaged: what they say, where they say it, and how they end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use rustix::process::Signal;
+
+use crate::program::{self, output_of};
+use crate::serve::Served;
+
+fn halite(arguments: &[&str], input: &str) -> Output {
+    output_of(program::halite().args(arguments), input)
+}
+
+/// Exit code, output and errors of a command on a store.
+fn run(command: &str, data: &Path, more: &[&str]) -> (Option<i32>, String, String) {
+    told(&halite(&[&[command, data.to_str().unwrap()], more].concat(), ""))
+}
+
+fn told(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Lines for the shell on a store.
+fn shell(data: &Path, more: &[&str], lines: &str) -> (Option<i32>, String, String) {
+    told(&halite(&[&["shell", "-n", "--data", data.to_str().unwrap()], more].concat(), lines))
+}
+
+/// A store with a row in a file, whose server was killed after it had written rows to the log.
+fn killed(data: &Path) {
+    let (code, _, said) = shell(data, &[], "create 't', 'f'\nput 't', 'r0', 'f:q', 'in a file'\nflush 't'\n");
+    assert_eq!(code, Some(0), "{said}");
+    let served = Served::start(&["--data", data.to_str().unwrap()]);
+    let address = format!("rpc://{}", served.address("master"));
+    let puts: String = (1..=9).map(|row| format!("put 't', 'r{row}', 'f:q', 'value {row} in the log'\n")).collect();
+    let written = halite(&["shell", "-n", "--connect", &address], &puts);
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    assert_eq!(served.end(Signal::KILL).0, None);
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            found.extend(files(&entry.path()));
+        } else {
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+/// The file of a store whose path contains `part`.
+fn file(data: &Path, part: &str) -> PathBuf {
+    let mut found: Vec<PathBuf> = files(data).into_iter().filter(|path| path.to_str().unwrap().contains(part)).collect();
+    found.sort();
+    found.pop().unwrap_or_else(|| panic!("no {part} in {}", data.display()))
+}
+
+/// Changes a byte where a text stands in a file.
+fn damage(path: &Path, text: &str) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = bytes.windows(text.len()).position(|bytes| bytes == text.as_bytes()).unwrap();
+    bytes[at] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_sound_store_is_checked_without_a_word_too_much_and_needs_no_repair() {
+    let folder = tempfile::tempdir().unwrap();
+    killed(folder.path());
+    let (code, said, errors) = run("check", folder.path(), &[]);
+    assert!(code == Some(0) && said.ends_with("\nsound\n") && said.contains("1 log segments with ") && errors.is_empty(), "{code:?} {said}{errors}");
+    assert_eq!(run("repair", folder.path(), &[]), (Some(0), "nothing to repair\n".to_owned(), String::new()));
+    let nothing = folder.path().join("nothing");
+    for command in ["check", "repair"] {
+        let (code, said, errors) = run(command, &nothing, &[]);
+        assert!(code == Some(3) && said.is_empty() && errors.contains("there is no directory"), "{code:?} {said}{errors}");
+    }
+}
+
+#[test]
+fn a_damaged_store_file_is_named_by_the_check_and_by_the_read_that_needs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    killed(data);
+    let damaged = file(data, "/f/");
+    damage(&damaged, "in a file");
+    let name = damaged.to_str().unwrap();
+    let (code, said, errors) = run("check", data, &[]);
+    assert!(
+        code == Some(1) && said.contains(&format!("error: store file {name}")) && said.contains("1 errors, 0 warnings"),
+        "{code:?} {said}{errors}"
+    );
+    let (code, said, errors) = shell(data, &[], "scan 't'\n");
+    let all = format!("{said}{errors}");
+    assert!(code != Some(0) && all.contains(name) && all.contains("damaged"), "{code:?} {all}");
+}
+
+#[test]
+fn a_damaged_manifest_is_refused_found_and_repaired_from_its_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    killed(data);
+    let manifest = data.join("halite/MANIFEST");
+    let mut bytes = fs::read(&manifest).unwrap();
+    bytes[30] ^= 1;
+    fs::write(&manifest, &bytes).unwrap();
+    let name = manifest.to_str().unwrap();
+    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(1) && said.is_empty() && errors.contains(name) && errors.contains("halite repair"), "{code:?} {said}{errors}");
+    let (code, said, _) = run("check", data, &[]);
+    assert!(code == Some(1) && said.contains(&format!("error: manifest {name}")), "{code:?} {said}");
+    let (code, said, errors) = run("repair", data, &[]);
+    assert!(code == Some(1) && said.contains("certain: ") && said.contains("nothing has been changed"), "{code:?} {said}{errors}");
+    assert_eq!(fs::read(&manifest).unwrap(), bytes, "it was not carried out");
+    let (code, said, errors) = run("repair", data, &["--apply"]);
+    assert!(code == Some(0) && said.contains("done; what was replaced is in "), "{code:?} {said}{errors}");
+    let (code, said, errors) = run("check", data, &[]);
+    assert!(code == Some(0) && said.ends_with("\nsound\n"), "{code:?} {said}{errors}");
+    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(0) && said.contains("10 row(s)"), "{code:?} {said}{errors}");
+    assert_eq!(run("repair", data, &[]).1, "nothing to repair\n");
+}
+
+#[test]
+fn a_damaged_log_is_refused_by_every_command_and_left_out_on_request_with_a_word_on_stderr() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    killed(data);
+    let segment = file(data, ".wal");
+    damage(&segment, "value 5");
+    let damaged = fs::read(&segment).unwrap();
+    let name = segment.to_str().unwrap();
+    let commands: [&[&str]; 3] = [
+        &["shell", "-n", "--data", data.to_str().unwrap()],
+        &["serve", "--zk-port", "0", "--master-port", "0", "--region-port", "0", "--web-port", "0", "--data", data.to_str().unwrap()],
+        &["bench", "--rows", "10", "--data", data.to_str().unwrap()],
+    ];
+    for arguments in commands {
+        let (code, said, errors) = told(&halite(arguments, "count 't'\n"));
+        assert_eq!((code, said.as_str()), (Some(1), ""), "{arguments:?}: {errors}");
+        for word in [name, "damaged at byte", "whole writes follow", "wal-recovery = skip-damaged", "nothing has been changed"] {
+            assert!(errors.contains(word), "{arguments:?}: no {word}: {errors}");
+        }
+    }
+    assert_eq!(fs::read(&segment).unwrap(), damaged);
+    let (code, said, _) = run("check", data, &[]);
+    assert!(code == Some(1) && said.contains(&format!("error: log segment {name}")), "{code:?} {said}");
+    let (code, said, errors) = run("repair", data, &["--apply"]);
+    assert!(said.contains("the repair leaves it as it is") || said.contains("nothing to repair"), "{code:?} {said}{errors}");
+    let (code, said, errors) = shell(data, &["--wal-recovery", "skip-damaged"], "count 't'\n");
+    assert!(code == Some(0) && said.contains("9 row(s)"), "{code:?} {said}{errors}");
+    assert!(errors.contains("damaged bytes left out of log segment") && errors.contains(".torn"), "{errors}");
+    let kept = file(data, ".torn");
+    assert!(String::from_utf8_lossy(&fs::read(kept).unwrap()).contains("in the log"), "what was left out is kept");
+    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(0) && said.contains("9 row(s)") && errors.is_empty(), "told once: {code:?} {said}{errors}");
+}
+
+#[test]
+fn a_server_logs_what_it_cut_from_a_torn_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    killed(data);
+    let segment = file(data, ".wal");
+    // The mark at the end of the last group: no write is in it.
+    let mut bytes = fs::read(&segment).unwrap();
+    let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[written] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    let (_, log) = Served::start(&["--data", data.to_str().unwrap()]).end(Signal::TERM);
+    assert!(log.contains("WARN torn end of the log cut off") && log.contains("writes=0") && log.contains(".torn"), "{log}");
+    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(0) && said.contains("10 row(s)"), "{code:?} {said}{errors}");
+}
+
+#[test]
+fn a_manifest_from_before_the_last_flush_is_told_of_by_every_command_and_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    assert_eq!(shell(data, &[], "create 't', 'f'\n").0, Some(0));
+    let before = fs::read(data.join("halite/MANIFEST")).unwrap();
+    assert_eq!(shell(data, &[], "put 't', 'r', 'f:q', 'v'\n").0, Some(0));
+    fs::write(data.join("halite/MANIFEST"), before).unwrap();
+    fs::remove_dir_all(data.join("manifests")).unwrap();
+    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(0) && said.contains("0 row(s)"), "{code:?} {said}{errors}");
+    for word in ["1 files with cells that are nowhere else", "halite/quarantine/", "halite repair"] {
+        assert!(errors.contains(word), "no {word}: {errors}");
+    }
+    let (code, said, errors) = run("repair", data, &["--apply"]);
+    assert!(code == Some(0) && said.contains("done; "), "{code:?} {said}{errors}");
+    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(0) && said.contains("1 row(s)") && errors.is_empty(), "{code:?} {said}{errors}");
+}

@@ -1,0 +1,136 @@
+//! What opening refuses, `check` says before; what is left out on request is told.
+
+use halite::{Builder, Error, ErrorKind, FamilyDescriptor, Increment, Options, Put, Scan, Store, TableDescriptor, WalRecovery};
+use halite_engine::Nonce;
+use halite_engine::env::sim::SimEnv;
+use halite_engine::inspect::{Severity, check, repair};
+
+use crate::small;
+
+fn options(mode: WalRecovery) -> Options {
+    let mut options = small();
+    options.wal_segment_bytes = 4096;
+    options.wal_recovery = mode;
+    options
+}
+
+fn open(sim: &SimEnv, mode: WalRecovery) -> Result<Store, Error> {
+    Builder::new().options(options(mode)).open_in(sim.env())
+}
+
+fn put(store: &Store, table: &str, rows: std::ops::Range<u32>) {
+    let table = store.table(table).unwrap();
+    rows.for_each(|row| table.put(Put::new(format!("r{row:03}")).add("f", "q", vec![b'v'; 200])).unwrap());
+}
+
+/// A store with tables `t` and `u`, each with a store file, and `rows` more rows of `t` in the log.
+fn killed(rows: u32) -> SimEnv {
+    let sim = SimEnv::new(1);
+    let store = open(&sim, WalRecovery::Strict).unwrap();
+    for name in ["t", "u"] {
+        store.create_table(TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+        put(&store, name, if name == "t" { 0..10 } else { 100..105 });
+        store.flush(&name.parse().unwrap()).unwrap();
+    }
+    put(&store, "t", 200..200 + rows);
+    drop(store);
+    sim.fs.kill();
+    sim
+}
+
+fn rows(store: &Store) -> usize {
+    store.table("t").unwrap().scan(Scan::all()).count()
+}
+
+/// Opening is refused with these words, and the check has them, too.
+#[track_caller]
+fn refused(sim: &SimEnv, words: &[&str]) {
+    let report = check(&sim.env()).unwrap();
+    let found = |finding: &&halite_engine::inspect::Finding| words.iter().all(|word| finding.text.contains(word));
+    assert_eq!(report.findings.iter().find(found).map(|finding| finding.severity), Some(Severity::Error), "{words:?}: {:?}", report.findings);
+    let error = open(sim, WalRecovery::Strict).err().unwrap();
+    sim.fs.kill();
+    assert!(error.kind() == ErrorKind::Corrupt && words.iter().all(|word| error.message().contains(word)), "{error}");
+}
+
+fn segments(sim: &SimEnv) -> Vec<String> {
+    sim.fs.files().into_keys().filter(|path| path.strip_suffix(".wal").is_some()).collect()
+}
+
+#[test]
+fn a_segment_missing_between_others_is_found_by_the_check_and_told_when_it_is_done_without() {
+    let sim = killed(60);
+    let missing = segments(&sim).remove(1);
+    sim.env().fs.remove_file(&missing).unwrap();
+    refused(&sim, &[&missing, "is missing"]);
+    let store = open(&sim, WalRecovery::SkipDamaged).unwrap();
+    assert!((20..70).contains(&rows(&store)), "{}", rows(&store));
+    let cuts = &store.report().cuts;
+    assert!(cuts.len() == 1 && cuts[0].is_damage && cuts[0].segment.ends_with(&missing), "{cuts:?}");
+    assert!(cuts[0].to_string().contains("is missing and left out"), "{}", cuts[0]);
+}
+
+#[test]
+fn a_segment_that_ends_early_is_told_when_it_is_done_without_the_rest() {
+    let sim = killed(60);
+    let cut = segments(&sim).remove(1);
+    // Behind its header, as if it had never had a record.
+    sim.fs.cut(&cut, 84).unwrap();
+    refused(&sim, &[&cut]);
+    let store = open(&sim, WalRecovery::SkipDamaged).unwrap();
+    let cuts = &store.report().cuts;
+    assert!(!cuts.is_empty() && cuts.iter().all(|of| of.segment.ends_with(&cut)), "{cuts:?}");
+}
+
+#[test]
+fn damaged_nonces_are_found_by_the_check_and_kept_when_they_are_done_without() {
+    let sim = SimEnv::new(1);
+    let store = open(&sim, WalRecovery::Strict).unwrap();
+    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    let region = store.engine().table(&"t".parse().unwrap()).unwrap().regions()[0].clone();
+    let applied = region.apply_once(Increment::new("r").add("f", "n", 1).into(), Some(Nonce { group: 1, number: 2 }));
+    applied.ticket.wait().unwrap();
+    drop(region);
+    store.close().unwrap();
+    sim.fs.kill();
+    let path = "halite/wal/0000000000000001.nonces";
+    sim.fs.corrupt(path, 60, 1).unwrap();
+    let damaged = sim.fs.read(path).unwrap();
+    refused(&sim, &[path, "checksum"]);
+    let store = open(&sim, WalRecovery::SkipDamaged).unwrap();
+    let cuts = &store.report().cuts;
+    assert!(cuts.len() == 1 && cuts[0].segment.ends_with(path) && cuts[0].bytes == damaged.len() as u64, "{cuts:?}");
+    assert_eq!(sim.fs.read(cuts[0].kept.strip_prefix("simulated disk/").unwrap()).unwrap(), damaged);
+    assert!(cuts[0].to_string().starts_with("damaged bytes left out of nonces "), "{}", cuts[0]);
+    assert!(!sim.fs.files().contains_key(path));
+}
+
+#[test]
+fn a_copy_of_the_manifest_under_a_newer_name_is_found_by_the_check_and_overcome_by_a_repair() {
+    let sim = killed(5);
+    let copies: Vec<String> = sim.fs.files().into_keys().filter(|path| path.starts_with("manifests/")).collect();
+    let renamed = "manifests/0000000000000099.manifest";
+    sim.env().fs.rename(&copies[0], renamed).unwrap();
+    refused(&sim, &["halite/MANIFEST", renamed]);
+    repair(&sim.env(), true).unwrap();
+    let store = open(&sim, WalRecovery::Strict).unwrap();
+    assert_eq!(rows(&store), 15);
+    store.close().unwrap();
+    assert_eq!(rows(&open(&sim, WalRecovery::Strict).unwrap()), 15);
+}
+
+#[test]
+fn a_store_file_in_the_place_of_another_one_is_refused_and_told_apart_by_check_and_repair() {
+    let sim = killed(0);
+    let files: Vec<(String, Vec<u8>)> = sim.fs.files().into_iter().filter(|(path, _)| path.contains("/f/")).collect();
+    let [(one, of_one), (other, of_other)] = &files[..] else { panic!("two files: {files:?}") };
+    sim.fs.write(one, of_other.clone()).unwrap();
+    sim.fs.write(other, of_one.clone()).unwrap();
+    let name = |path: &str| path.rsplit_once('/').unwrap().1.to_owned();
+    refused(&sim, &[one, "was written as", &name(other)]);
+    let steps = repair(&sim.env(), false).unwrap().steps;
+    assert!(steps.iter().any(|(_, text)| text.contains(one) && text.contains("was written as")), "{steps:?}");
+    sim.fs.write(one, of_one.clone()).unwrap();
+    sim.fs.write(other, of_other.clone()).unwrap();
+    assert_eq!(rows(&open(&sim, WalRecovery::Strict).unwrap()), 10);
+}

@@ -1,0 +1,224 @@
+//! Real kills: a server under load dies at any moment, in its starts and its ends, too, and everything acknowledged is there afterwards.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use halite::{RemoteCluster, Table};
+use rustix::process::Signal;
+
+use crate::Context;
+use crate::load::{self, Complaint, Figures, Load};
+use crate::report::{Fault, Report};
+use crate::served::{Ports, Served, Setting, ms_since};
+
+const PART: &str = "kills";
+
+/// Tortures until the time is over.
+pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let folder = context.folder(PART);
+    let mut kills = Kills { context, seed, setting: setting(context, &mut rng, folder.path()), rng, modes: ["fsync", "flush"] };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let result = runtime.map_err(|error| wrong(&error)).and_then(|runtime| runtime.block_on(kills.run(until)));
+    if let Err((fault, text)) = result {
+        context.report.find(PART, fault, seed, Some(&kills.setting.data), text);
+    }
+}
+
+/// A server whose memstores, segments and regions are so small that something is always being flushed, compacted or split.
+pub(crate) fn setting(context: &Context, rng: &mut fastrand::Rng, folder: &std::path::Path) -> Setting {
+    let mut flags = Vec::new();
+    let mut flag = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
+    flag("memstore-flush-bytes", (rng.u32(16..200) << 10).to_string());
+    flag("memstore-block-multiplier", "8".to_owned());
+    flag("wal-segment-bytes", (rng.u32(8..200) << 10).to_string());
+    flag("wal-segments-max", rng.u32(2..8).to_string());
+    flag("region-file-bytes-max", (rng.u32(100..2000) << 10).to_string());
+    flag("compaction-files-min", rng.u32(2..4).to_string());
+    flag("memstore-chunk-bytes", "65536".to_owned());
+    flag("memstore-condense-bytes", (rng.u32(..40) << 10).to_string());
+    Setting { program: context.program.clone(), data: folder.join("store"), ports: Ports::free(rng), flags, environment: Vec::new() }
+}
+
+/// Why a turn ended early.
+pub(crate) type Failed = (Fault, String);
+
+/// Something that must not be and has no name of its own.
+pub(crate) fn wrong(error: &impl ToString) -> Failed {
+    (Fault::Wrong, error.to_string())
+}
+
+struct Kills<'a> {
+    context: &'a Context,
+    seed: u64,
+    setting: Setting,
+    rng: fastrand::Rng,
+    modes: [&'static str; 2],
+}
+
+impl Kills<'_> {
+    fn report(&self) -> &Report {
+        &self.context.report
+    }
+
+    async fn run(&mut self, until: Instant) -> Result<(), Failed> {
+        let mut served = self.start()?;
+        let config = load::config(&self.setting.ports.uri()).map_err(|error| wrong(&error))?;
+        let mut clusters = Vec::new();
+        for _ in 0..2 {
+            clusters.push(halite::connect_with(config.clone()).await.map_err(|error| wrong(&error))?);
+        }
+        load::create(&clusters[0], &mut self.rng).await.map_err(|error| wrong(&error))?;
+        let table = load::table(&clusters[0]);
+        let value_bytes_max = [40, 600, 3000][self.rng.usize(..3)];
+        let mut load = Load::new(&clusters, 4, value_bytes_max, &mut self.rng);
+        while Instant::now() < until {
+            (load, served) = self.round(load, served, &clusters[0], &table).await?;
+        }
+        self.finish(served)
+    }
+
+    /// Some kills under load, and a comparison.
+    async fn round(&mut self, load: Load, mut served: Served, cluster: &RemoteCluster, table: &Arc<dyn Table>) -> Result<(Load, Served), Failed> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let disturbance = tokio::spawn(load::disturb(cluster.clone(), Arc::clone(&stop), self.rng.fork()));
+        let running = load.start();
+        for _ in 0..self.rng.u32(1..4) {
+            tokio::time::sleep(Duration::from_millis(self.rng.u64(5..300))).await;
+            served = self.kill(served).await?;
+        }
+        stop.store(true, Relaxed);
+        let done = disturbance.await.map_err(|error| wrong(&error))?.map_err(|text| (Fault::Hung, text))?;
+        self.report().count(PART, "flushes, compactions, splits and merges asked for", done);
+        let mut load = running.stop().await.map_err(|text| (Fault::Hung, text))?;
+        tell(self.context, PART, self.seed, &load.figures);
+        self.report().count(PART, "rows whose last write had no known outcome", load.open_rows() as u64);
+        let faults = load.compare(table, true).await.map_err(|error| (Fault::Wrong, format!("reading after a restart failed: {error}")))?;
+        self.report().count(PART, "comparisons of all rows", 1);
+        if !faults.is_empty() {
+            return Err((Fault::Lost, format!("{} rows: {}", faults.len(), faults.iter().take(5).cloned().collect::<Vec<_>>().join("\n  "))));
+        }
+        if self.rng.u32(..8) == 0 {
+            self.expect_alive(&mut served)?;
+            end_well(self.context, served, &self.setting).map_err(|text| wrong(&text))?;
+            self.report().count(PART, "clean ends with a check", 1);
+            served = self.start()?;
+        }
+        Ok((load, served))
+    }
+
+    /// Ends a server in one way or another, and starts the next.
+    async fn kill(&mut self, mut served: Served) -> Result<Served, Failed> {
+        self.expect_alive(&mut served)?;
+        if self.rng.u32(..4) == 0 {
+            served.signal(Signal::TERM);
+            tokio::time::sleep(Duration::from_millis(self.rng.u64(..120))).await;
+            let what = if served.has_ended() { "clean ends under load" } else { "kills during a clean end" };
+            self.report().count(PART, what, 1);
+        } else {
+            self.report().count(PART, "kills under load", 1);
+        }
+        self.bury(served)?;
+        if self.rng.u32(..8) == 0 {
+            self.check()?;
+        }
+        while self.rng.u32(..3) == 0 {
+            let flags = self.flags();
+            let starting = self.setting.spawn(&flags).map_err(|text| wrong(&text))?;
+            tokio::time::sleep(Duration::from_millis(self.rng.u64(..60))).await;
+            self.report().count(PART, "kills during a start", 1);
+            self.bury(starting)?;
+        }
+        self.start()
+    }
+
+    fn bury(&self, served: Served) -> Result<(), Failed> {
+        let log = served.kill().map_err(|text| (Fault::Hung, text))?;
+        self.report().count(PART, "servers ended, all in all", 1);
+        expect_no_panic(&log)
+    }
+
+    fn flags(&mut self) -> [&'static str; 2] {
+        ["--wal-sync", self.modes[self.rng.usize(..2)]]
+    }
+
+    fn start(&mut self) -> Result<Served, Failed> {
+        let begun = Instant::now();
+        let flags = self.flags();
+        let served = self.setting.start(&flags).map_err(|text| (Fault::Died, text))?;
+        self.report().largest(PART, "slowest start, ms", ms_since(begun));
+        Ok(served)
+    }
+
+    fn expect_alive(&self, served: &mut Served) -> Result<(), Failed> {
+        if served.has_ended() { Err((Fault::Died, served.complaint("ended by itself"))) } else { Ok(()) }
+    }
+
+    /// What `halite check` says of a store whose server was killed: no errors.
+    fn check(&self) -> Result<(), Failed> {
+        let output = self.setting.run("check").map_err(|text| (Fault::Hung, text))?;
+        self.report().count(PART, "checks of a killed store", 1);
+        let said = String::from_utf8_lossy(&output.stdout);
+        if said.lines().any(|line| line.starts_with("error")) || !matches!(output.status.code(), Some(0 | 1)) {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            return Err((Fault::Wrong, format!("halite check of a killed store ended with {}: {said}{errors}", output.status)));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, mut served: Served) -> Result<(), Failed> {
+        self.expect_alive(&mut served)?;
+        end_well(self.context, served, &self.setting).map_err(|text| wrong(&text))?;
+        self.report().count(PART, "clean ends with a check", 1);
+        Ok(())
+    }
+}
+
+/// Ends a server, which has to do so without complaint, and looks at what it leaves.
+///
+/// # Errors
+/// It does not end, ends badly, or leaves a store that is not sound.
+pub(crate) fn end_well(context: &Context, served: Served, setting: &Setting) -> Result<(), String> {
+    let output = served.end()?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("a clean end was one with {}:\n{}", output.status, halite_patience::tail(&log)));
+    }
+    expect_no_panic(&log).map_err(|(_, text)| text)?;
+    let checked = crate::served::run(&context.program, "check", &setting.data)?;
+    let said = String::from_utf8_lossy(&checked.stdout);
+    // What crashes left behind lies in the quarantine until the opening after this end, and that is not an error.
+    if said.lines().any(|line| line.starts_with("error")) || !matches!(checked.status.code(), Some(0 | 1)) {
+        return Err(format!("halite check after a clean end: {}\n{said}{}", checked.status, String::from_utf8_lossy(&checked.stderr)));
+    }
+    Ok(())
+}
+
+/// What a server logged has no panic in it.
+///
+/// # Errors
+/// It has.
+pub(crate) fn expect_no_panic(log: &str) -> Result<(), Failed> {
+    match log.lines().find(|line| line.contains("panicked at") || line.contains("a thread panicked")) {
+        Some(line) => Err((Fault::Died, format!("a thread of the server panicked: {line}\n{}", halite_patience::tail(log)))),
+        None => Ok(()),
+    }
+}
+
+/// Tells what callers have done since they were asked last, and what they complain about.
+pub(crate) fn tell(context: &Context, part: &'static str, seed: u64, figures: &Figures) {
+    let report = &context.report;
+    report.count(part, "writes acknowledged", figures.acknowledged.swap(0, Relaxed));
+    report.count(part, "writes that failed", figures.failed.swap(0, Relaxed));
+    report.count(part, "reads", figures.reads.swap(0, Relaxed));
+    report.count(part, "reads that failed", figures.failed_reads.swap(0, Relaxed));
+    let complaints = std::mem::take(&mut *figures.complaints.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    for complaint in complaints {
+        let (fault, text) = match complaint {
+            Complaint::Hung(text) => (Fault::Hung, text),
+            Complaint::Wrong(text) => (Fault::Lost, text),
+        };
+        report.find(part, fault, seed, None, text);
+    }
+}

@@ -1,0 +1,167 @@
+//! The torture battery: the built program is killed, its files are damaged, its disk fills and fails, its clients are hostile; what is
+//! acknowledged has to survive, and what goes wrong has to be told. `cargo xtask torture` builds and starts it.
+//!
+//! ```text
+//! served.rs   a server as a process       load.rs    callers that know what they were told     report.rs  what was tried and found
+//! kills.rs    kills at any moment      damage/    damaged files            full.rs    a disk that fills
+//! faults.rs   calls to the disk that fail, by a library of ours that is loaded before the C library (`preload/`)
+//! ```
+//! Every wait has a limit, and one that comes to it is a finding. What happens follows from the seed, as far as processes and
+//! the scheduler let it; the directory of a finding is kept.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to the person at the terminal")]
+
+mod damage;
+mod faults;
+mod full;
+mod kills;
+mod load;
+mod report;
+mod served;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use report::Report;
+
+const HELP: &str = "\
+Tortures the built program until the time is over, and prints a report, which is also written to DIR/report.md.
+
+    --minutes N       how long (10)
+    --seed 0x2a       what everything follows from; printed, and drawn if it is not given
+    --part NAME       only this part, and others that are named the same way: kills, full, faults, damage
+    --program PATH    the command halite
+    --preload PATH    the library that makes calls to the disk fail
+    --out DIR         where the report and the directories of findings go
+
+Exit code 1 if anything was lost, silent, hung, dead or wrong.
+";
+
+/// What all parts know.
+pub(crate) struct Context {
+    /// The command `halite`.
+    pub(crate) program: PathBuf,
+    /// The library that makes calls to the disk fail.
+    pub(crate) preload: Option<PathBuf>,
+    /// Below which stores are made.
+    work: PathBuf,
+    pub(crate) report: Report,
+}
+
+impl Context {
+    /// A directory in memory, where there is such a thing: for stores that are copied thousands of times.
+    pub(crate) fn quick_folder(&self, part: &str) -> tempfile::TempDir {
+        tempfile::Builder::new().prefix("halite-torture-").tempdir_in("/dev/shm").unwrap_or_else(|_| self.folder(part))
+    }
+
+    /// A directory that goes when it is dropped.
+    pub(crate) fn folder(&self, part: &str) -> tempfile::TempDir {
+        tempfile::Builder::new().prefix(part).tempdir_in(&self.work).expect("a directory can be made where one was made before")
+    }
+}
+
+/// Tortures for a while, by a seed.
+type Turn = fn(&Context, u64, Instant);
+
+/// Parts that take turns.
+const PARTS: [(&str, Turn); 3] = [("kills", kills::turn), ("full", full::turn), ("faults", faults::turn)];
+
+/// The part that goes on beside them, in this process.
+const BESIDE: (&str, Turn) = ("damage", damage::turn);
+
+/// The longest turn of a part. A turn may have to end what it has begun.
+const TURN_MAX: Duration = Duration::from_secs(30);
+
+struct Arguments {
+    minutes: f64,
+    seed: u64,
+    parts: Vec<String>,
+    program: PathBuf,
+    preload: Option<PathBuf>,
+    out: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match parse(std::env::args().skip(1)).and_then(|arguments| arguments.map_or(Ok(true), |arguments| torture(&arguments))) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("halite-torture: {message}\n\n{HELP}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
+    let (program, out) = (PathBuf::from("target/debug/halite"), PathBuf::from("target/torture"));
+    let mut parsed = Arguments { minutes: 10.0, seed: fastrand::u64(..), parts: Vec::new(), program, preload: None, out };
+    while let Some(name) = arguments.next() {
+        if matches!(name.as_str(), "--help" | "-h") {
+            print!("{HELP}");
+            return Ok(None);
+        }
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+        match name.as_str() {
+            "--minutes" => parsed.minutes = value.parse().ok().filter(|minutes| *minutes > 0.0).ok_or("--minutes needs a number above 0")?,
+            "--seed" => parsed.seed = number(&value)?,
+            "--part" if PARTS.iter().chain([&BESIDE]).any(|(part, _)| *part == value) => parsed.parts.push(value),
+            "--part" => return Err(format!("there is no part {value}")),
+            "--program" => parsed.program = value.into(),
+            "--preload" => parsed.preload = Some(value.into()),
+            "--out" => parsed.out = value.into(),
+            _ => return Err(format!("there is no argument {name}")),
+        }
+    }
+    Ok(Some(parsed))
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    let parsed = text.strip_prefix("0x").map_or_else(|| text.parse(), |digits| u64::from_str_radix(digits, 16));
+    parsed.map_err(|_| format!("{text:?} is no seed; write it as 42 or 0x2a"))
+}
+
+/// Runs the parts; whether nothing was found.
+fn torture(arguments: &Arguments) -> Result<bool, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", arguments.out.display());
+    if !arguments.program.is_file() {
+        return Err(format!("there is no program {}; name the command halite with --program", arguments.program.display()));
+    }
+    std::fs::create_dir_all(&arguments.out).map_err(failed)?;
+    let out = arguments.out.canonicalize().map_err(failed)?;
+    let found = out.join(format!("found-{:#x}", arguments.seed));
+    let work = tempfile::Builder::new().prefix("work").tempdir_in(&out).map_err(failed)?;
+    let program = arguments.program.canonicalize().map_err(failed)?;
+    let preload = arguments.preload.as_ref().map(|path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))).transpose()?;
+    println!("seed {:#x}", arguments.seed);
+    let context = Context { program, preload, work: work.path().to_owned(), report: Report::new(arguments.seed, found) };
+    let time = Duration::from_secs_f64(arguments.minutes * 60.0);
+    let is_chosen = |(name, _): &(&str, Turn)| arguments.parts.is_empty() || arguments.parts.iter().any(|part| part == name);
+    let (in_turn, beside): (Vec<_>, Vec<_>) = (PARTS.into_iter().filter(is_chosen).collect(), [BESIDE].into_iter().filter(is_chosen).collect());
+    let end = Instant::now() + time;
+    std::thread::scope(|scope| {
+        scope.spawn(|| take_turns(&context, &beside, arguments.seed, time, end));
+        take_turns(&context, &in_turn, arguments.seed, time, end);
+    });
+    let text = context.report.text();
+    println!("\n{text}");
+    std::fs::write(out.join("report.md"), &text).map_err(failed)?;
+    Ok(context.report.findings() == 0)
+}
+
+/// One part after the other, each for a while, until the time is over. The first turn of each is by the seed itself.
+fn take_turns(context: &Context, parts: &[(&str, Turn)], seed: u64, time: Duration, end: Instant) {
+    let turn_time = TURN_MAX.min(time / u32::try_from(parts.len().max(1)).unwrap_or(1));
+    if parts.is_empty() {
+        return;
+    }
+    for round in 0_u64.. {
+        for (_, turn) in parts {
+            let now = Instant::now();
+            if now >= end {
+                return;
+            }
+            turn(context, seed.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15)), end.min(now + turn_time));
+        }
+    }
+}
