@@ -10,8 +10,8 @@ use crate::shared::Shared;
 pub enum StoreState {
     /// It reads and writes.
     Open,
-    /// It reads, and refuses writes until there is room on the disk, without anybody's doing anything else.
-    DiskFull,
+    /// It reads, and refuses writes until there is room on the disk, or whatever else it has too little of; then it goes on by itself.
+    Refusing,
     /// It reads, and refuses writes until it is closed and opened again: a sync or a write of the log or the manifest has failed.
     Stopped,
 }
@@ -26,6 +26,8 @@ pub struct Health {
     pub disk: Option<DiskSpace>,
     /// Bytes of it that are kept free for flushes and the log.
     pub disk_reserve_bytes: u64,
+    /// Why segments of the log that nobody needs stay; `None` when they go.
+    pub log_removal_failure: Option<Error>,
     /// Why the last flush in the background failed; `None` when it did not.
     pub flush_failure: Option<Error>,
     /// Why the last compaction in the background failed; `None` when it did not.
@@ -36,10 +38,10 @@ impl Health {
     /// Looks at the disk and asks everything that may have failed.
     pub(crate) fn of(shared: &Shared) -> Self {
         let disk = shared.disk.look();
-        let (state, reason) = match shared.wal.failure().and_then(|()| shared.manifest.fate().check()) {
+        let (state, reason) = match shared.write_failure() {
             Err(error) => (StoreState::Stopped, Some(error)),
             Ok(()) => match shared.wal.stall().or_else(|| shared.disk.check().err()) {
-                Some(error) => (StoreState::DiskFull, Some(error)),
+                Some(error) => (StoreState::Refusing, Some(error)),
                 None => (StoreState::Open, None),
             },
         };
@@ -48,6 +50,7 @@ impl Health {
             reason,
             disk,
             disk_reserve_bytes: shared.disk.reserve_bytes(),
+            log_removal_failure: shared.wal.removal_failure(),
             flush_failure: shared.background.failure(),
             compaction_failure: shared.background.compaction_failure(),
         }

@@ -71,6 +71,14 @@ impl Shared {
         self.background.wait_for_room(region, is_region_full, is_all_full)
     }
 
+    /// Why nothing can be written until the store is opened again.
+    ///
+    /// # Errors
+    /// The failure.
+    pub(crate) fn write_failure(&self) -> Result<()> {
+        self.wal.failure().and_then(|()| self.manifest.fate().check())
+    }
+
     /// Whether a write would be let in without waiting; if not, a flush is asked for.
     ///
     /// # Errors

@@ -1,10 +1,12 @@
 //! Whether the store takes writes, looked at every second: for the log, for monitors, and for whoever ends the process when it does not.
 
+use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use halite_engine::{Health, StoreState};
-use halite_types::Error;
+use halite_types::{Error, ErrorKind};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
@@ -13,6 +15,9 @@ use crate::shutdown::Shutdown;
 
 /// How often the store is looked at. Where it refuses writes for want of room, this is also how soon it is seen that there is some.
 const PERIOD: Duration = Duration::from_secs(1);
+
+/// How long the disk may take to say how much is free.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the last look has shown.
 pub(crate) struct Watched {
@@ -47,7 +52,7 @@ impl Watched {
 pub(crate) fn name(state: StoreState) -> &'static str {
     match state {
         StoreState::Open => "open",
-        StoreState::DiskFull => "disk-full",
+        StoreState::Refusing => "refusing",
         StoreState::Stopped => "stopped",
     }
 }
@@ -64,10 +69,31 @@ pub(crate) async fn watch(context: Arc<Context>, mut shutdown: Shutdown) {
             _ = ticks.tick() => {}
         }
         let engine = Arc::clone(&context.engine);
-        // A disk that does not answer must not hold up connections.
-        let Some(health) = context.machine.block(move || engine.health()).await else { continue };
-        told.tell(&health);
-        context.health.state.send_replace(Seen { state: health.state, reason: health.reason });
+        let look = pin!(context.machine.block(move || engine.health()));
+        if let Some(health) = answer_of_the_disk(&context, look, &mut shutdown).await {
+            told.tell(&health);
+            context.health.state.send_replace(Seen { state: health.state, reason: health.reason });
+        }
+    }
+}
+
+/// What a look shows. While the disk does not answer, the store counts as refusing writes, unless it has stopped.
+async fn answer_of_the_disk(context: &Context, mut look: Pin<&mut impl Future<Output = Option<Health>>>, shutdown: &mut Shutdown) -> Option<Health> {
+    tokio::select! {
+        biased;
+        health = &mut look => return health,
+        () = shutdown.requested() => return None,
+        () = tokio::time::sleep(PATIENCE) => {}
+    }
+    let failure = context.engine.write_failure();
+    let state = if failure.is_some() { StoreState::Stopped } else { StoreState::Refusing };
+    let reason = failure.unwrap_or_else(|| Error::new(ErrorKind::Io, format!("the disk has not answered for {} s", PATIENCE.as_secs())));
+    tracing::error!("the store is not well: {reason}");
+    context.health.state.send_replace(Seen { state, reason: Some(reason) });
+    tokio::select! {
+        biased;
+        health = look => health,
+        () = shutdown.requested() => None,
     }
 }
 
@@ -75,6 +101,7 @@ pub(crate) async fn watch(context: Arc<Context>, mut shutdown: Shutdown) {
 #[derive(Default)]
 struct Told {
     state: Option<StoreState>,
+    log_stays: bool,
     flush_fails: bool,
     compaction_fails: bool,
 }
@@ -86,9 +113,13 @@ impl Told {
             let reason = health.reason.as_ref().map(Error::message).unwrap_or_default();
             match health.state {
                 StoreState::Open => tracing::info!("the store takes writes again"),
-                StoreState::DiskFull => tracing::warn!("the store refuses writes: {reason}"),
+                StoreState::Refusing => tracing::warn!("the store refuses writes: {reason}"),
                 StoreState::Stopped => tracing::error!("the store has stopped writing: {reason}"),
             }
+        }
+        let stays = std::mem::replace(&mut self.log_stays, health.log_removal_failure.is_some());
+        if let Some(error) = health.log_removal_failure.as_ref().filter(|_| !stays) {
+            tracing::warn!("segments of the log that nobody needs cannot be removed: {error}");
         }
         tell_of_work("flush", &mut self.flush_fails, health.flush_failure.as_ref());
         tell_of_work("compaction", &mut self.compaction_fails, health.compaction_failure.as_ref());

@@ -3,7 +3,7 @@
 //! ```text
 //! flags, file, hbase_names, refused -> options -> layers -> settings      what was asked for
 //! place.rs      where the store lies                             announce.rs  what a person and a script are told
-//! ending.rs     signals, and what else ends it
+//! ending.rs     signals, and what else ends it                   open_files.rs how many files and sockets there may be
 //! ```
 
 mod announce;
@@ -12,6 +12,7 @@ mod file;
 mod flags;
 mod hbase_names;
 mod layers;
+mod open_files;
 mod options;
 #[cfg(test)]
 mod page;
@@ -44,6 +45,7 @@ pub(crate) fn run(flags: &Flags) -> anyhow::Result<()> {
     let Layered { settings, warnings } = layers::settings(flags)?;
     tracing_subscriber::fmt().with_max_level(settings.log_level).with_ansi(false).with_target(false).with_writer(std::io::stderr).init();
     warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    open_files::raise_limit(settings.server.limits.connections_max);
     anyhow::ensure!(settings.io_threads > 0, "io-threads is 0; give at least 1");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(settings.io_threads).enable_all().build().context("starting threads")?;
     // Before there is anything that a death would leave behind.

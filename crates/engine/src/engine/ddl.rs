@@ -68,22 +68,29 @@ impl Engine {
     }
 
     pub(super) fn open_table(&self, descriptor: &Arc<TableDescriptor>, enabled: bool, entries: &[RegionEntry]) -> Result<()> {
-        let open = |entry| Region::open(&self.shared, Arc::clone(descriptor), entry);
-        let regions = entries.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let regions = self.open_all(descriptor, entries)?;
+        self.serve_table(descriptor, enabled, regions);
+        Ok(())
+    }
+
+    fn open_all(&self, descriptor: &Arc<TableDescriptor>, entries: &[RegionEntry]) -> Result<Vec<Arc<Region>>> {
+        entries.iter().map(|entry| Region::open(&self.shared, Arc::clone(descriptor), entry)).collect()
+    }
+
+    fn serve_table(&self, descriptor: &Arc<TableDescriptor>, enabled: bool, regions: Vec<Arc<Region>>) {
         regions.iter().for_each(|region| self.shared.background.add_region(region));
         // Whoever holds the table from before it was disabled goes on with it.
         if let Ok(table) = self.find_table(descriptor.name()) {
             table.set_descriptor(Arc::clone(descriptor));
             table.replace_regions(&table.regions(), regions);
             table.set_enabled(enabled);
-            return Ok(());
+            return;
         }
         self.regions.replace(&[], &regions);
         let table = Arc::new(Table::new(Arc::clone(&self.shared), Arc::clone(&self.regions), Arc::clone(descriptor), enabled, regions));
         self.swap_tables(|tables| {
             tables.insert(descriptor.name().clone(), table);
         });
-        Ok(())
     }
 
     fn swap_tables(&self, change: impl FnOnce(&mut BTreeMap<TableName, Arc<Table>>)) {
@@ -118,16 +125,27 @@ impl Engine {
 
     pub(super) fn write_table_info(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
         let directory = format!("{}/.tabledesc", layout::table_directory(descriptor.name()));
-        let bytes = pbuf(&TableSchema::from(descriptor));
+        let new = self.add_table_info(descriptor, version)?;
         let fs = &self.shared.env.fs;
         let failed = |error| Error::io(format!("writing the table descriptor in {}/{directory}", fs.root()), error);
-        let new = format!(".tableinfo.{version:010}.{}", bytes.len());
-        write_small(&self.shared.env, &format!("{directory}/{new}"), &bytes)?;
         // HBase takes the highest sequence number, so an older one that stays does no harm.
-        for old in fs.list(&directory).map_err(failed)?.into_iter().filter(|entry| entry.name.starts_with(".tableinfo.") && entry.name != new) {
-            fs.remove_file(&format!("{directory}/{}", old.name)).map_err(failed)?;
+        for old in fs.list(&directory).map_err(failed)?.into_iter().filter(|entry| entry.name.starts_with(".tableinfo.")) {
+            let old = format!("{directory}/{}", old.name);
+            if old != new {
+                fs.remove_file(&old).map_err(failed)?;
+            }
         }
         fs.sync_dir(&directory).map_err(failed)
+    }
+
+    /// Writes the file beside those of the versions before, durably, and returns its path.
+    fn add_table_info(&self, descriptor: &TableDescriptor, version: u32) -> Result<String> {
+        let directory = format!("{}/.tabledesc", layout::table_directory(descriptor.name()));
+        let bytes = pbuf(&TableSchema::from(descriptor));
+        let path = format!("{directory}/.tableinfo.{version:010}.{}", bytes.len());
+        write_small(&self.shared.env, &path, &bytes)?;
+        self.sync_directory(&directory)?;
+        Ok(path)
     }
 
     /// The number that the next region gets from the manifest. The caller holds the lock without which nobody gets one.
@@ -171,9 +189,9 @@ impl Engine {
             }
             self.sync_directory(&layout::region_directory(&name, &info.encoded_name))?;
         }
-        self.write_table_info(&descriptor, version)?;
+        let table_info = self.add_table_info(&descriptor, version)?;
         let regions = table.regions();
-        let before = Self::without_writers(&table, &regions, || {
+        let altered = Self::without_writers(&table, &regions, || {
             let before = self.shared.manifest.change(|catalog| {
                 let entry = catalog.table_mut(&name)?;
                 let before = entry.regions.clone();
@@ -188,7 +206,15 @@ impl Engine {
             table.set_descriptor(Arc::clone(&descriptor));
             regions.iter().for_each(|region| region.reopen());
             Ok(before)
+        });
+        let before = altered.inspect_err(|_| {
+            // A repair would take it for what the table is, unless the manifest of the next opening may say the same.
+            if self.shared.manifest.fate().check().is_ok() {
+                let _ = self.shared.env.fs.remove_file(&table_info);
+            }
         })?;
+        // Those that stay are older, and do no harm.
+        let _ = self.write_table_info(&descriptor, version);
         self.shared.settle(before.iter().flat_map(RegionEntry::homes).filter(|home| descriptor.find_family(&home.family).is_none()));
         for info in &infos {
             for family in old.families().filter(|family| descriptor.find_family(family.name()).is_none()) {
@@ -249,13 +275,16 @@ impl Engine {
         if self.find_table(name)?.is_enabled() {
             return Err(Error::new(ErrorKind::TableEnabled, format!("table {name} is enabled already")));
         }
+        let catalog = self.shared.manifest.current();
+        let entry = catalog.table(name)?;
+        // A file that cannot be opened must not keep the next opening from the whole store.
+        let regions = self.open_all(&entry.descriptor, &entry.regions)?;
         self.shared.manifest.change(|catalog| {
             catalog.table_mut(name)?.enabled = true;
             Ok(())
         })?;
-        let catalog = self.shared.manifest.current();
-        let entry = catalog.table(name)?;
-        self.open_table(&entry.descriptor, true, &entry.regions)
+        self.serve_table(&entry.descriptor, true, regions);
+        Ok(())
     }
 
     /// Takes a disabled table and its data away.

@@ -8,6 +8,7 @@ use halite_types::{CompactionKind, Error, ErrorKind, Result};
 
 use super::{Engine, quarantine};
 use crate::background::Job;
+use crate::compaction::Requested;
 use crate::region::Region;
 use crate::shared::Shared;
 
@@ -19,14 +20,23 @@ pub(super) const PAUSE_MAX: Duration = Duration::from_secs(5);
 pub(super) enum Again {
     Flush(Arc<Region>),
     Compact(Arc<Region>),
+    /// With the family and the kind that were asked for.
+    CompactAsAsked(Arc<Region>, Option<Vec<u8>>, CompactionKind),
 }
 
 impl Again {
+    fn region(&self) -> &Arc<Region> {
+        match self {
+            Self::Flush(region) | Self::Compact(region) | Self::CompactAsAsked(region, ..) => region,
+        }
+    }
+
     /// Puts it back on the list.
     pub(super) fn request(self, shared: &Shared) {
         match self {
             Self::Flush(region) => shared.background.request_flush(&region),
             Self::Compact(region) => shared.background.request_compaction(&region),
+            Self::CompactAsAsked(region, family, kind) => shared.background.request(Requested::new(&region, family.as_deref(), kind)),
         }
     }
 }
@@ -54,15 +64,16 @@ pub(super) fn run(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()>
 /// Does a piece of work, and returns what is to be tried again: flushes, and compactions that failed for want of room or in a panic.
 /// Damage is not mended by reading it once more.
 pub(super) fn run_and_keep(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Option<Again> {
-    let (region, kind) = (job.region().cloned(), job.kind());
+    let again = job.again();
     let error = run(shared, engine, job).err()?;
-    let region = region?;
-    region.check_open().ok()?;
-    match kind {
-        Kind::Flush => Some(Again::Flush(region)),
-        Kind::Compact if matches!(error.kind(), ErrorKind::DiskFull | ErrorKind::Stopped) => Some(Again::Compact(region)),
-        Kind::Condense | Kind::Compact | Kind::Remove => None,
-    }
+    let again = again?;
+    again.region().check_open().ok()?;
+    let is_worth_it = match &again {
+        Again::Flush(_) => true,
+        // Where nothing can be written any more, only opening the store again helps.
+        _ => matches!(error.kind(), ErrorKind::DiskFull | ErrorKind::Stopped) && shared.write_failure().is_ok(),
+    };
+    is_worth_it.then_some(again)
 }
 
 /// The groups of work that fail in their own ways.
@@ -89,6 +100,16 @@ impl Job {
             Self::Flush(region) | Self::Condense(region) | Self::Compact(region) => Some(region),
             Self::CompactAsAsked(asked) => Some(&asked.region),
             Self::Remove(_) => None,
+        }
+    }
+
+    /// The same work once more, of those kinds for which that may make sense.
+    fn again(&self) -> Option<Again> {
+        match self {
+            Self::Flush(region) => Some(Again::Flush(Arc::clone(region))),
+            Self::Compact(region) => Some(Again::Compact(Arc::clone(region))),
+            Self::CompactAsAsked(asked) => Some(Again::CompactAsAsked(Arc::clone(&asked.region), asked.family.clone(), asked.kind)),
+            Self::Condense(_) | Self::Remove(_) => None,
         }
     }
 

@@ -235,6 +235,11 @@ impl Engine {
         Health::of(&self.shared)
     }
 
+    /// Why the store takes no writes until it is opened again; `None` while it does, or will. Asks the disk nothing.
+    pub fn write_failure(&self) -> Option<Error> {
+        self.shared.write_failure().err()
+    }
+
     /// Why the last compaction in the background failed; `None` when it did not.
     pub fn compaction_failure(&self) -> Option<Error> {
         self.shared.background.compaction_failure()

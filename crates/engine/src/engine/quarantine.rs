@@ -28,24 +28,21 @@ pub(crate) struct Unnamed {
     pub(crate) bytes: u64,
 }
 
-/// Moves files to a new directory of the quarantine, whose path it returns.
-///
-/// # Errors
-/// The file system's. Files that were not moved stay where they are, for the next opening.
-pub(super) fn set_aside(shared: &Shared, unnamed: &[Unnamed]) -> Result<String> {
+/// Moves files to a new directory of the quarantine; returns its path, and how many of them were moved before one could not be. Those
+/// stay where they are, for the next opening.
+pub(super) fn set_aside(shared: &Shared, unnamed: &[Unnamed]) -> Option<(String, usize)> {
     // Its number is above that of the last checkpoint, and no other opening has it.
-    let generation = shared.manifest.change(|catalog| Ok(catalog.generation))?;
+    let generation = shared.manifest.change(|catalog| Ok(catalog.generation)).ok()?;
     let directory = format!("{QUARANTINE}/{generation:016}");
     let fs = &*shared.env.fs;
     let mut made = BTreeSet::new();
-    for piece in unnamed {
+    let mut set_aside = |piece: &&Unnamed| {
         let to = format!("{directory}/{}", piece.path);
-        let failed = |error| Error::io(format!("moving {}/{} to {to}", fs.root(), piece.path), error);
         let parent = to.rsplit_once('/').map_or("", |(parent, _)| parent);
-        make_durable(fs, parent, &mut made).map_err(failed)?;
-        fs.rename(&piece.path, &to).map_err(failed)?;
-    }
-    Ok(directory)
+        make_durable(fs, parent, &mut made).and_then(|()| fs.rename(&piece.path, &to)).is_ok()
+    };
+    let moved = unnamed.iter().take_while(&mut set_aside).count();
+    (moved > 0).then_some((directory, moved))
 }
 
 /// Makes a directory that a crash does not take away with what is moved there.

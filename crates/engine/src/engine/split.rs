@@ -149,7 +149,7 @@ impl Engine {
         let name = descriptor.name().clone();
         let maintenance: Vec<_> = old.iter().map(|region| region.lock_maintenance()).collect();
         for (number, info) in (self.next_region_number()..).zip(new) {
-            self.make_region_directory(info, number, &descriptor)?;
+            self.make_region_directory(info, number, &descriptor).inspect_err(|_| self.give_up_regions(new))?;
         }
         // From here to the change of the table writers wait and reads go on; it is a few small files long.
         let _changing = table.lock_changing();
@@ -161,6 +161,7 @@ impl Engine {
             Ok(entries) => entries,
             Err(error) => {
                 old.iter().for_each(|region| region.reopen());
+                self.give_up_regions(new);
                 return Err(error);
             }
         };
@@ -183,6 +184,7 @@ impl Engine {
             Ok(opened) => opened,
             Err(error) => {
                 old.iter().for_each(|region| region.reopen());
+                self.give_up_regions(new);
                 return Err(error);
             }
         };
@@ -199,6 +201,16 @@ impl Engine {
         let _ = self.forget_additions(|row| old.iter().any(|region| region.info().full_name() == row));
         opened.iter().filter(|region| region.wants_compaction()).for_each(|region| self.shared.background.request_compaction(region));
         Ok(())
+    }
+
+    /// Takes away what was made for regions that have not come to be: directories and references, and no cells. Where the manifest of the
+    /// next opening may name them they stay for that opening.
+    fn give_up_regions(&self, regions: &[RegionInfo]) {
+        if self.shared.manifest.fate().check().is_ok() {
+            for info in regions {
+                let _ = super::staging::remove_tree(&*self.shared.env.fs, &layout::region_directory(&info.table, &info.encoded_name));
+            }
+        }
     }
 
     /// Flushes what is left of the old regions and writes the references of the new ones.

@@ -9,6 +9,9 @@ use crate::catalog::layout;
 use crate::env::Fs;
 use crate::region::{Part, Region, verify};
 
+/// Directories that are prepared at once; an opening removes those that are empty.
+const TOKENS_MAX: usize = 10_000;
+
 /// Bytes of a user's and of a table's name in the name of a staging directory.
 const SHOWN_BYTES_MAX: usize = 100;
 
@@ -25,6 +28,18 @@ impl Engine {
         let shown = |name: &str| name.chars().map(legal).take(SHOWN_BYTES_MAX).collect::<String>();
         let (user, table) = (shown(user), shown(&table.to_string()));
         let directory = format!("{}/{user}__{table}__{}", layout::STAGING, layout::new_file_name(&self.shared.env));
+        self.shared.disk.admit()?;
+        let fs = &self.shared.env.fs;
+        let failed = |error| Error::io(format!("listing {}/{}", fs.root(), layout::STAGING), error);
+        let others = if fs.exists(layout::STAGING).map_err(failed)? { fs.list(layout::STAGING).map_err(failed)?.len() } else { 0 };
+        if others >= TOKENS_MAX {
+            let text = format!(
+                "{}/{} has {others} directories of bulk loads; finish or clean up some, or start the store again",
+                fs.root(),
+                layout::STAGING
+            );
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
         self.make_directory(&directory)?;
         Ok(format!("{}/{directory}", self.shared.env.fs.root()))
     }
@@ -140,7 +155,7 @@ fn within(rows: Option<&(Bytes, Bytes)>, region: &RegionInfo) -> (Bytes, Bytes) 
     (start.max(&region.start).clone(), end.clone())
 }
 
-fn remove_tree(fs: &dyn Fs, directory: &str) -> std::io::Result<()> {
+pub(super) fn remove_tree(fs: &dyn Fs, directory: &str) -> std::io::Result<()> {
     for entry in fs.list(directory)? {
         let path = format!("{directory}/{}", entry.name);
         // A link to a directory goes like a file; what it leads to is somebody else's.

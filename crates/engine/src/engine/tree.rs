@@ -133,9 +133,11 @@ pub(super) fn clear(shared: &Shared, found: Leftovers, report: &mut OpenReport) 
     }
     let settled = shared.settle(found.to_archive);
     // What cannot be moved, on a full disk for one, does no harm where it is; the next opening tries again.
-    if let Some(Ok(directory)) = (!found.unnamed.is_empty()).then(|| quarantine::set_aside(shared, &found.unnamed)) {
-        report.quarantined_files = found.unnamed.iter().map(|piece| piece.files).sum();
-        report.quarantined_bytes = found.unnamed.iter().map(|piece| piece.bytes).sum();
+    let moved = if found.unnamed.is_empty() { None } else { quarantine::set_aside(shared, &found.unnamed) };
+    if let Some((directory, pieces)) = moved {
+        let moved = &found.unnamed[..pieces];
+        report.quarantined_files = moved.iter().map(|piece| piece.files).sum();
+        report.quarantined_bytes = moved.iter().map(|piece| piece.bytes).sum();
         report.quarantine = Some(directory);
     }
     // If not all that moved is certain to have arrived, the directories it lies in must stay; the next opening tries again.
@@ -280,8 +282,14 @@ impl Walk<'_> {
 
     /// Whether a file that the manifest does not name is one this store wrote and did not come to name, or one without cells.
     fn is_own(&mut self, path: &str, name: &str) -> bool {
-        // Of a file that did not come to be loaded, whoever wanted that has the original.
-        if layout::stands_for_another(name) || layout::is_loaded_name(name) {
+        if layout::stands_for_another(name) {
+            return true;
+        }
+        let region = path.rsplit('/').nth(2).map(str::to_owned);
+        // Of a file that did not come to be loaded, whoever wanted that has the original; but its name says whether the manifest is an
+        // older one.
+        if let Some(sequence) = layout::loaded_sequence_of(name) {
+            self.found.cells.extend(region.map(|region| (region, sequence)));
             return true;
         }
         let Ok(file) = self.env.fs.open(path) else { return false };
@@ -293,7 +301,7 @@ impl Walk<'_> {
                 self.found.newest = Some((generation, path.to_owned()));
             }
             // data/<namespace>/<table>/<region>/<family>/<file>
-            self.found.cells.extend(path.rsplit('/').nth(2).map(|region| (region.to_owned(), reader.max_cell_sequence_id())));
+            self.found.cells.extend(region.map(|region| (region, reader.max_cell_sequence_id())));
         }
         is_own
     }

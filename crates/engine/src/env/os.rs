@@ -3,12 +3,13 @@
 //! Files are read with `pread`, so readers share one handle; a file has one writer, whose position is its handle's.
 #![expect(clippy::disallowed_methods, reason = "this file is the door that everything else goes through")]
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::chance::SeededRng;
@@ -64,10 +65,14 @@ fn make_private_directory(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE))
 }
 
+/// Directories that are opened once: what could not be synced for want of a file descriptor would stop the store for good.
+const KEPT_OPEN: [&str; 2] = ["halite", "halite/wal"];
+
 /// The files below one directory of the operating system.
 #[derive(Debug)]
 pub struct OsFs {
     root: PathBuf,
+    kept_open: Mutex<BTreeMap<String, File>>,
 }
 
 impl OsFs {
@@ -76,7 +81,7 @@ impl OsFs {
     /// # Errors
     /// If the current directory is needed to find `root` and is gone.
     pub fn new(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: std::path::absolute(root)? })
+        Ok(Self { root: std::path::absolute(root)?, kept_open: Mutex::default() })
     }
 
     fn path(&self, path: &str) -> io::Result<PathBuf> {
@@ -178,7 +183,17 @@ impl Fs for OsFs {
     }
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
-        File::open(self.path(path)?)?.sync_all()
+        if !KEPT_OPEN.contains(&path) {
+            return File::open(self.path(path)?)?.sync_all();
+        }
+        let mut kept = self.kept_open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(directory) = kept.get(path) {
+            return directory.sync_all();
+        }
+        let directory = File::open(self.path(path)?)?;
+        directory.sync_all()?;
+        kept.insert(path.to_owned(), directory);
+        Ok(())
     }
 
     #[cfg(target_os = "linux")]
@@ -188,8 +203,10 @@ impl Fs for OsFs {
 
     fn space(&self) -> io::Result<Option<DiskSpace>> {
         let of = rustix::fs::statvfs(&self.root)?;
-        let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
-        Ok(Some(DiskSpace { free_bytes: bytes(of.f_bavail), total_bytes: bytes(of.f_blocks) }))
+        let bytes = |blocks: u64| blocks.saturating_mul(if of.f_frsize == 0 { of.f_bsize } else { of.f_frsize });
+        let space = DiskSpace { free_bytes: bytes(of.f_bavail), total_bytes: bytes(of.f_blocks) };
+        // File systems without such a call fill in zeros.
+        Ok((space.total_bytes > 0).then_some(space))
     }
 
     fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {

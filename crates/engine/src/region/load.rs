@@ -244,6 +244,9 @@ impl Region {
         if cursor.peek().is_none_or(|cell| part.ends_before(cell.row())) {
             return Ok(());
         }
+        let length = self.shared.env.fs.open_outside(&part.path).and_then(|file| file.len());
+        let length = length.map_err(|error| Error::io(format!("asking for the length of {}", part.path), error))?;
+        let _room = self.shared.disk.claim(length, || format!("writing rows of {} anew", part.path))?;
         let name = layout::new_file_name(&self.shared.env);
         let to = self.staged_path(&name);
         staged.push(Staged { family: part.family.clone(), name });

@@ -73,10 +73,15 @@ impl Pending {
 impl Region {
     /// Applies operations in order. Each row changes as a whole; nothing is promised between rows.
     pub fn apply(&self, ops: Vec<RowOp>) -> Applied {
-        self.apply_under(ops, None)
+        self.apply_under(ops, None, true)
     }
 
-    fn apply_under(&self, mut ops: Vec<RowOp>, nonce: Option<Nonce>) -> Applied {
+    /// As [`Region::apply`], but refuses with `Busy` instead of waiting for a flush.
+    pub fn apply_now(&self, ops: Vec<RowOp>) -> Applied {
+        self.apply_under(ops, None, false)
+    }
+
+    fn apply_under(&self, mut ops: Vec<RowOp>, nonce: Option<Nonce>, waits: bool) -> Applied {
         let mut applied = Applied {
             results: ops.iter().map(|_| Ok(OpResult { row: Row::default(), processed: true })).collect(),
             ticket: CommitTicket::ready(),
@@ -85,7 +90,8 @@ impl Region {
         };
         // What is checked against it is checked again, under the commit lock, where it matters.
         let snapshot = self.snapshot_ref();
-        if let Err(error) = self.shared.admit(self, &snapshot) {
+        let admitted = if waits { self.shared.admit(self, &snapshot) } else { self.shared.try_admit(self) };
+        if let Err(error) = admitted {
             applied.results.iter_mut().for_each(|result| *result = Err(error.clone()));
             return applied;
         }
@@ -100,9 +106,9 @@ impl Region {
 
     /// Applies one operation, of which the log says that it was done under this nonce, so that the next opening knows it
     /// ([`crate::Engine::take_replayed_nonces`]). Puts and deletes that read nothing first are written without: to apply one twice
-    /// changes nothing.
+    /// changes nothing. Refuses with `Busy` instead of waiting for a flush: whoever sends nonces can come again.
     pub fn apply_once(&self, op: RowOp, nonce: Option<Nonce>) -> Applied {
-        self.apply_under(vec![op], nonce)
+        self.apply_under(vec![op], nonce, false)
     }
 
     /// As [`Region::apply_once`], for an operation that reads first, if that takes no waiting for the disk, nor for somebody

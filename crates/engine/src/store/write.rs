@@ -133,6 +133,10 @@ fn fill_file(
         bytes += cell.encoded_len() as u64;
         if bytes >= look_at {
             look_at = bytes + LOOK_BYTES;
+            // Whoever closes the store need not wait for hours.
+            if !new.compacted_from.is_empty() && shared.background.is_closing() {
+                return Err(crate::background::closing());
+            }
             shared.disk.check_file(new.compacted_from.is_empty()).map_err(|error| error.at(format_args!("store file {name}")))?;
         }
         writer.append(cell)

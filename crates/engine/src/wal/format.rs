@@ -45,6 +45,7 @@ const NONCE_BYTES: usize = 8 + 8;
 /// No record is larger: a batch is split before it comes near.
 pub(crate) const MAX_BODY_BYTES: usize = 1 << 30;
 const FLAG_FSYNC: u32 = 1;
+const FLAG_SEALED: u32 = 2;
 
 /// The most bytes of a body that are not cells.
 pub(crate) const BODY_HEADER_BYTES: usize = CELLS_HEADER_BYTES + NONCE_BYTES;
@@ -58,6 +59,8 @@ pub(crate) struct SegmentHeader {
     pub(crate) previous_bytes: u64,
     /// Records are synced before they are acknowledged.
     pub(crate) fsync: bool,
+    /// The segment was written and synced as a whole, with its end, before it got its name.
+    pub(crate) is_sealed: bool,
     /// Length that the file had durably before its first record, 0 if no room was reserved.
     pub(crate) durable_length: u64,
     /// The run of the operating system that wrote the segment; `None` if that is unknown.
@@ -74,7 +77,8 @@ impl SegmentHeader {
         out.extend_from_slice(&self.store_id);
         out.extend_from_slice(&self.number.to_be_bytes());
         out.extend_from_slice(&self.previous_bytes.to_be_bytes());
-        out.extend_from_slice(&(if self.fsync { FLAG_FSYNC } else { 0 }).to_be_bytes());
+        let flags = if self.fsync { FLAG_FSYNC } else { 0 } | if self.is_sealed { FLAG_SEALED } else { 0 };
+        out.extend_from_slice(&flags.to_be_bytes());
         out.extend_from_slice(&self.durable_length.to_be_bytes());
         out.extend_from_slice(&self.boot_id.unwrap_or_default());
         out.extend_from_slice(&self.salt.to_be_bytes());
@@ -107,6 +111,7 @@ impl SegmentHeader {
             number: u64::from_be_bytes(field(checked, 28)),
             previous_bytes: u64::from_be_bytes(field(checked, 36)),
             fsync: u32::from_be_bytes(field(later, 44)) & FLAG_FSYNC != 0,
+            is_sealed: u32::from_be_bytes(field(later, 44)) & FLAG_SEALED != 0,
             durable_length: u64::from_be_bytes(field(later, 48)),
             boot_id: Some(field(later, 56)).filter(|id| *id != [0; 16]),
             salt: u64::from_be_bytes(field(later, 72)),
@@ -366,15 +371,23 @@ mod tests {
 
     use super::*;
 
-    const HEADER: SegmentHeader =
-        SegmentHeader { store_id: [7; 16], number: 3, previous_bytes: 11, fsync: true, durable_length: 4096, boot_id: Some([9; 16]), salt: 77 };
+    const HEADER: SegmentHeader = SegmentHeader {
+        store_id: [7; 16],
+        number: 3,
+        previous_bytes: 11,
+        fsync: true,
+        is_sealed: true,
+        durable_length: 4096,
+        boot_id: Some([9; 16]),
+        salt: 77,
+    };
 
     #[test]
     fn a_header_reads_back_and_no_byte_of_it_may_change() {
         let bytes = HEADER.encode();
         let crc = u32::from_be_bytes(field(&bytes, HEADER_BYTES - 4));
         assert_eq!(SegmentHeader::decode(&bytes), Ok((HEADER, RecordFormat::Chained(crc))));
-        let unknown = SegmentHeader { boot_id: None, fsync: false, ..HEADER };
+        let unknown = SegmentHeader { boot_id: None, fsync: false, is_sealed: false, ..HEADER };
         assert_eq!(SegmentHeader::decode(&unknown.encode()).unwrap().0, unknown);
         for at in 0..bytes.len() {
             assert!(SegmentHeader::decode(&bytes[..at]).is_err());

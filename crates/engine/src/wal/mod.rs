@@ -8,7 +8,8 @@
 //! Lock order: a region's commit lock, then `stored_nonces`, then `io`, then `buffer`.
 //!
 //! A failed sync, and a write that failed for another reason than want of room, is final: nothing is tried again, every later call
-//! fails, and the next opening shows what survived. A group that found no room *stalls* the log: the group goes back to the front of the
+//! fails, and the next opening shows what survived. A group that found no room, or no file descriptor for
+//! its segment, *stalls* the log: the group goes back to the front of the
 //! buffer, whoever waits for it is told, new writes are refused, and it is written again, the same bytes in the same place, until there is
 //! room. What it holds is applied and not visible, so nothing has to be taken back whether it gets to the disk or not.
 
@@ -101,6 +102,8 @@ pub(crate) struct Wal {
     figures: Figures,
     failure: OnceLock<Error>,
     stall: Stall,
+    /// Why segments that nobody needs any more stay, if they do.
+    removal_failure: Mutex<Option<Error>>,
 }
 
 /// Whether a group waits for room on the disk, and why its last try failed.
@@ -284,6 +287,7 @@ impl Wal {
             figures: Figures::default(),
             failure: OnceLock::new(),
             stall: Stall::default(),
+            removal_failure: Mutex::default(),
         }
     }
 
@@ -348,17 +352,14 @@ impl Wal {
 
     /// What those are told who come while the log is stalled.
     fn refusal(&self, cause: &Error) -> Error {
-        let text = format!(
-            "the log waits for room on the disk of {}: writes are refused, reads go on; make room, and writes go on by themselves",
-            self.env.fs.root()
-        );
-        Error::new(ErrorKind::DiskFull, text).with_source(cause.clone())
+        let text = format!("writes are refused, reads go on, and writes go on by themselves when the log can be written: {}", cause.message());
+        Error::new(cause.kind(), text).with_source(cause.clone())
     }
 
-    /// What those are told whose writes the log has and cannot write.
+    /// What those are told whose writes the log has and cannot write: not that nothing has been done.
     fn check_waiting(&self) -> Result<()> {
         self.failure()?;
-        self.stall.error().map_or(Ok(()), Err)
+        self.stall.error().map_or(Ok(()), |cause| Err(undecided(&cause)))
     }
 
     /// Why a group of writes waits for room on the disk, if one does.
@@ -374,13 +375,14 @@ impl Wal {
         self.failure.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Lets a write in. A stalled log first tries again what it could not write, unless somebody is at that.
+    /// Lets a write in. A stalled log that has no thread of its own first tries again what it could not write.
     ///
     /// # Errors
     /// As [`Wal::check`]. Nothing has been done then.
     pub(crate) fn admit(&self) -> Result<()> {
         if self.stall.is_on.load(Ordering::Acquire)
             && self.failure.get().is_none()
+            && self.buffer().thread == Thread::None
             && let Some(mut io) = healed_try(self.io.try_lock())
         {
             // The error is told by the check.
@@ -462,7 +464,7 @@ impl Wal {
             return Ok(());
         }
         self.failure()?;
-        self.write_group(&mut io, fsync)
+        self.write_group(&mut io, fsync).map_err(undecided_if_stalled)
     }
 
     /// For tasks, before they wait: whether `position` has been written. If not, it is written here as long as that is one
@@ -482,7 +484,7 @@ impl Wal {
         if !has_room || self.buffer().wants_fsync {
             return None;
         }
-        Some(self.write_group(&mut io, false))
+        Some(self.write_group(&mut io, false).map_err(undecided_if_stalled))
     }
 
     /// Writes out and syncs whatever there is, and completes it all.
@@ -540,7 +542,7 @@ impl Wal {
         let length = group.len();
         let result = self.write_bytes(io, &mut group, &completions, nonces, fsync);
         if let Err(error) = &result
-            && error.kind() == ErrorKind::DiskFull
+            && may_be_tried_again(error)
         {
             group.truncate(length);
             self.put_back(io, Group { bytes: group, completions, nonces, fsync });
@@ -601,9 +603,9 @@ impl Wal {
         self.wake_waiters();
     }
 
-    /// As [`Wal::fail`], for an error after which everything is as before if it is want of room.
-    fn fail_unless_full(&self, error: &Error) {
-        if error.kind() != ErrorKind::DiskFull {
+    /// As [`Wal::fail`], unless everything is as before the error.
+    fn fail_unless_stalled(&self, error: &Error) {
+        if !may_be_tried_again(error) {
             self.fail(error.clone());
         }
     }
@@ -667,9 +669,9 @@ impl Wal {
     /// A failed write, after which the log takes nothing any more.
     pub(crate) fn roll(&self) -> Result<()> {
         self.sync_all()?;
-        self.close_segment(&mut self.io()).inspect_err(|error| self.fail_unless_full(error))?;
+        self.close_segment(&mut self.io()).inspect_err(|error| self.fail_unless_stalled(error))?;
         // A segment that stays is removed with the next one.
-        let _ = self.remove_flushed();
+        self.try_to_remove_flushed();
         Ok(())
     }
 
@@ -687,8 +689,8 @@ impl Wal {
 
     fn make_segment(&self, io: &mut Io, path: &str) -> Result<()> {
         let (env, number) = (&self.env, io.next_number);
-        // Nothing is in the segment yet, so that whatever failed for want of room can be tried again from the start.
-        let failed = |error| unwritten(&format!("beginning log segment {}/{path}", env.fs.root()), error);
+        // Nothing is in the segment yet, so that it can be tried again from the start.
+        let failed = |error| not_begun(&format!("beginning log segment {}/{path}", env.fs.root()), error);
         let temporary = temporary_path(path);
         if env.fs.exists(&temporary).map_err(failed)? {
             env.fs.remove_file(&temporary).map_err(failed)?;
@@ -704,6 +706,7 @@ impl Wal {
             number,
             previous_bytes: io.previous_bytes,
             fsync: self.options.fsync,
+            is_sealed: false,
             durable_length: if has_room { room } else { 0 },
             boot_id: env.fs.boot_id(),
             salt: env.rng.next_u64(),
@@ -778,7 +781,16 @@ impl Wal {
         }
         drop(io);
         // A segment that stays is removed with the next one.
-        let _ = self.remove_flushed();
+        self.try_to_remove_flushed();
+    }
+
+    fn try_to_remove_flushed(&self) {
+        *self.removal_failure.lock().healed() = self.remove_flushed().err();
+    }
+
+    /// Why segments that nobody needs any more stay, if they do.
+    pub(crate) fn removal_failure(&self) -> Option<Error> {
+        self.removal_failure.lock().healed().clone()
     }
 
     /// Removes the closed segments that no region needs, oldest first; their nonces are stored before.
@@ -846,7 +858,7 @@ impl Wal {
         let _fails = FailOnPanic(self);
         // The log is let go of before segments are removed.
         let closed = self.close_segment(&mut self.io());
-        closed.inspect_err(|error| self.fail_unless_full(error))?;
+        closed.inspect_err(|error| self.fail_unless_stalled(error))?;
         self.remove_flushed()?;
         if !self.io().closed.is_empty() {
             return Ok(());
@@ -1008,9 +1020,35 @@ fn unwritten(what: &str, error: std::io::Error) -> Error {
     if !is_full(&error) {
         return stopped(what, error);
     }
+    Error::new(ErrorKind::DiskFull, format!("{what}: {error}; make room on the disk")).with_source(error)
+}
+
+/// As [`unwritten`], before anything of a segment is in use: then what the process has too little of may come back, too.
+fn not_begun(what: &str, error: std::io::Error) -> Error {
+    use rustix::io::Errno;
+    match Errno::from_io_error(&error) {
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {
+            Error::new(ErrorKind::Busy, format!("{what}: {error}; close connections, or give the process more (ulimit -n)")).with_source(error)
+        }
+        _ => unwritten(what, error),
+    }
+}
+
+/// Whether a group of writes can be written again after this error.
+fn may_be_tried_again(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::DiskFull | ErrorKind::Busy)
+}
+
+/// The error of a write that the log has taken and cannot write at the moment. Its kind is that of a failed file: whoever repeats the
+/// write may do it twice.
+fn undecided(cause: &Error) -> Error {
     let text = format!(
-        "{what}: {error}; make room on the disk: writes are refused until then, and go on by themselves; whether a write that waited for the \
-         log is there shows then, or after the next opening"
+        "{}; whether this write takes effect is not known yet: the log writes it as soon as it can, if the process lives until then",
+        cause.message()
     );
-    Error::new(ErrorKind::DiskFull, text).with_source(error)
+    Error::new(ErrorKind::Io, text).with_source(cause.clone())
+}
+
+fn undecided_if_stalled(error: Error) -> Error {
+    if may_be_tried_again(&error) { undecided(&error) } else { error }
 }

@@ -12,7 +12,7 @@ use halite_types::{Error, Result};
 use super::format::{Nonce, SegmentHeader, Write, field};
 use super::names::{nonces_path, read_whole, segment_path, sync_names, write_whole};
 use super::recovery::RecoveryOptions;
-use super::segment::SegmentBytes;
+use super::segment::{SegmentBytes, SegmentEnd};
 use crate::env::Env;
 use crate::options::WalRecovery;
 
@@ -103,10 +103,13 @@ pub(super) fn store(env: &Env, store_id: [u8; 16], number: u64, newest_ms: i64) 
     let unreadable = || Error::corrupt(format!("log segment {}/{path} cannot be read to keep its nonces; it stays", env.fs.root()));
     let (header, format) = SegmentHeader::decode(&bytes).map_err(|_| unreadable())?;
     let mut nonces = Vec::new();
-    SegmentBytes::new(&bytes, &header, format, None).read(|write: Write<'_>| {
+    let end = SegmentBytes::new(&bytes, &header, format, None).read(|write: Write<'_>| {
         nonces.extend(write.nonce);
         Ok::<(), Error>(())
     })?;
+    if !matches!(end, SegmentEnd::Whole { .. }) {
+        return Err(unreadable());
+    }
     let newest = nonces.split_off(nonces.len().saturating_sub(NONCES_MAX));
     write_whole(env, &nonces_path(number), [encode(&store_id, number, newest_ms, &newest)])?;
     sync_names(env)?;

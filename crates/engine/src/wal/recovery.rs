@@ -185,6 +185,7 @@ impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
             number,
             previous_bytes: self.out.last_bytes,
             fsync: true,
+            is_sealed: false,
             durable_length: 0,
             boot_id: self.env.fs.boot_id(),
             salt: self.env.rng.next_u64(),
@@ -275,7 +276,8 @@ impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
         let Pending { header, format, bytes, end } = pending;
         self.changed = true;
         let number = header.number;
-        let mut rewriter = Rewriter::new(self.env, &SegmentHeader { previous_bytes: header.previous_bytes, ..self.new_header(number) })?;
+        let mut rewriter =
+            Rewriter::new(self.env, &SegmentHeader { previous_bytes: header.previous_bytes, is_sealed: true, ..self.new_header(number) })?;
         let segment = SegmentBytes::new(&bytes, &header, format, None);
         let (left_out, writes, is_damage) = match end {
             SegmentEnd::Damaged { .. } => (segment.salvage(|write| rewriter.add(write))?, 0, true),

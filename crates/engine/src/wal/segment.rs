@@ -7,6 +7,7 @@
 //!   it was given them in order: a valid record after a bad one proves that the bad one had been written whole.
 //! - The segment was written without syncs. Then a valid record after a bad one is damage to an acknowledged write, or a power
 //!   loss, which this mode does not cover; the operator decides.
+//! - The segment is one that recovery wrote anew: it was synced as a whole, with its end, before it got its name.
 //! - The file is shorter than a mark or the header states that it was durably. Room is reserved before the records, so a file
 //!   that was cut has lost some of its length even where the cut falls between two records.
 
@@ -25,6 +26,8 @@ pub(crate) struct SegmentBytes<'a> {
     pub(crate) format: RecordFormat,
     /// Records are synced before they are acknowledged.
     pub(crate) fsync: bool,
+    /// It was synced as a whole before it got its name.
+    pub(crate) is_sealed: bool,
     /// Length that the file had durably before its first record.
     pub(crate) durable_length: u64,
     /// The machine has run on since the segment was written.
@@ -69,6 +72,8 @@ pub(crate) enum Damage {
     Followed,
     /// Valid records follow in a segment that is written without syncs.
     FollowedUnsynced,
+    /// A record, or the end, of a segment that was synced as a whole.
+    Sealed,
     /// The file is shorter than it was.
     CutShort { length: u64, durable_length: u64 },
     /// Another segment follows.
@@ -81,6 +86,7 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content => f.write_str("a record has valid checksums and unknown content"),
+            Self::Sealed => f.write_str("the segment had been synced as a whole, and a record or its end is damaged or missing"),
             Self::Synced => f.write_str("a record that had been synced is damaged"),
             Self::Followed => f.write_str("a record is damaged and valid records follow"),
             Self::FollowedUnsynced => {
@@ -96,7 +102,7 @@ impl fmt::Display for Damage {
 impl<'a> SegmentBytes<'a> {
     pub(crate) fn new(bytes: &'a [u8], header: &SegmentHeader, format: RecordFormat, boot_id: Option<[u8; 16]>) -> Self {
         let same_boot = header.boot_id.is_some() && header.boot_id == boot_id;
-        Self { bytes, format, fsync: header.fsync, durable_length: header.durable_length, same_boot }
+        Self { bytes, format, fsync: header.fsync, is_sealed: header.is_sealed, durable_length: header.durable_length, same_boot }
     }
 
     /// Calls `each` with the writes up to the first record that is not whole, and returns how they end.
@@ -128,7 +134,7 @@ impl<'a> SegmentBytes<'a> {
 
     fn end_at(&self, at: usize, is_content: bool, has_marks: bool, durable_length: u64, end: Option<u64>) -> SegmentEnd {
         let length = self.bytes.len() as u64;
-        let was_cut = end.is_none() && length < durable_length;
+        let was_cut = end.is_none() && (length < durable_length || self.is_sealed);
         let is_whole = self.bytes.get(at..).unwrap_or_default().iter().all(|&byte| byte == 0);
         if is_whole && !was_cut {
             return SegmentEnd::Whole { at, counts_as: end.unwrap_or(at as u64) };
@@ -146,6 +152,7 @@ impl<'a> SegmentBytes<'a> {
         let is_unsynced = if self.format == RecordFormat::Old { !has_marks && !rest.has_marks } else { !self.fsync };
         match rest.next {
             _ if is_content => Some(Damage::Content),
+            _ if self.is_sealed => Some(Damage::Sealed),
             Some(_) if rest.synced > at as u64 => Some(Damage::Synced),
             Some(_) if self.same_boot => Some(Damage::Followed),
             Some(_) if is_unsynced => Some(Damage::FollowedUnsynced),
@@ -236,7 +243,7 @@ mod tests {
     const BOOT: [u8; 16] = [9; 16];
 
     fn header(fsync: bool, durable_length: u64) -> SegmentHeader {
-        SegmentHeader { store_id: [7; 16], number: 3, previous_bytes: 11, fsync, durable_length, boot_id: Some(BOOT), salt: 77 }
+        SegmentHeader { store_id: [7; 16], number: 3, previous_bytes: 11, fsync, is_sealed: false, durable_length, boot_id: Some(BOOT), salt: 77 }
     }
 
     /// Three groups of one write and a mark each; each mark states that the groups before had been synced, if `fsync`.
@@ -332,6 +339,29 @@ mod tests {
         let (seen, end) = read(&bytes, Some(BOOT));
         let SegmentEnd::Damaged { at: HEADER_BYTES, why: Damage::Followed, rest } = end else { panic!("{end:?}") };
         assert_eq!((seen, rest.next, rest.writes), (vec![], Some(HEADER_BYTES + GROUP - MARK_BYTES), 2));
+    }
+
+    #[test]
+    fn a_sealed_segment_has_its_end_and_no_torn_record() {
+        let mut bytes = SegmentHeader { is_sealed: true, ..header(true, 0) }.encode();
+        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else { panic!("the newest version") };
+        let mut group = Vec::new();
+        (0..3).for_each(|sequence| write(&mut group, sequence));
+        write_end(&mut group, 4711);
+        chain(&mut group, seed, HEADER_BYTES as u64);
+        bytes.extend_from_slice(&group);
+        let at = bytes.len();
+        assert_eq!(read(&bytes, None), (vec![0, 1, 2], SegmentEnd::Whole { at, counts_as: 4711 }));
+        for end in HEADER_BYTES..at {
+            let (_, how) = read(&bytes[..end], None);
+            assert!(matches!(how, SegmentEnd::Damaged { why: Damage::Sealed, .. }), "cut to {end}: {how:?}");
+        }
+        for byte in HEADER_BYTES..at {
+            let mut flipped = bytes.clone();
+            flipped[byte] ^= 4;
+            let (_, how) = read(&flipped, None);
+            assert!(matches!(how, SegmentEnd::Damaged { why: Damage::Sealed, .. }), "byte {byte}: {how:?}");
+        }
     }
 
     #[test]

@@ -96,8 +96,8 @@ fn what_found_no_room_in_the_log_is_written_by_its_own_thread_when_there_is_some
             Err(error) => break error,
         }
     };
-    assert_eq!(error.kind(), ErrorKind::DiskFull, "{error}");
-    assert_eq!((store.health().state, table.scan(Scan::all()).count()), (StoreState::DiskFull, rows));
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert_eq!((store.health().state, table.scan(Scan::all()).count()), (StoreState::Refusing, rows));
     sim.fs.set_capacity(None);
     let stalled = store.clone();
     soon(move || {

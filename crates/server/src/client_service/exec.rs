@@ -47,8 +47,21 @@ pub(super) fn exec_region_server(call: &Call) -> Result<Step, Fault> {
     Err(Fault::new(ExceptionKind::UnknownProtocol, text))
 }
 
-/// Calls an endpoint as an action of a multi; waits for it.
-pub(super) fn serve(context: &Context, peer: &Peer, target: &Target, call: &pb::CoprocessorServiceCall) -> Result<pb::NameBytesPair, Fault> {
+/// What an endpoint that was called as an action of a multi has come to.
+pub(super) enum Served {
+    Done(pb::NameBytesPair),
+    /// It has done its slice, and others get their turn.
+    Begun(Aggregate),
+}
+
+/// Calls an endpoint as an action of a multi, or goes on with one.
+pub(super) fn serve(
+    context: &Context,
+    peer: &Peer,
+    target: &Target,
+    call: &pb::CoprocessorServiceCall,
+    begun: Option<Aggregate>,
+) -> Result<Served, Fault> {
     let specifier = match target {
         Target::Region(region) => convert::region::specifier(region.info()),
         Target::Meta => convert::region::specifier(&halite_engine::MetaView::region()),
@@ -57,12 +70,16 @@ pub(super) fn serve(context: &Context, peer: &Peer, target: &Target, call: &pb::
         Method::MultiRowMutationMutateRows => {
             let applied = mutate_rows(context, peer, target, &call.request)?;
             applied.ticket.wait()?;
-            Ok(value("MutateRowsResponse", &pb::MutateRowsResponse { processed: Some(applied.result.processed) }))
+            let response = pb::MutateRowsResponse { processed: Some(applied.result.processed) };
+            Ok(Served::Done(value("MutateRowsResponse", &response)))
         }
         method => {
-            let mut aggregate = Aggregate::new(method, context, peer, target, &call.request)?;
-            while !aggregate.work()? {}
-            Ok(value("AggregateResponse", &aggregate.response()))
+            let mut aggregate = match begun {
+                Some(aggregate) => aggregate,
+                None => Aggregate::new(method, context, peer, target, &call.request)?,
+            };
+            let is_done = aggregate.work()?;
+            Ok(if is_done { Served::Done(value("AggregateResponse", &aggregate.response())) } else { Served::Begun(aggregate) })
         }
     }
 }

@@ -19,6 +19,8 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
 
+use super::aggregate::Aggregate;
+use super::exec::Served;
 use super::get::{Query, Reading, query_metrics, result_of, row_result};
 use super::mutate::{apply_once, note_written, reads_first};
 use super::on_a_reader;
@@ -78,6 +80,10 @@ struct Current {
     again: Option<pb::Action>,
     /// An operation that has been read from the request but not applied.
     pending: Option<RowOp>,
+    /// An endpoint that has done a part of its work.
+    aggregate: Option<Aggregate>,
+    /// Bytes of refusals that are not counted with the answers yet.
+    refused_bytes: usize,
     /// Puts and deletes that are gathered, with the indexes of their actions.
     writes: Vec<RowOp>,
     indexes: Vec<u32>,
@@ -208,13 +214,26 @@ impl Run {
         while let Some(action) = current.again.take().or_else(|| current.actions.next()) {
             if let Some(fault) = self.full() {
                 self.skip(&action);
+                current.aggregate = None;
                 current.refuse(&self.context, action.index(), &fault);
             } else if self.action(current, &action, tier).is_err() {
                 current.again = Some(action);
+                self.count_refused(current);
                 return Err(MustWait);
             }
+            self.count_refused(current);
         }
-        self.write(current, tier)
+        let written = self.write(current, tier);
+        self.count_refused(current);
+        written
+    }
+
+    /// Counts what actions were refused with as a part of the answer.
+    fn count_refused(&mut self, current: &mut Current) {
+        if current.refused_bytes > 0 {
+            self.out.memory = self.out.memory.saturating_add(std::mem::take(&mut current.refused_bytes));
+            self.held.set(self.out.memory.saturating_mul(2));
+        }
     }
 
     /// Why the next action is not done: the cells of the answers are as many as fit. Clients that know what to do about it are
@@ -351,7 +370,7 @@ impl Run {
             }
         };
         writes.iter().for_each(|op| note_written(current.charge.as_ref(), op));
-        let applied = region.apply(writes);
+        let applied = region.apply_now(writes);
         self.wait_for(applied.ticket);
         let mut returned = vec![false; indexes.len()];
         applied.returned.iter().for_each(|(at, _)| returned[*at] = true);
@@ -517,6 +536,8 @@ impl Current {
             actions: actions.into_iter(),
             again: None,
             pending: None,
+            aggregate: None,
+            refused_bytes: 0,
             writes: Vec::new(),
             indexes: Vec::new(),
             result: pb::RegionActionResult::default(),
@@ -535,7 +556,9 @@ impl Current {
 
     fn refuse(&mut self, context: &Context, index: u32, fault: &Fault) {
         count(context, fault);
-        let exception = Some(fault.exception().to_pair());
+        let pair = fault.exception().to_pair();
+        self.refused_bytes += size_of::<pb::ResultOrException>() + pair.name.len() + pair.value.as_ref().map_or(0, |text| text.len());
+        let exception = Some(pair);
         self.result.result_or_exception.push(pb::ResultOrException { index: Some(index), exception, ..pb::ResultOrException::default() });
     }
 
@@ -544,8 +567,12 @@ impl Current {
         if tier == Tier::Memory {
             return Err(MustWait);
         }
-        match super::exec::serve(context, &call.peer, &self.target, service_call) {
-            Ok(value) => {
+        match super::exec::serve(context, &call.peer, &self.target, service_call, self.aggregate.take()) {
+            Ok(Served::Begun(aggregate)) => {
+                self.aggregate = Some(aggregate);
+                return Err(MustWait);
+            }
+            Ok(Served::Done(value)) => {
                 let service_result = Some(pb::CoprocessorServiceResult { value: Some(value) });
                 self.result.result_or_exception.push(pb::ResultOrException {
                     index: Some(index),

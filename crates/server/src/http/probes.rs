@@ -3,7 +3,7 @@
 //! | state | `/health` | `/ready` |
 //! |---|---|---|
 //! | open | 200 | 200 |
-//! | disk-full | 200: to start the process again would make no room | 503 |
+//! | refusing | 200: to start the process again would make no room | 503 |
 //! | stopped | 503: nothing but to open the store again helps | 503 |
 
 use axum::http::StatusCode;
@@ -38,6 +38,7 @@ fn body(health: &Health) -> String {
     add("disk_free_bytes", health.disk.map(|disk| disk.free_bytes.into()));
     add("disk_total_bytes", health.disk.map(|disk| disk.total_bytes.into()));
     add("disk_reserve_bytes", health.disk.map(|_| health.disk_reserve_bytes.into()));
+    add("log_removal_error", text(&health.log_removal_failure));
     add("last_flush_error", text(&health.flush_failure));
     add("last_compaction_error", text(&health.compaction_failure));
     Value::Group(fields).to_string()

@@ -145,7 +145,7 @@ fn distribution(histogram: &Histogram) -> Sample {
 
 fn health(health: &Health) -> Vec<Family> {
     let is = |truth: bool| Sample::Gauge(f64::from(u8::from(truth)));
-    let states = [StoreState::Open, StoreState::DiskFull, StoreState::Stopped];
+    let states = [StoreState::Open, StoreState::Refusing, StoreState::Stopped];
     let samples = states.map(|state| (vec![("state", name(state).to_owned())], is(state == health.state))).into();
     let mut families = vec![
         Family { name: "halite_store_state", help: "1 for the state the store is in; it takes writes in the state open only", samples },

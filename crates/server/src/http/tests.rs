@@ -312,8 +312,8 @@ async fn probes_and_metrics_tell_a_full_disk_from_a_store_that_has_stopped() {
 
     sim.fs.set_capacity(Some(sim.fs.used_bytes() + 1000));
     let (health, ready, state, body) = probed().await;
-    assert_eq!([&*health, &ready, &state], ["200", "503", "disk-full"]);
-    assert_eq!((attribute(&body, "state"), attribute(&body, "disk_free_bytes")), ("\"disk-full\"", "1000"));
+    assert_eq!([&*health, &ready, &state], ["200", "503", "refusing"]);
+    assert_eq!((attribute(&body, "state"), attribute(&body, "disk_free_bytes")), ("\"refusing\"", "1000"));
     assert!(attribute(&body, "reason").contains("make room"), "{body}");
     assert!(web.body("/metrics").await.contains("halite_disk_free_bytes 1000.0\n"));
     assert!(put().is_err());

@@ -3,7 +3,7 @@
 //! A client asks for a lock, gets an id, and sends heartbeats: the first that finds the lock free takes it, and it is lost
 //! when none came for [`TIMEOUT`]. Locks bind those who ask for them; changes of tables do not wait for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ use crate::outside::Instant;
 
 /// How long a lock is held without a heartbeat (`hbase.master.procedure.remote.locks.timeout.ms`).
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// Regions of one lock.
+const REGIONS_MAX: usize = 1_000;
 /// Locks that may be asked for at once.
 const LOCKS_MAX: usize = 1_000;
 
@@ -31,14 +33,14 @@ enum Subject {
     Namespace(String),
     Table(TableName),
     /// By encoded names.
-    Regions(TableName, Vec<String>),
+    Regions(TableName, BTreeSet<String>),
 }
 
 impl Subject {
     fn meets(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Namespace(a), other) | (other, Self::Namespace(a)) => *a == other.namespace(),
-            (Self::Regions(a, some), Self::Regions(b, others)) => a == b && some.iter().any(|region| others.contains(region)),
+            (Self::Regions(a, some), Self::Regions(b, others)) => a == b && !some.is_disjoint(others),
             (Self::Table(a), Self::Table(b) | Self::Regions(b, _)) | (Self::Regions(a, _), Self::Table(b)) => a == b,
         }
     }
@@ -123,6 +125,10 @@ pub(super) fn request(asked: &Asked<'_>, request: &pb::LockRequest) -> Result<pb
 
 fn subject(asked: &Asked<'_>, request: &pb::LockRequest) -> Result<Subject, Fault> {
     if let Some(first) = request.region_info.first() {
+        if request.region_info.len() > REGIONS_MAX {
+            let text = format!("a lock on {} regions; {REGIONS_MAX} are the most, lock the table instead", request.region_info.len());
+            return Err(Fault::do_not_retry(text));
+        }
         let table = table_name_from_proto(&first.table_name)?;
         let regions = request.region_info.iter().map(|region| Ok(from_proto(region)?.encoded_name));
         return Ok(Subject::Regions(table, regions.collect::<Result<_, Fault>>()?));

@@ -113,16 +113,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     async fn answer_word(&mut self, word: [u8; 4]) -> Result<()> {
+        let text = self.word(word);
+        self.send(text.as_bytes()).await
+    }
+
+    fn word(&self, word: [u8; 4]) -> String {
         let context = &self.shared.context;
         let tree = Tree { context, identity: context.identity(self.local) };
-        let facts = Facts {
-            metrics: &context.metrics.zookeeper,
-            uptime: self.shared.started.elapsed(),
-            nodes: tree.count("/"),
-            is_ok: context.health.state() == StoreState::Open,
-        };
-        let text = words::answer(word, &facts);
-        self.send(text.as_bytes()).await
+        let is_ok = context.health.state() == StoreState::Open;
+        let nodes = || tree.count("/");
+        words::answer(word, &Facts { metrics: &context.metrics.zookeeper, uptime: self.shared.started.elapsed(), nodes: &nodes, is_ok })
     }
 
     /// The next packet or word; `None` when the client has closed or has been silent for too long.
