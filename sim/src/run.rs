@@ -34,6 +34,13 @@ pub struct Failure {
     last_steps: Vec<String>,
 }
 
+impl Failure {
+    /// Of a run that ended in a panic, whose text has been printed.
+    pub fn panicked(seed: u64, steps: u64) -> Self {
+        Self { seed, steps, at: 0, what: "a panic; its text stands above".to_owned(), last_steps: Vec::new() }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {:#x}, step {} of {}: {}", self.seed, self.at, self.steps, self.what)?;

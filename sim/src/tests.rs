@@ -16,17 +16,7 @@ fn seeds() -> u64 {
 fn random_runs_agree_with_the_model() {
     let mut total = Tally::default();
     for seed in 0x1000..0x1000 + seeds() {
-        let tally = run(seed, 800).unwrap_or_else(|failure| panic!("{failure}")).tally;
-        total.crashes += tally.crashes;
-        total.in_flight += tally.in_flight;
-        total.flushes += tally.flushes;
-        total.condensations += tally.condensations;
-        total.compactions += tally.compactions;
-        total.region_changes += tally.region_changes;
-        total.copies += tally.copies;
-        total.loads += tally.loads;
-        total.checked.certain += tally.checked.certain;
-        total.checked.unknown += tally.checked.unknown;
+        total.add(&run(seed, 800).unwrap_or_else(|failure| panic!("{failure}")).tally);
     }
     let Tally { crashes, in_flight, flushes, condensations, compactions, region_changes, copies, loads, checked, .. } = total;
     assert!([crashes, in_flight, flushes, condensations, compactions, region_changes, copies, loads].iter().all(|count| *count > 0), "{total:?}");

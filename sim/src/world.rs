@@ -1,5 +1,7 @@
 //! One simulated machine with one store on it, the model beside it, and what each step does to both.
 
+use std::fmt;
+
 use bytes::Bytes;
 use halite_engine::Options;
 use halite_engine::env::Clock as _;
@@ -38,6 +40,35 @@ pub struct Tally {
     pub loads: u64,
     /// Snapshots taken, looked into or restored, and clones made.
     pub copies: u64,
+}
+
+impl Tally {
+    /// What two runs have done together.
+    pub fn add(&mut self, other: &Self) {
+        self.writes += other.writes;
+        self.checked.certain += other.checked.certain;
+        self.checked.doubtful += other.checked.doubtful;
+        self.checked.unknown += other.checked.unknown;
+        self.crashes += other.crashes;
+        self.in_flight += other.in_flight;
+        self.in_flight_kept += other.in_flight_kept;
+        self.flushes += other.flushes;
+        self.condensations += other.condensations;
+        self.compactions += other.compactions;
+        self.region_changes += other.region_changes;
+        self.loads += other.loads;
+        self.copies += other.copies;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Checked { certain, doubtful, unknown } = self.checked;
+        write!(f, "{} writes; answers checked: {certain} with one right answer, {doubtful} with several, {unknown} not; ", self.writes)?;
+        write!(f, "{} crashes, {} of {} writes under way kept; ", self.crashes, self.in_flight_kept, self.in_flight)?;
+        write!(f, "{} flushes, {} memstores condensed, {} compactions, ", self.flushes, self.condensations, self.compactions)?;
+        write!(f, "{} splits and merges, {} of snapshots, {} loads", self.region_changes, self.copies, self.loads)
+    }
 }
 
 /// Why a step did not end as usual.
@@ -196,6 +227,7 @@ impl World {
             }
             effects.push(effect);
         }
+        let (first, mut done) = (self.model.moment(), Vec::new());
         let results = self.store()?.apply(ops.to_vec());
         let (mut failed, mut in_flight) = (None, Vec::new());
         for ((op, effect), result) in ops.iter().zip(effects).zip(results) {
@@ -204,6 +236,7 @@ impl World {
                     compare_answer(op, &effect, &result)?;
                     self.model.apply(&effect);
                     self.tally.writes += 1;
+                    done.push(effect);
                 }
                 (Err(Refusal(kind)), Err(error)) if error.kind() == kind => {}
                 (Ok(effect), Err(error)) => {
@@ -213,6 +246,9 @@ impl World {
                 (Err(_), Err(error)) => failed = Some(error),
                 (Err(refusal), Ok(result)) => return Err(Stop::Wrong(format!("{} must give {refusal:?} and gave {result:?}", show_op(op)))),
             }
+        }
+        if ops.len() > 1 {
+            self.model.note_batch(first, &done);
         }
         failed.map_or(Ok(()), |error| Err(Stop::Failed(error, in_flight)))
     }
@@ -319,7 +355,8 @@ impl World {
 
     pub(crate) fn check_table(&mut self, table: &TableName, model: &Model) -> Outcome {
         let now = self.now();
-        for scan in [Scan::all().all_versions(), Scan::all().raw(true).all_versions(), Scan::all().reverse(true)] {
+        let backwards = (self.sim.fs.calls() % 4 == 0).then(|| Scan::all().reverse(true));
+        for scan in [Scan::all().all_versions(), Scan::all().raw(true).all_versions()].into_iter().chain(backwards) {
             let rows = self.store()?.on(table).scan(&scan)?;
             check_scan(model, &scan, now, &rows, &mut self.tally.checked)?;
         }

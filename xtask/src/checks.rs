@@ -55,7 +55,7 @@ pub(crate) fn simulation(arguments: &[String]) -> Result<()> {
     if !has_simulation() {
         return Err("the simulation has no program yet; its tests run with cargo test -p halite-sim".to_string());
     }
-    let mut command = cargo(["run", "--quiet", "--package", "halite-sim", "--"]);
+    let mut command = cargo(["run", "--quiet", "--profile", "sim", "--package", "halite-sim", "--"]);
     run(command.args(arguments))
 }
 

@@ -1,10 +1,12 @@
 //! What a write adds to the model, and what it answers.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use halite_types::{CellRef, CellType, CheckAndMutate, CompareOp, Condition, Delete, ErrorKind, LATEST_TIMESTAMP, RowOp, TimeRange};
 
 use super::answers::{Seen, has_doubts};
-use super::{Model, ModelCell, Question, visible};
+use super::{Column, Model, ModelCell, Question, visible};
 
 /// The cells that a write adds and what it answers.
 #[derive(Clone, Debug)]
@@ -39,10 +41,35 @@ impl Model {
     pub fn apply(&mut self, effect: &Effect) {
         self.moment += 1;
         let born = self.moment;
-        let row = self.rows.entry(effect.row.clone()).or_default();
+        let row = Arc::make_mut(self.rows.entry(effect.row.clone()).or_default());
         for (family, cell) in &effect.cells {
             row.entry(family.clone()).or_default().push(ModelCell { born, ..cell.clone() });
         }
+    }
+}
+
+impl Model {
+    /// The operations of one call were applied, the first of them at `first`. What they write may be committed as one, and then
+    /// only the last cell of several with one key and timestamp is kept.
+    pub fn note_batch(&mut self, first: u64, effects: &[Effect]) {
+        let moment = self.moment;
+        for effect in effects {
+            let Some(row) = self.rows.get_mut(&effect.row) else { continue };
+            for cells in Arc::make_mut(row).values_mut() {
+                for at in 0..cells.len() {
+                    let (cell, later) = cells[at..].split_first().expect("there is one");
+                    let is_same = |other: &ModelCell| (other.column, other.timestamp, other.kind) == (cell.column, cell.timestamp, cell.kind);
+                    if cell.born > first && later.iter().any(is_same) {
+                        cells[at].doubtful.get_or_insert(moment);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Counts writes and drops.
+    pub fn moment(&self) -> u64 {
+        self.moment
     }
 }
 
@@ -75,7 +102,7 @@ impl Planner<'_> {
             return Err(Refusal(ErrorKind::NoSuchFamily));
         }
         let cell = ModelCell {
-            qualifier: Bytes::copy_from_slice(cell.qualifier()),
+            column: Column::new(cell.qualifier()),
             timestamp: if timestamp == LATEST_TIMESTAMP { self.now } else { timestamp },
             kind: cell.cell_type().unwrap_or(CellType::Put),
             value: Bytes::copy_from_slice(value),
@@ -93,8 +120,8 @@ impl Planner<'_> {
             let timestamp = if delete.timestamp == LATEST_TIMESTAMP { self.now } else { delete.timestamp };
             for family in self.model.rules.keys() {
                 let kind = CellType::DeleteFamily;
-                let (qualifier, value) = (Bytes::new(), Bytes::new());
-                let marker = ModelCell { qualifier, timestamp, kind, value, ttl_ms: None, born: 0, doubtful: None, early: false };
+                let (column, value) = (Column::new(b""), Bytes::new());
+                let marker = ModelCell { column, timestamp, kind, value, ttl_ms: None, born: 0, doubtful: None, early: false };
                 self.effect.cells.push((family.clone(), marker));
             }
             return Ok(());
@@ -167,7 +194,7 @@ impl Planner<'_> {
     fn newest(&mut self, family: &[u8], qualifier: &[u8], range: TimeRange) -> Option<ModelCell> {
         let rules = self.model.rules.get(family)?;
         let cells = self.model.rows.get(&self.effect.row)?.get(family)?;
-        let question = Question::one_column(&Bytes::copy_from_slice(qualifier), range, self.now);
+        let question = Question::one_column(qualifier, range, self.now);
         self.effect.certain &= !has_doubts(rules, cells, &question);
         visible(rules, cells.iter(), &question).first().map(|cell| (*cell).clone())
     }
