@@ -8,9 +8,11 @@ use bytes::Bytes;
 use halite_engine::env::Rng as _;
 use halite_engine::env::chance::SeededRng;
 use halite_types::{
-    Append, CheckAndMutate, CompareOp, Condition, Delete, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, RowRange, Scan, Selection,
-    TableDescriptor, TableName, TimeRange,
+    Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, RowRange, Scan,
+    Selection, TableDescriptor, TableName, TimeRange,
 };
+
+use crate::burst::{Act, End};
 
 /// Family that is read whole only; see above.
 const MIN_VERSIONS_FAMILY: &str = "d";
@@ -25,6 +27,10 @@ pub enum Step {
     Write(RowOp),
     /// Writes of several rows in one call.
     Batch(Vec<RowOp>),
+    /// A write with a number of its own, which the log keeps.
+    WriteOnce(RowOp, u64),
+    /// Several callers at once, and what becomes of their writes.
+    Burst(Vec<Act>, End),
     /// A read of one row.
     Get(Get),
     /// A read of a range.
@@ -78,7 +84,10 @@ pub enum Step {
 pub struct Generator {
     rng: SeededRng,
     families: Vec<&'static str>,
+    /// Whether some writes have a durability of their own.
+    mixes_modes: bool,
     written: u64,
+    nonces: u64,
     overwritten: Option<Overwritten>,
 }
 
@@ -96,7 +105,7 @@ impl Generator {
     pub fn new(seed: u64) -> Self {
         let rng = SeededRng::new(seed);
         let families = FAMILIES.into_iter().enumerate().filter(|(at, _)| *at < 2 || rng.one_in(2)).map(|(_, family)| family).collect();
-        Self { rng, families, written: 0, overwritten: None }
+        Self { mixes_modes: rng.one_in(3), rng, families, written: 0, nonces: 0, overwritten: None }
     }
 
     /// A number below `bound`.
@@ -137,7 +146,9 @@ impl Generator {
             return Step::Write(write);
         }
         match self.below(1000) {
-            0..500 => Step::Write(self.write(now)),
+            0..440 => Step::Write(self.write_in_some_mode(now)),
+            440..470 => Step::WriteOnce(self.counter(), self.nonce()),
+            470..500 => self.burst(now),
             500..520 => Step::Batch((0..2 + self.below(4)).map(|_| self.plain_write(now)).collect()),
             520..530 => {
                 self.overwritten =
@@ -161,6 +172,55 @@ impl Generator {
             975..980 => Step::Jump(i64::try_from(self.below(1500)).unwrap_or(0) - 700),
             _ => Step::Advance(u32::try_from(self.below(20)).unwrap_or(0)),
         }
+    }
+
+    /// Writes under way of which some are of the same rows, with reads between them.
+    fn burst(&mut self, now: i64) -> Step {
+        let mut acts = Vec::new();
+        // Of few rows, so that they meet.
+        let rows: Vec<Bytes> = (0..2 + self.below(3)).map(|_| self.row()).collect();
+        for _ in 0..3 + self.below(12) {
+            let number = self.rng.next_u64() >> 32;
+            let row = rows[self.rng.up_to(rows.len() - 1)].clone();
+            acts.push(match self.below(20) {
+                0..8 => Act::Submit(vec![self.write_in_some_mode(now)]),
+                8 => Act::Submit((0..2 + self.below(3)).map(|_| self.plain_write(now)).collect()),
+                9 | 10 => Act::SubmitOnce(Increment::new(row).add("a", "n", 1).into(), self.nonce()),
+                11..13 => Act::Submit(vec![Put::new(row).add("a", "p", self.value()).add("b", "q", self.value()).into()]),
+                13..15 => Act::Get(Get::new(row)),
+                15 => Act::Scan(Scan::all()),
+                16 => Act::Scan(Scan::all().all_versions().reverse(true)),
+                17 => Act::Wait(number),
+                18 => Act::Poll(number),
+                _ => Act::Try(number),
+            });
+        }
+        let end = match self.below(8) {
+            0 => End::Kill,
+            1 => End::PowerLoss(self.rng.next_u64()),
+            2 => End::Backwards,
+            _ => End::Wait(self.below(20)),
+        };
+        Step::Burst(acts, end)
+    }
+
+    fn counter(&self) -> RowOp {
+        Increment::new(self.row()).add(self.one_of(&["a", "b"]), "n", 1).into()
+    }
+
+    fn nonce(&mut self) -> u64 {
+        self.nonces += 1;
+        self.nonces
+    }
+
+    /// A write, which in some runs promises less or more than the store does.
+    fn write_in_some_mode(&mut self, now: i64) -> RowOp {
+        let op = self.write(now);
+        if !self.mixes_modes || self.below(3) > 0 {
+            return op;
+        }
+        let modes = [Durability::SkipWal, Durability::AsyncWal, Durability::AsyncWal, Durability::SyncWal, Durability::FsyncWal];
+        with_durability(op, modes[self.rng.up_to(modes.len() - 1)])
     }
 
     fn put_to_load(&mut self, now: i64) -> Put {
@@ -398,5 +458,23 @@ impl Generator {
     fn time_range(&self, now: i64) -> TimeRange {
         let (a, b) = (self.stamp(now), self.stamp(now));
         TimeRange::new(a.min(b), a.max(b)).unwrap_or_default()
+    }
+}
+
+/// The same operation with another durability, in all its parts.
+fn with_durability(op: RowOp, durability: Durability) -> RowOp {
+    match op {
+        RowOp::Put(op) => op.durability(durability).into(),
+        RowOp::Delete(op) => op.durability(durability).into(),
+        RowOp::Increment(op) => op.durability(durability).into(),
+        RowOp::Append(op) => op.durability(durability).into(),
+        RowOp::Mutate(mut all) => {
+            all.ops = all.ops.into_iter().map(|op| with_durability(op, durability)).collect();
+            all.into()
+        }
+        RowOp::CheckAndMutate(mut check) => {
+            check.then = Box::new(with_durability(*check.then, durability));
+            check.into()
+        }
     }
 }

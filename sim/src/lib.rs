@@ -9,11 +9,13 @@
 //! run.rs       a random run from a seed              crash.rs    a fixed workload, with a crash at every call
 //! ```
 
+pub mod burst;
 pub mod check;
 mod copies;
 pub mod crash;
 pub mod generate;
 mod load;
+mod log;
 pub mod model;
 mod recover;
 pub mod run;

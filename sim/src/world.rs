@@ -1,17 +1,20 @@
 //! One simulated machine with one store on it, the model beside it, and what each step does to both.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 
 use bytes::Bytes;
-use halite_engine::Options;
 use halite_engine::env::Clock as _;
 use halite_engine::env::sim::SimEnv;
+use halite_engine::{CommitTicket, Options};
 use halite_types::{CompactionKind, Error, ErrorKind, OpResult, Result, RowOp, Scan, TableDescriptor, TableName};
 
 use crate::check::{Checked, Mismatch, check_row, check_scan, print, seen_cells};
 use crate::copies::Copies;
 use crate::generate::Step;
-use crate::model::{Effect, Model, Refusal};
+use crate::log::{Entry, Promise, Unsafe, way_of};
+use crate::model::{Effect, Model, Refusal, note_batch};
 use crate::show::show_op;
 use crate::store::{Rewrites, Store, is_refusal};
 
@@ -75,13 +78,13 @@ impl fmt::Display for Tally {
 pub(crate) enum Stop {
     /// The engine did something wrong.
     Wrong(Mismatch),
-    /// A call failed; these writes may have happened or not.
-    Failed(Error, Vec<Effect>),
+    /// A call failed; what was under way may have happened or not.
+    Failed(Error),
 }
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        Self::Failed(error, Vec::new())
+        Self::Failed(error)
     }
 }
 
@@ -93,6 +96,13 @@ impl From<Mismatch> for Stop {
 
 pub(crate) type Outcome<T = ()> = std::result::Result<T, Stop>;
 
+/// Writes that were applied, and who waits for them.
+pub(crate) struct Submitted {
+    /// Where they stand in the log.
+    pub(crate) entries: Range<usize>,
+    pub(crate) ticket: CommitTicket,
+}
+
 /// The machine, the store and the model.
 pub struct World {
     /// The machine.
@@ -100,7 +110,14 @@ pub struct World {
     pub(crate) store: Option<Store>,
     pub(crate) options: Options,
     pub(crate) table: TableDescriptor,
+    /// Everything that readers see.
     pub(crate) model: Model,
+    /// What of it a crash may take back; `None` if nothing.
+    pub(crate) log: Option<Unsafe>,
+    /// Numbers of writes that are safe, and when they were given.
+    pub(crate) nonces: Vec<(u64, i64)>,
+    /// Those that the open store knew of.
+    pub(crate) replayed: BTreeSet<u64>,
     pub(crate) copies: Copies,
     /// Files that were being loaded when a call failed.
     pub(crate) loading: Vec<String>,
@@ -125,8 +142,24 @@ impl World {
         let model = Model::new(&table);
         let (store, tally, rewrites) = (None, Tally::default(), Rewrites::default());
         let (copies, loading) = (Copies::default(), Vec::new());
-        let mut world = Self { sim, store, options, table, model, copies, loading, tally, power_loss, may_fail: false, left_behind: false, rewrites };
-        world.start(&[], false)?;
+        let mut world = Self {
+            sim,
+            store,
+            options,
+            table,
+            model,
+            log: None,
+            nonces: Vec::new(),
+            replayed: BTreeSet::new(),
+            copies,
+            loading,
+            tally,
+            power_loss,
+            may_fail: false,
+            left_behind: false,
+            rewrites,
+        };
+        world.start(false)?;
         Ok(world)
     }
 
@@ -143,14 +176,14 @@ impl World {
         let outcome = self.try_step(step).and_then(|()| self.background());
         match outcome {
             Err(Stop::Wrong(mismatch)) => Err(mismatch),
-            Err(Stop::Failed(error, _)) if !self.sim.fs.is_gone() && !self.may_fail => Err(format!("{step} failed: {error}")),
-            Err(Stop::Failed(error, in_flight)) => {
+            Err(Stop::Failed(error)) if !self.sim.fs.is_gone() && !self.may_fail => Err(format!("{step} failed: {error}")),
+            Err(Stop::Failed(error)) => {
                 if error.kind() == ErrorKind::DiskFull {
                     self.check_reads()?;
                 }
-                self.restart(&in_flight)
+                self.restart()
             }
-            Ok(()) if self.sim.fs.is_gone() => self.restart(&[]),
+            Ok(()) if self.sim.fs.is_gone() => self.restart(),
             Ok(()) => Ok(()),
         }
     }
@@ -167,7 +200,9 @@ impl World {
                 let rows = self.store()?.scan(scan)?;
                 Ok(check_scan(&self.model, scan, self.now(), &rows, &mut self.tally.checked)?)
             }
-            Step::Flush => Ok(self.store()?.flush()?),
+            Step::Burst(acts, end) => self.burst(acts, *end),
+            Step::WriteOnce(op, nonce) => self.write_once(op, *nonce),
+            Step::Flush => self.flush(),
             Step::CompactMinor => Ok(self.store()?.compact(CompactionKind::Minor)?),
             Step::CompactMajor => self.compact_all(),
             Step::Split(row) => self.change_regions(|store| if store.regions()?.len() < 6 { store.split(row) } else { Ok(()) }),
@@ -185,11 +220,11 @@ impl World {
             Step::Reopen => self.reopen(),
             Step::Kill => {
                 self.power_loss = None;
-                Ok(self.restart(&[])?)
+                Ok(self.restart()?)
             }
             Step::PowerLoss(seed) => {
                 self.power_loss = Some(*seed);
-                Ok(self.restart(&[])?)
+                Ok(self.restart()?)
             }
             Step::CrashSoon(calls, seed) => {
                 self.power_loss = (seed % 3 > 0).then_some(*seed);
@@ -211,8 +246,23 @@ impl World {
         self.store.as_ref().ok_or_else(|| Error::new(ErrorKind::Stopped, "there is no open store"))
     }
 
-    /// Applies writes in one call, and compares what each answers with what the model says.
+    /// Applies writes in one call, waits for them, and compares what each answers with what the model says.
     fn write(&mut self, ops: &[RowOp]) -> Outcome {
+        let before = self.model.clone();
+        let Some(submitted) = self.submit(ops, None)? else { return Ok(()) };
+        // Of writes that nobody is told of, readers see nothing.
+        self.wait_for(&submitted).inspect_err(|_| self.model = before)
+    }
+
+    /// As [`World::write`], with a number that the log keeps.
+    fn write_once(&mut self, op: &RowOp, nonce: u64) -> Outcome {
+        let before = self.model.clone();
+        let Some(submitted) = self.submit(std::slice::from_ref(op), Some(nonce))? else { return Ok(()) };
+        self.wait_for(&submitted).inspect_err(|_| self.model = before)
+    }
+
+    /// Applies writes in one call, and compares what they answer with what the model says. `None` if they were left out.
+    pub(crate) fn submit(&mut self, ops: &[RowOp], nonce: Option<u64>) -> Outcome<Option<Submitted>> {
         let now = self.now();
         let mut after = self.model.clone();
         let mut effects = Vec::new();
@@ -221,40 +271,70 @@ impl World {
             if let Ok(effect) = &effect {
                 // What a doubtful read leads to is doubtful for ever; such a write is left out.
                 if !effect.certain {
-                    return Ok(());
+                    return Ok(None);
                 }
                 after.apply(effect);
             }
             effects.push(effect);
         }
-        let (first, mut done) = (self.model.moment(), Vec::new());
-        let results = self.store()?.apply(ops.to_vec());
-        let (mut failed, mut in_flight) = (None, Vec::new());
-        for ((op, effect), result) in ops.iter().zip(effects).zip(results) {
+        let regions = ops.iter().map(|op| self.store()?.region_name(op.row())).collect::<Result<Vec<_>>>()?;
+        let (results, ticket) = match (nonce, ops) {
+            (Some(nonce), [op]) => self.store()?.submit_once(op.clone(), nonce)?,
+            _ => self.store()?.submit(ops.to_vec()),
+        };
+        let mut failed = None;
+        let (mut done, mut of_done) = (Vec::new(), Vec::new());
+        for (at, ((op, effect), result)) in ops.iter().zip(effects).zip(results).enumerate() {
             match (effect, result) {
                 (Ok(effect), Ok(result)) => {
                     compare_answer(op, &effect, &result)?;
-                    self.model.apply(&effect);
-                    self.tally.writes += 1;
                     done.push(effect);
+                    of_done.push(at);
                 }
                 (Err(Refusal(kind)), Err(error)) if error.kind() == kind => {}
-                (Ok(effect), Err(error)) => {
-                    in_flight.push(effect);
-                    failed = Some(error);
-                }
-                (Err(_), Err(error)) => failed = Some(error),
+                (_, Err(error)) => failed = Some(error),
                 (Err(refusal), Ok(result)) => return Err(Stop::Wrong(format!("{} must give {refusal:?} and gave {result:?}", show_op(op)))),
             }
         }
-        if ops.len() > 1 {
-            self.model.note_batch(first, &done);
+        note_batch(&mut done);
+        let mut done: Vec<_> = of_done.into_iter().zip(done).collect();
+        // They are logged region by region, in the order in which each first comes.
+        done.sort_by_key(|(at, _)| regions.iter().position(|region| *region == regions[*at]));
+        let first = self.entries().len();
+        for (at, effect) in done {
+            let (way, level) = way_of(&ops[at], self.options.wal_sync);
+            // What changes nothing is not in the log, and says nothing about what is.
+            let (level, nonce) = if effect.is_empty() { (Promise::Nothing, None) } else { (level, nonce.map(|nonce| (nonce, now))) };
+            self.add_entry(Entry::new(effect, regions[at].clone(), (way, level), nonce));
         }
-        failed.map_or(Ok(()), |error| Err(Stop::Failed(error, in_flight)))
+        match failed {
+            Some(error) => Err(Stop::Failed(error)),
+            None => Ok(Some(Submitted { entries: first..self.entries().len(), ticket })),
+        }
+    }
+
+    /// Waits for submitted writes, which are acknowledged then.
+    pub(crate) fn wait_for(&mut self, submitted: &Submitted) -> Outcome {
+        submitted.ticket.wait()?;
+        self.acknowledge(submitted);
+        self.settle_entries();
+        Ok(())
+    }
+
+    /// Their writer has been told that they are done.
+    pub(crate) fn acknowledge(&mut self, submitted: &Submitted) {
+        self.tally.writes += submitted.entries.len() as u64;
+        submitted.entries.clone().for_each(|at| self.note_visible(at));
+    }
+
+    fn flush(&mut self) -> Outcome {
+        self.store()?.flush()?;
+        self.all_is_safe();
+        Ok(())
     }
 
     fn compact_all(&mut self) -> Outcome {
-        self.store()?.flush()?;
+        self.flush()?;
         self.store()?.compact(CompactionKind::Major)?;
         self.rewrites = self.store()?.rewrites();
         self.model.note_major_compaction(self.now());
@@ -269,8 +349,12 @@ impl World {
         }
         // The new regions count their flushes from zero.
         self.note_rewrites(true);
-        self.tally.region_changes += u64::from(self.store()?.regions()?.len() != before);
-        Ok(())
+        if self.store()?.regions()?.len() == before {
+            return Ok(());
+        }
+        self.tally.region_changes += 1;
+        // What was in regions that are gone is in files; of the others nobody wants to know the names.
+        if self.log.is_some() { self.flush() } else { Ok(()) }
     }
 
     /// A clean end, after which the power may go, and a new start without a log.
@@ -279,6 +363,7 @@ impl World {
         if let Some(store) = self.store.take() {
             store.close()?;
         }
+        self.all_is_safe();
         let crashes = self.tally.crashes;
         let planned = self.sim.fs.planned_crash();
         let power_lost = self.now() % 2 == 0;
@@ -291,7 +376,7 @@ impl World {
             self.sim.fs.crash_at_call(call);
         }
         let may_find = self.left_behind;
-        self.start(&[], false)?;
+        self.start(false)?;
         let store = self.store()?;
         match (store.replayed_writes(), store.removed_files()) {
             _ if self.tally.crashes > crashes => Ok(()),
@@ -312,20 +397,20 @@ impl World {
         Ok(())
     }
 
-    /// Tells the model of what may have dropped cells since the last time.
-    pub(crate) fn note_rewrites(&mut self, for_sure: bool) {
-        let Some(store) = &self.store else { return };
+    /// Tells the model of what may have dropped cells since the last time. Whether anything has.
+    pub(crate) fn note_rewrites(&mut self, for_sure: bool) -> bool {
+        let Some(store) = &self.store else { return false };
         let rewrites = store.rewrites();
         let now = self.now();
         if for_sure || rewrites.compactions != self.rewrites.compactions {
-            self.model.note_compaction(now);
+            self.note_drops(now, true);
         } else if rewrites != self.rewrites {
-            self.model.note_flush(now);
+            self.note_drops(now, false);
         }
         self.tally.flushes += rewrites.flushes.saturating_sub(self.rewrites.flushes);
         self.tally.condensations += rewrites.condensations.saturating_sub(self.rewrites.condensations);
         self.tally.compactions += rewrites.compactions.saturating_sub(self.rewrites.compactions);
-        self.rewrites = rewrites;
+        std::mem::replace(&mut self.rewrites, rewrites) != rewrites
     }
 
     pub(crate) fn forget_rewrites(&mut self) {
@@ -339,10 +424,10 @@ impl World {
         let model = self.model.clone();
         let out_of_service = self.copies.is_restoring() && self.store.as_ref().is_some_and(|store| store.is_enabled().is_ok_and(|enabled| !enabled));
         match self.check_all(&model) {
-            Err(Stop::Failed(error, _)) if out_of_service && error.kind() == ErrorKind::TableDisabled => Ok(()),
+            Err(Stop::Failed(error)) if out_of_service && error.kind() == ErrorKind::TableDisabled => Ok(()),
             _ if out_of_service => Err("a disabled table was read after a failed write".into()),
             Err(Stop::Wrong(mismatch)) => Err(format!("after a failed write: {mismatch}")),
-            Err(Stop::Failed(error, _)) if !self.sim.fs.is_gone() => Err(format!("reads failed after a failed write: {error}")),
+            Err(Stop::Failed(error)) if !self.sim.fs.is_gone() => Err(format!("reads failed after a failed write: {error}")),
             _ => Ok(()),
         }
     }

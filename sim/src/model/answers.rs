@@ -1,6 +1,7 @@
 //! The right answers to a read, of which doubtful cells allow more than one.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_types::Selection;
@@ -80,6 +81,18 @@ impl Model {
             format!("\n    {}: {qualifier}@{} {} {}{}{}", cell.born, cell.timestamp, cell.kind.name(), value(cell), ttl(cell), doubt(cell))
         };
         cells.map(line).collect()
+    }
+
+    /// The cells of a row that were not found are there or not: of those whose time is over and of those that another one of the
+    /// same time hides nobody can tell.
+    pub fn doubt_missing(&mut self, row: &Bytes, is_found: impl Fn(&Seen) -> bool) {
+        let Some(families) = self.rows.get_mut(row) else { return };
+        for (family, cells) in Arc::make_mut(families) {
+            for cell in cells.iter_mut().filter(|cell| !is_found(&Seen::new(family, cell))) {
+                cell.doubtful = cell.doubtful.or(Some(self.moment));
+                cell.early = true;
+            }
+        }
     }
 
     /// The cells that a raw read of all versions of a row must return, and those that it may return; markers have

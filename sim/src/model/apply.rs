@@ -1,8 +1,10 @@
 //! What a write adds to the model, and what it answers.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use halite_types::key::print_bytes;
 use halite_types::{CellRef, CellType, CheckAndMutate, CompareOp, Condition, Delete, ErrorKind, LATEST_TIMESTAMP, RowOp, TimeRange};
 
 use super::answers::{Seen, has_doubts};
@@ -19,6 +21,29 @@ pub struct Effect {
     pub processed: bool,
     /// Whether all that was read for it was free of doubts.
     pub certain: bool,
+}
+
+impl Effect {
+    /// The row it changes.
+    pub fn row(&self) -> &Bytes {
+        &self.row
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", print_bytes(&self.row))?;
+        for (family, cell) in &self.cells {
+            let (family, qualifier) = (print_bytes(family), print_bytes(&cell.column.qualifier()));
+            write!(f, " {family}:{qualifier}@{} {} {}", cell.timestamp, cell.kind.name(), print_bytes(&cell.value[..cell.value.len().min(16)]))?;
+        }
+        Ok(())
+    }
 }
 
 /// A write that must be refused with an error of this kind.
@@ -49,27 +74,31 @@ impl Model {
 }
 
 impl Model {
-    /// The operations of one call were applied, the first of them at `first`. What they write may be committed as one, and then
-    /// only the last cell of several with one key and timestamp is kept.
-    pub fn note_batch(&mut self, first: u64, effects: &[Effect]) {
-        let moment = self.moment;
-        for effect in effects {
-            let Some(row) = self.rows.get_mut(&effect.row) else { continue };
-            for cells in Arc::make_mut(row).values_mut() {
-                for at in 0..cells.len() {
-                    let (cell, later) = cells[at..].split_first().expect("there is one");
-                    let is_same = |other: &ModelCell| (other.column, other.timestamp, other.kind) == (cell.column, cell.timestamp, cell.kind);
-                    if cell.born > first && later.iter().any(is_same) {
-                        cells[at].doubtful.get_or_insert(moment);
-                    }
-                }
+    /// As [`Model::apply`] for a write of which nobody knows whether it is there.
+    pub fn apply_perhaps(&mut self, effect: &Effect) {
+        let mut effect = effect.clone();
+        for (_, cell) in &mut effect.cells {
+            cell.doubtful = cell.doubtful.or(Some(self.moment));
+            cell.early = true;
+        }
+        self.apply(&effect);
+    }
+}
+
+/// The operations of one call may be committed as one, and then only the last cell of several with one key and timestamp is
+/// kept: the others are in doubt.
+pub fn note_batch(effects: &mut [Effect]) {
+    for at in 0..effects.len() {
+        let (head, later) = effects[at..].split_first_mut().expect("there is one");
+        let is_same = |a: &(Bytes, ModelCell), b: &(Bytes, ModelCell)| {
+            (&a.0, a.1.column, a.1.timestamp, a.1.kind) == (&b.0, b.1.column, b.1.timestamp, b.1.kind)
+        };
+        let of_row = || later.iter().filter(|other| other.row == head.row).flat_map(|other| &other.cells);
+        for cell in &mut head.cells {
+            if of_row().any(|other| is_same(other, cell)) {
+                cell.1.doubtful = Some(0);
             }
         }
-    }
-
-    /// Counts writes and drops.
-    pub fn moment(&self) -> u64 {
-        self.moment
     }
 }
 

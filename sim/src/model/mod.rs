@@ -21,7 +21,7 @@ mod apply;
 mod tests;
 
 pub use answers::{Answers, Seen};
-pub use apply::{Effect, Refusal};
+pub use apply::{Effect, Refusal, note_batch};
 
 /// What a family's descriptor says about keeping cells.
 #[derive(Clone, Debug)]
@@ -161,6 +161,13 @@ impl Model {
     pub fn new(table: &TableDescriptor) -> Self {
         let rules = table.families().map(|family| (family.name().clone(), Rules::of(family))).collect();
         Self { rules: Arc::new(rules), rows: BTreeMap::new(), moment: 0 }
+    }
+
+    /// The same with this row alone.
+    #[must_use]
+    pub fn only(&self, row: &Bytes) -> Self {
+        let rows = self.rows.get(row).map(|cells| (row.clone(), Arc::clone(cells))).into_iter().collect();
+        Self { rules: Arc::clone(&self.rules), rows, moment: self.moment }
     }
 
     /// The rows that ever had a cell, in order.
