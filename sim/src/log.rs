@@ -259,7 +259,8 @@ impl World {
         } else {
             let loaded = chosen().any(|entry| entry.way == Way::Loaded);
             self.check_files_to_load(loaded)?;
-            self.nonces.extend(chosen().filter_map(|entry| entry.nonce));
+            let known = log.entries.iter().zip(&certain).filter(|(_, certain)| **certain);
+            self.nonces.extend(known.filter_map(|(entry, _)| entry.nonce));
             self.log = None;
         }
         Ok(())
