@@ -424,8 +424,7 @@ impl RowChoices {
         for end in least..=others.len() {
             for count in 0..=logged {
                 let mut model = log.base.only(row);
-                let logged: Vec<usize> =
-                    entries.iter().filter(|(_, entry)| entry.way == Way::Logged).map(|(at, _)| *at).take(count).collect();
+                let logged: Vec<usize> = entries.iter().filter(|(_, entry)| entry.way == Way::Logged).map(|(at, _)| *at).take(count).collect();
                 log.apply_to(&mut model, log.entries.len(), |at| (logged.contains(&at) || others[..end].contains(&at)).then_some(true));
                 match check_found(&model, row, now, all, raw) {
                     Ok(()) => out.fitting.push(Choice { logged: count, others: others[..end].to_vec() }),
