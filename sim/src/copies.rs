@@ -43,6 +43,11 @@ enum Change {
 }
 
 impl Copies {
+    /// Whether a change has begun and not ended.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.under_way.is_some()
+    }
+
     /// Whether the table was being restored when a call failed.
     pub(crate) fn is_restoring(&self) -> bool {
         matches!(self.under_way, Some(Change::Restore(..)))

@@ -13,6 +13,7 @@ use halite_types::{
 };
 
 use crate::burst::{Act, End};
+use crate::trouble::{CALLS, Trouble};
 
 /// Family that is read whole only; see above.
 const MIN_VERSIONS_FAMILY: &str = "d";
@@ -73,6 +74,8 @@ pub enum Step {
     PowerLoss(u64),
     /// The process dies at one of the next calls to the file system, so many calls from now; then the power goes.
     CrashSoon(u64, u64),
+    /// Something goes wrong, or is over.
+    Trouble(Trouble),
     /// Time passes.
     Advance(u32),
     /// Somebody sets the clock.
@@ -86,6 +89,8 @@ pub struct Generator {
     families: Vec<&'static str>,
     /// Whether some writes have a durability of their own.
     mixes_modes: bool,
+    /// Whether calls fail, the disk is full at times, and bits are flipped.
+    has_trouble: bool,
     written: u64,
     nonces: u64,
     overwritten: Option<Overwritten>,
@@ -105,7 +110,7 @@ impl Generator {
     pub fn new(seed: u64) -> Self {
         let rng = SeededRng::new(seed);
         let families = FAMILIES.into_iter().enumerate().filter(|(at, _)| *at < 2 || rng.one_in(2)).map(|(_, family)| family).collect();
-        Self { mixes_modes: rng.one_in(3), rng, families, written: 0, nonces: 0, overwritten: None }
+        Self { mixes_modes: rng.one_in(3), has_trouble: rng.one_in(3), rng, families, written: 0, nonces: 0, overwritten: None }
     }
 
     /// A number below `bound`.
@@ -168,6 +173,7 @@ impl Generator {
             920..924 => Step::Kill,
             924..928 => Step::PowerLoss(self.rng.next_u64()),
             928..938 => Step::CrashSoon(self.below(40), self.rng.next_u64()),
+            938..955 => self.trouble(),
             955..975 => Step::Advance(u32::try_from(100 + self.below(1500)).unwrap_or(0)),
             975..980 => Step::Jump(i64::try_from(self.below(1500)).unwrap_or(0) - 700),
             _ => Step::Advance(u32::try_from(self.below(20)).unwrap_or(0)),
@@ -202,6 +208,19 @@ impl Generator {
             _ => End::Wait(self.below(20)),
         };
         Step::Burst(acts, end)
+    }
+
+    /// Something that goes wrong, in the runs where it does.
+    fn trouble(&mut self) -> Step {
+        if !self.has_trouble {
+            return Step::Advance(1);
+        }
+        Step::Trouble(match self.below(10) {
+            0..4 => Trouble::Calls(CALLS[self.rng.up_to(CALLS.len() - 1)], self.below(12), 1 + self.below(2)),
+            4 | 5 => Trouble::FullDisk(self.below(20_000)),
+            6..9 => Trouble::Over,
+            _ => Trouble::Flip(self.rng.next_u64()),
+        })
     }
 
     fn counter(&self) -> RowOp {

@@ -23,4 +23,5 @@ mod show;
 pub mod store;
 #[cfg(test)]
 mod tests;
+pub mod trouble;
 pub mod world;

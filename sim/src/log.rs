@@ -32,6 +32,8 @@ pub(crate) enum Way {
     Skipped,
     /// From files.
     Loaded,
+    /// Logged, but the log failed: it is there or not, and may come later.
+    Failed,
 }
 
 /// What its writer has been promised. The order is that of the promises.
@@ -254,8 +256,12 @@ impl World {
         self.check_nonces(after, &log.entries, &there)?;
         if after == After::Failure {
             // What is not there now may still come with the next start.
-            let entries = self.entries();
-            (0..entries.len()).zip(&there).filter(|(_, there)| **there).for_each(|(at, _)| entries[at].visible = true);
+            for (entry, there) in self.entries().iter_mut().zip(&there) {
+                entry.visible |= there;
+                if !entry.visible && entry.way == Way::Logged {
+                    entry.way = Way::Failed;
+                }
+            }
         } else {
             let loaded = chosen().any(|entry| entry.way == Way::Loaded);
             self.check_files_to_load(loaded)?;

@@ -6,6 +6,7 @@ use halite_types::ErrorKind;
 use crate::check::Mismatch;
 use crate::log::After;
 use crate::store::Store;
+use crate::trouble::Health;
 use crate::world::{Outcome, Stop, World};
 
 /// Crashes during one recovery; the next attempt goes through.
@@ -25,6 +26,7 @@ impl World {
         // Whoever starts the next process makes room first, and mends the disk.
         self.sim.fs.set_capacity(None);
         self.sim.fs.clear_faults();
+        self.health = Health::default();
         match self.power_loss {
             Some(seed) if seed % 4 == 0 => self.sim.fs.lose_unsynced(),
             Some(seed) => self.sim.fs.crash(seed),
@@ -52,6 +54,8 @@ impl World {
                     self.tally.crashes += 1;
                     self.end_process();
                 }
+                // The next attempt finds everything in order.
+                Err(Stop::Failed(_)) if self.health.troubled => self.end_process(),
                 Err(Stop::Failed(error)) => return Err(format!("the store does not open or cannot be read: {error}")),
             }
         }

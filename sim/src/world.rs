@@ -17,6 +17,7 @@ use crate::log::{Entry, Promise, Unsafe, way_of};
 use crate::model::{Effect, Model, Refusal, note_batch};
 use crate::show::show_op;
 use crate::store::{Rewrites, Store, is_refusal};
+use crate::trouble::Health;
 
 /// What a run has done, so that its report can show that it did something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +44,12 @@ pub struct Tally {
     pub loads: u64,
     /// Snapshots taken, looked into or restored, and clones made.
     pub copies: u64,
+    /// Failed calls after which the process went on.
+    pub failures_outlived: u64,
+    /// Bits flipped in files, and reads and starts that were refused for it.
+    pub flips: u64,
+    /// See there.
+    pub flips_refused: u64,
 }
 
 impl Tally {
@@ -61,6 +68,9 @@ impl Tally {
         self.region_changes += other.region_changes;
         self.loads += other.loads;
         self.copies += other.copies;
+        self.failures_outlived += other.failures_outlived;
+        self.flips += other.flips;
+        self.flips_refused += other.flips_refused;
     }
 }
 
@@ -70,7 +80,8 @@ impl fmt::Display for Tally {
         write!(f, "{} writes; answers checked: {certain} with one right answer, {doubtful} with several, {unknown} not; ", self.writes)?;
         write!(f, "{} crashes, {} of {} writes under way kept; ", self.crashes, self.in_flight_kept, self.in_flight)?;
         write!(f, "{} flushes, {} memstores condensed, {} compactions, ", self.flushes, self.condensations, self.compactions)?;
-        write!(f, "{} splits and merges, {} of snapshots, {} loads", self.region_changes, self.copies, self.loads)
+        write!(f, "{} splits and merges, {} of snapshots, {} loads; ", self.region_changes, self.copies, self.loads)?;
+        write!(f, "{} failed calls outlived; {} bits flipped, {} reads refused for it", self.failures_outlived, self.flips, self.flips_refused)
     }
 }
 
@@ -129,6 +140,8 @@ pub struct World {
     pub(crate) may_fail: bool,
     /// A call failed while the store was opened, which may have left files for the next opening to set aside.
     pub(crate) left_behind: bool,
+    /// What went wrong in a random run.
+    pub(crate) health: Health,
     rewrites: Rewrites,
 }
 
@@ -157,6 +170,7 @@ impl World {
             power_loss,
             may_fail: false,
             left_behind: false,
+            health: Health::default(),
             rewrites,
         };
         world.start(false)?;
@@ -173,9 +187,10 @@ impl World {
     /// # Errors
     /// What the engine did wrong.
     pub fn step(&mut self, step: &Step) -> std::result::Result<(), Mismatch> {
-        let outcome = self.try_step(step).and_then(|()| self.background());
+        let outcome = self.look_again(step).and_then(|go_on| if go_on { self.try_step(step) } else { Ok(()) }).and_then(|()| self.background());
         match outcome {
             Err(Stop::Wrong(mismatch)) => Err(mismatch),
+            Err(Stop::Failed(error)) if !self.sim.fs.is_gone() && self.may_refuse() => self.after_failure(step, &error),
             Err(Stop::Failed(error)) if !self.sim.fs.is_gone() && !self.may_fail => Err(format!("{step} failed: {error}")),
             Err(Stop::Failed(error)) => {
                 if error.kind() == ErrorKind::DiskFull {
@@ -200,6 +215,7 @@ impl World {
                 let rows = self.store()?.scan(scan)?;
                 Ok(check_scan(&self.model, scan, self.now(), &rows, &mut self.tally.checked)?)
             }
+            Step::Trouble(trouble) => self.trouble(*trouble),
             Step::Burst(acts, end) => self.burst(acts, *end),
             Step::WriteOnce(op, nonce) => self.write_once(op, *nonce),
             Step::Flush => self.flush(),
@@ -359,6 +375,8 @@ impl World {
 
     /// A clean end, after which the power may go, and a new start without a log.
     fn reopen(&mut self) -> Outcome {
+        // What could not be removed is still there.
+        let may_find = self.left_behind || self.may_refuse();
         self.note_rewrites(true);
         if let Some(store) = self.store.take() {
             store.close()?;
@@ -375,14 +393,15 @@ impl World {
         if let Some(call) = planned {
             self.sim.fs.crash_at_call(call);
         }
-        let may_find = self.left_behind;
+        self.health.wounded = false;
         self.start(false)?;
         let store = self.store()?;
         match (store.replayed_writes(), store.removed_files()) {
             _ if self.tally.crashes > crashes => Ok(()),
             (0, 0) => Ok(()),
+            _ if may_find => Ok(()),
             // That a file was removed need not be durable.
-            (0, _) if power_lost || may_find => Ok(()),
+            (0, _) if power_lost => Ok(()),
             (0, files) => Err(Stop::Wrong(format!("{files} files were left that nobody needed after a clean close"))),
             (writes, _) => Err(Stop::Wrong(format!("{writes} writes came from the log after a clean close"))),
         }

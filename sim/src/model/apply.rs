@@ -57,7 +57,11 @@ impl Model {
     /// The kind of error that it must give instead.
     pub fn effect(&self, op: &RowOp, now: i64) -> Result<Effect, Refusal> {
         let mut effect = Effect { row: op.row().clone(), cells: Vec::new(), answer: Vec::new(), processed: true, certain: true };
-        Planner { model: self, now, checked: now, effect: &mut effect }.plan(op)?;
+        let planned = Planner { model: self, now, checked: now, effect: &mut effect }.plan(op);
+        // What was read may be something else, and then it is not refused.
+        if effect.certain {
+            planned?;
+        }
         effect.answer.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
         Ok(effect)
     }
