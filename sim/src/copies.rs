@@ -175,7 +175,7 @@ impl World {
         // After a failure nobody asks whether it came about.
         self.copies.under_way = Some(Change::Drop(name.clone()));
         let result = self.store()?.on(&name).apply(vec![op.clone()]).pop().unwrap_or_else(|| Ok(OpResult::default()))?;
-        if way_of(op, self.options.wal_sync).1 != Promise::Fsync {
+        if way_of(op, self.promised).1 != Promise::Fsync {
             // Only of the table itself do we know what a crash may take.
             self.store()?.on(&name).flush()?;
         }

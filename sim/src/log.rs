@@ -244,7 +244,7 @@ impl World {
         for row in log.rows() {
             rows.push(RowChoices::of(&log, &row, after, now, &all, &raw)?);
         }
-        let by_region = after == After::Failure || (after == After::PowerLoss && self.options.wal_sync == WalSync::Flush);
+        let by_region = after == After::Failure || (after == After::PowerLoss && self.promised == WalSync::Flush);
         let Chosen { there, certain } = log.choose(&rows, after, by_region)?;
         let mut model = log.base.clone();
         let chosen = || log.entries.iter().zip(&there).filter(|(_, there)| **there).map(|(entry, _)| entry);
@@ -424,16 +424,21 @@ impl RowChoices {
     fn of(log: &Unsafe, row: &Bytes, after: After, now: i64, all: &RowsFound, raw: &RowsFound) -> Result<Self, Stop> {
         let entries: Vec<(usize, &Entry)> = log.of_row(row).collect();
         let logged = entries.iter().filter(|(_, entry)| entry.way == Way::Logged).count();
-        let others: Vec<usize> = entries.iter().filter(|(_, entry)| entry.way != Way::Logged).map(|(at, _)| *at).collect();
-        let least = others.iter().rposition(|at| Unsafe::must(&log.entries[*at], after)).map_or(0, |at| at + 1);
+        let of_way =
+            |is_wanted: fn(Way) -> bool| -> Vec<usize> { entries.iter().filter(|(_, entry)| is_wanted(entry.way)).map(|(at, _)| *at).collect() };
+        let least = |places: &[usize]| places.iter().rposition(|at| Unsafe::must(&log.entries[*at], after)).map_or(0, |at| at + 1);
+        // What failed to be logged may be there although nothing was flushed.
+        let (others, failed) = (of_way(|way| matches!(way, Way::Skipped | Way::Loaded)), of_way(|way| way == Way::Failed));
         let mut out = Self { row: row.clone(), fitting: Vec::new(), wrong: String::new() };
-        for end in least..=others.len() {
+        let choices = (least(&others)..=others.len()).flat_map(|end| (least(&failed)..=failed.len()).map(move |late| (end, late)));
+        for (end, late) in choices {
+            let others: Vec<usize> = others[..end].iter().chain(&failed[..late]).copied().collect();
             for count in 0..=logged {
                 let mut model = log.base.only(row);
                 let logged: Vec<usize> = entries.iter().filter(|(_, entry)| entry.way == Way::Logged).map(|(at, _)| *at).take(count).collect();
-                log.apply_to(&mut model, log.entries.len(), |at| (logged.contains(&at) || others[..end].contains(&at)).then_some(true));
+                log.apply_to(&mut model, log.entries.len(), |at| (logged.contains(&at) || others.contains(&at)).then_some(true));
                 match check_found(&model, row, now, all, raw) {
-                    Ok(()) => out.fitting.push(Choice { logged: count, others: others[..end].to_vec() }),
+                    Ok(()) => out.fitting.push(Choice { logged: count, others: others.clone() }),
                     Err(mismatch) => out.wrong = mismatch,
                 }
             }

@@ -63,15 +63,14 @@ impl World {
     }
 
     fn open_and_compare(&mut self) -> Outcome {
-        let failures = self.sim.fs.failures();
+        self.failures_before = self.sim.fs.failures();
         let lost_power = self.power_loss.is_some();
-        let may_have_gaps = lost_power && self.options.wal_sync == WalSync::Flush;
+        let may_have_gaps = lost_power && self.promised == WalSync::Flush;
         let store = match Store::open(self.sim.env(), self.options.clone(), &self.table) {
             Err(error) if error.kind() == ErrorKind::Corrupt && may_have_gaps && error.message().contains("/wal/") => self.open_without_damage()?,
             opened => opened?,
         };
         self.replayed = store.replayed_nonces();
-        self.left_behind = self.sim.fs.failures() > failures;
         store.enable_all()?;
         self.store = Some(store);
         self.find_copies()?;

@@ -62,7 +62,7 @@ pub fn run(seed: u64, steps: u64) -> Result<Report, Failure> {
     run_with(seed, steps, |_| {})
 }
 
-/// The same with other options.
+/// The same with other options, of which the model is not told.
 ///
 /// # Errors
 /// What the engine did wrong.
@@ -70,11 +70,13 @@ pub fn run_with(seed: u64, steps: u64, adjust: impl FnOnce(&mut Options)) -> Res
     let mut generator = Generator::new(seed);
     let mut failure = Failure { seed, steps, at: 0, what: String::new(), options: String::new(), last_steps: Vec::new() };
     let mut options = options(&generator);
+    let promised = options.wal_sync;
     adjust(&mut options);
     failure.options = format!("{options:?}");
     let table = generator.table(TableName::new("default", "t").expect("a legal name"));
     let sim = SimEnv::new(seed);
     let mut world = World::new(sim.clone(), options, table, None).map_err(|what| Failure { what, ..failure.clone() })?;
+    world.promised = promised;
     for at in 1..=steps {
         let step = match steps - at {
             0 => Step::Reopen,

@@ -19,8 +19,10 @@ fn random_runs_agree_with_the_model() {
         total.add(&run(seed, 800).unwrap_or_else(|failure| panic!("{failure}")).tally);
     }
     let Tally { crashes, in_flight, flushes, condensations, compactions, region_changes, copies, loads, checked, .. } = total;
-    assert!([crashes, in_flight, flushes, condensations, compactions, region_changes, copies, loads].iter().all(|count| *count > 0), "{total:?}");
-    assert!(checked.unknown * 100 < checked.certain, "{total:?}");
+    let done = [crashes, in_flight, total.in_flight_kept, flushes, condensations, compactions, region_changes, copies, loads];
+    let troubles = [total.failures_outlived, total.flips, total.flips_refused];
+    assert!(done.iter().chain(&troubles).all(|count| *count > 0), "{total:?}");
+    assert!(checked.unknown * 10 < checked.certain, "{total:?}");
 }
 
 #[test]
@@ -33,7 +35,7 @@ fn one_seed_is_one_run() {
 fn a_log_that_is_not_synced_is_found_out() {
     let failures = (0..20).filter_map(|seed| run_with(seed, 800, |options| options.wal_sync = WalSync::Flush).err());
     // Where valid records follow a gap the store is not opened; a shorter log is a loss.
-    let failure = failures.map(|failure| failure.to_string()).find(|failure| failure.contains("after a restart"));
+    let failure = failures.map(|failure| failure.to_string()).find(|failure| failure.contains("after a restart: no part of the writes"));
     let failure = failure.expect("acknowledged writes were lost");
     assert!(failure.contains("repeat it with"), "{failure}");
 }

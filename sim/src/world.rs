@@ -7,7 +7,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use halite_engine::env::Clock as _;
 use halite_engine::env::sim::SimEnv;
-use halite_engine::{CommitTicket, Options};
+use halite_engine::{CommitTicket, Options, WalSync};
 use halite_types::{CompactionKind, Error, ErrorKind, OpResult, Result, RowOp, Scan, TableDescriptor, TableName};
 
 use crate::check::{Checked, Mismatch, check_row, check_scan, print, seen_cells};
@@ -120,6 +120,8 @@ pub struct World {
     pub sim: SimEnv,
     pub(crate) store: Option<Store>,
     pub(crate) options: Options,
+    /// What ordinary writes survive; the store should be told the same.
+    pub(crate) promised: WalSync,
     pub(crate) table: TableDescriptor,
     /// Everything that readers see.
     pub(crate) model: Model,
@@ -138,8 +140,8 @@ pub struct World {
     pub(crate) power_loss: Option<u64>,
     /// Calls were made to fail: then an error of the engine is no finding, and the process ends after it.
     pub(crate) may_fail: bool,
-    /// A call failed while the store was opened, which may have left files for the next opening to set aside.
-    pub(crate) left_behind: bool,
+    /// Calls that had failed before the store was opened. Later ones may leave files for the next opening to set aside.
+    pub(crate) failures_before: u64,
     /// What went wrong in a random run.
     pub(crate) health: Health,
     rewrites: Rewrites,
@@ -158,6 +160,7 @@ impl World {
         let mut world = Self {
             sim,
             store,
+            promised: options.wal_sync,
             options,
             table,
             model,
@@ -169,7 +172,7 @@ impl World {
             tally,
             power_loss,
             may_fail: false,
-            left_behind: false,
+            failures_before: 0,
             health: Health::default(),
             rewrites,
         };
@@ -318,7 +321,7 @@ impl World {
         done.sort_by_key(|(at, _)| regions.iter().position(|region| *region == regions[*at]));
         let first = self.entries().len();
         for (at, effect) in done {
-            let (way, level) = way_of(&ops[at], self.options.wal_sync);
+            let (way, level) = way_of(&ops[at], self.promised);
             // What changes nothing is not in the log, and says nothing about what is.
             let (level, nonce) = if effect.is_empty() { (Promise::Nothing, None) } else { (level, nonce.map(|nonce| (nonce, now))) };
             self.add_entry(Entry::new(effect, regions[at].clone(), (way, level), nonce));
@@ -376,7 +379,7 @@ impl World {
     /// A clean end, after which the power may go, and a new start without a log.
     fn reopen(&mut self) -> Outcome {
         // What could not be removed is still there.
-        let may_find = self.left_behind || self.may_refuse();
+        let may_find = self.sim.fs.failures() > self.failures_before || self.may_refuse();
         self.note_rewrites(true);
         if let Some(store) = self.store.take() {
             store.close()?;

@@ -22,7 +22,7 @@ const fn quick(mutant: Mutant) -> Mutant {
 
 const SEEDS: &[Suite] = &[Suite::Seeds(60)];
 const MANY_SEEDS: &[Suite] = &[Suite::Seeds(600)];
-const CRASHES: &[Suite] = &[Suite::Battery("survive")];
+const CRASHES: &[Suite] = &[Suite::Seeds(100), Suite::Battery("survive")];
 
 pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
