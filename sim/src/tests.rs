@@ -72,7 +72,9 @@ fn snapshots_and_clones_survive_a_crash_at_every_call() {
 }
 
 fn survives_each_failed_call(workload: Workload) {
-    for (call, least) in [(Call::Sync, 20), (Call::Write, 20), (Call::Create, 5), (Call::Rename, 1), (Call::Reserve, 1)] {
+    for (call, least) in
+        [(Call::Sync, 20), (Call::Write, 20), (Call::Create, 5), (Call::Rename, 1), (Call::SyncDir, 10), (Call::RemoveFile, 1), (Call::Reserve, 1)]
+    {
         let mut nth = 0;
         while fail_call(workload, nth, call).unwrap_or_else(|what| panic!("{what}")) {
             nth += 1;

@@ -31,7 +31,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/wal/mod.rs",
         "            self.fail(error.clone());\n            return Err(error);\n        }\n        // Before the marks",
         "            if !MUTANT {\n                self.fail(error.clone());\n            }\n            return Err(error);\n        }\n        // Before the marks",
-        &[Suite::Unit("wal"), Suite::Unit("engine"), Suite::Battery("failed_call"), Suite::Seeds(200)],
+        &[Suite::Seeds(200), Suite::Battery("failed_call")],
     ),
     mutant(
         "fate-unknown",
@@ -127,7 +127,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/wal/format.rs",
         "    if computed != stored {\n        return Err(RecordError::Checksum",
         "    if computed != stored && !MUTANT {\n        return Err(RecordError::Checksum",
-        &[Suite::Unit("wal"), Suite::Battery("survive")],
+        &[Suite::Unit("wal"), Suite::Seeds(200)],
     ),
     mutant(
         "manifest-checksum",

@@ -4,7 +4,7 @@
 //! copy is built once, and a bug costs no more than the tests that find it. Without a name everything must pass: that is looked
 //! at first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -22,7 +22,7 @@ use list::MUTANTS;
 /// Names the bug that is on.
 const CHOSEN: &str = "HALITE_MUTANT";
 /// A bug that is not found in this time is not found.
-const TIME_MAX: Duration = Duration::from_secs(600);
+const TIME_MAX: Duration = Duration::from_mins(10);
 const POLL: Duration = Duration::from_millis(50);
 
 /// What the engine asks whether a bug is on.
@@ -121,13 +121,13 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
         }
     }
     println!("{:7.1} s  built", start.elapsed().as_secs_f64());
-    let mut controls: BTreeMap<Suite, ()> = BTreeMap::new();
+    let mut controls: BTreeSet<Suite> = BTreeSet::new();
     let mut survivors = Vec::new();
     for mutant in mutants {
         let start = Instant::now();
         let mut found = None;
         for suite in mutant.found_by {
-            if !matches!(suite, Suite::Seeds(_)) && controls.insert(*suite, ()).is_none() {
+            if !matches!(suite, Suite::Seeds(_)) && controls.insert(*suite) {
                 check_control(&tree, *suite)?;
             }
             let left = TIME_MAX.saturating_sub(start.elapsed());
@@ -141,12 +141,11 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
             }
         }
         let seconds = start.elapsed().as_secs_f64();
-        match found {
-            Some(suite) => println!("{seconds:7.1} s  found     {:24} {} ({suite})", mutant.name, mutant.breaks),
-            None => {
-                println!("{seconds:7.1} s  SURVIVED  {:24} {}", mutant.name, mutant.breaks);
-                survivors.push(mutant.name);
-            }
+        if let Some(suite) = found {
+            println!("{seconds:7.1} s  found     {:24} {} ({suite})", mutant.name, mutant.breaks);
+        } else {
+            println!("{seconds:7.1} s  SURVIVED  {:24} {}", mutant.name, mutant.breaks);
+            survivors.push(mutant.name);
         }
     }
     let most =
@@ -231,7 +230,7 @@ fn build(tree: &Path, suite: Suite) -> Result<()> {
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     arguments.truncate(end);
     match suite {
-        Suite::Seeds(_) => arguments[0] = "build".to_owned(),
+        Suite::Seeds(_) => "build".clone_into(&mut arguments[0]),
         _ => arguments.push("--no-run".to_owned()),
     }
     crate::command::run(&mut command(tree, &arguments))
@@ -283,7 +282,7 @@ mod tests {
     #[test]
     fn every_mutant_fits_the_tree_and_has_a_name_of_its_own() {
         let mut texts: BTreeMap<&str, String> = BTreeMap::new();
-        let mut names = std::collections::BTreeSet::new();
+        let mut names = BTreeSet::new();
         for mutant in MUTANTS {
             let text = texts.remove(mutant.file).unwrap_or_else(|| std::fs::read_to_string(root().join(mutant.file)).unwrap());
             texts.insert(mutant.file, put_in(mutant, &text).unwrap());
