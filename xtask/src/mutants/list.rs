@@ -21,8 +21,6 @@ const fn quick(mutant: Mutant) -> Mutant {
 }
 
 const SEEDS: &[Suite] = &[Suite::Seeds(60)];
-const MANY_SEEDS: &[Suite] = &[Suite::Seeds(600)];
-const CRASHES: &[Suite] = &[Suite::Seeds(100), Suite::Battery("survive")];
 
 pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
@@ -31,7 +29,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/wal/mod.rs",
         "            self.fail(error.clone());\n            return Err(error);\n        }\n        // Before the marks",
         "            if !MUTANT {\n                self.fail(error.clone());\n            }\n            return Err(error);\n        }\n        // Before the marks",
-        &[Suite::Seeds(200), Suite::Battery("failed_call")],
+        SEEDS,
     ),
     mutant(
         "fate-unknown",
@@ -39,7 +37,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/store/settle.rs",
         "if self.manifest.fate().check().is_err() {",
         "if !MUTANT && self.manifest.fate().check().is_err() {",
-        CRASHES,
+        &[Suite::Battery("each_failed_call")],
     ),
     mutant(
         "recovered-end",
@@ -47,7 +45,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/wal/rewrite.rs",
         "let replaced = self.file.sync().and_then(",
         "let replaced = if MUTANT { Ok(()) } else { self.file.sync() }.and_then(",
-        CRASHES,
+        SEEDS,
     ),
     quick(mutant(
         "one-look",
@@ -71,7 +69,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/store/write.rs",
         "let opened = fs.sync_dir(&directory).map_err(failed)",
         "let opened = if MUTANT { Ok(()) } else { fs.sync_dir(&directory) }.map_err(failed)",
-        CRASHES,
+        SEEDS,
     ),
     quick(mutant(
         "increment-unlocked",
@@ -87,7 +85,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/region/write.rs",
         "        // Most likely before the row is held",
         "        if MUTANT && matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        // Most likely before the row is held",
-        &[Suite::It("threads")],
+        &[Suite::It("guards")],
     ),
     mutant(
         "nonce-not-logged",
@@ -111,7 +109,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/region/flush.rs",
         "self.shared.wal.sync_to(frozen.position, true)?;",
         "if !MUTANT {\n            self.shared.wal.sync_to(frozen.position, true)?;\n        }",
-        MANY_SEEDS,
+        &[Suite::It("guards")],
     ),
     mutant(
         "number-again",
@@ -127,7 +125,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/wal/format.rs",
         "    if computed != stored {\n        return Err(RecordError::Checksum",
         "    if computed != stored && !MUTANT {\n        return Err(RecordError::Checksum",
-        &[Suite::Unit("wal"), Suite::Seeds(200)],
+        &[Suite::Unit("wal")],
     ),
     mutant(
         "manifest-checksum",
@@ -143,7 +141,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/catalog/manifest.rs",
         "fs.sync_dir(HALITE).map(|()| bytes)",
         "if MUTANT { Ok(()) } else { fs.sync_dir(HALITE) }.map(|()| bytes)",
-        CRASHES,
+        SEEDS,
     ),
     quick(mutant(
         "minor-drops-deletes",
@@ -167,7 +165,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/scan/columns.rs",
         "timestamp < self.oldest_unexpired",
         "timestamp < self.oldest_unexpired + i64::from(MUTANT)",
-        &[Suite::Unit("scan"), Suite::It("versions"), Suite::Seeds(600)],
+        &[Suite::It("guards")],
     ),
     mutant(
         "torn-before-followers",
@@ -199,7 +197,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/engine/split.rs",
         "&reference(row, if is_bottom { BOTTOM } else { TOP })",
         "&reference(row, if is_bottom == MUTANT { TOP } else { BOTTOM })",
-        &[Suite::Unit("engine"), Suite::It("regions")],
+        &[Suite::Unit("references_of_a_split")],
     ),
     quick(mutant(
         "cache-key",
@@ -223,7 +221,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/engine/quarantine.rs",
         "is_ok_and(|generation| generation <= catalog.checkpoint)",
         "is_ok_and(|generation| MUTANT || generation <= catalog.checkpoint)",
-        &[Suite::Unit("quarantine"), Suite::Unit("engine")],
+        &[Suite::It("guards")],
     ),
     mutant(
         "lock-not-looked-at",
@@ -231,7 +229,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/store_lock.rs",
         "match self.lock.is_held() {",
         "match if MUTANT { Ok(true) } else { self.lock.is_held() } {",
-        &[Suite::Unit("lock")],
+        &[Suite::It("guards")],
     ),
     quick(mutant(
         "batch-in-part",
@@ -255,7 +253,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/region/commit.rs",
         "(_, None | Some(Level::Async)) if settled => {",
         "(_, None | Some(Level::Async)) if settled || MUTANT => {",
-        MANY_SEEDS,
+        SEEDS,
     ),
     mutant(
         "releases-too-much",
@@ -279,7 +277,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/wal/mod.rs",
         "open.file.write_all(&end).and_then(|()| open.file.sync()).map_err(failed)?;",
         "open.file.write_all(&end).and_then(|()| if MUTANT { Ok(()) } else { open.file.sync() }).map_err(failed)?;",
-        MANY_SEEDS,
+        SEEDS,
     ),
     mutant(
         "segment-name-not-synced",
@@ -287,6 +285,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/wal/mod.rs",
         "        env.fs.rename(&temporary, &path).map_err(failed)?;\n        env.fs.sync_dir(DIRECTORY).map_err(failed)?;\n",
         "        env.fs.rename(&temporary, &path).map_err(failed)?;\n        if !MUTANT {\n            env.fs.sync_dir(DIRECTORY).map_err(failed)?;\n        }\n",
-        CRASHES,
+        SEEDS,
     ),
 ];
