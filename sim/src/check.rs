@@ -1,6 +1,6 @@
 //! Compares what the engine answered with what the model allows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use halite_types::key::print_bytes;
@@ -67,6 +67,45 @@ pub fn check_scan(model: &Model, scan: &Scan, now: i64, rows: &[Row], checked: &
     match found.next() {
         Some((row, _)) => Err(format!("row {} was not to be returned, or not there", print_bytes(&row))),
         None => Ok(()),
+    }
+}
+
+/// All rows that a scan found, to be looked up by key.
+pub(crate) struct RowsFound(BTreeMap<Bytes, Row>);
+
+impl RowsFound {
+    pub(crate) fn of(rows: &[Row]) -> Result<Self, Mismatch> {
+        Ok(Self(join_pieces(rows, None)?.into_iter().collect()))
+    }
+
+    /// The cells of a row.
+    pub(crate) fn seen(&self, row: &Bytes) -> BTreeSet<Seen> {
+        self.0.get(row).into_iter().flat_map(Row::iter).map(seen_cell).collect()
+    }
+}
+
+/// Checks a row that was found by a scan of all versions and by a raw one.
+pub(crate) fn check_found(model: &Model, key: &Bytes, now: i64, all: &RowsFound, raw: &RowsFound) -> Result<(), Mismatch> {
+    let nothing = Row::default();
+    let found = |rows: &RowsFound| rows.0.get(key).unwrap_or(&nothing).clone();
+    check_raw(model, key, now, &found(raw))?;
+    let selection = Scan::all().all_versions().selection;
+    check_row(model, key, &selection, now, &found(all), &mut Checked::default())
+}
+
+/// The rows of a range that a scan without limits found, each with its key, those with nothing in them included.
+pub(crate) fn rows_in<'a>(model: &'a Model, scan: &'a Scan, rows: &[Row]) -> Result<Vec<(Bytes, Row)>, Mismatch> {
+    let mut found = join_pieces(rows, None)?.into_iter().peekable();
+    let mut all = Vec::new();
+    let in_range = model.rows().filter(|row| scan.range.contains(row));
+    let order: Vec<&Bytes> = if scan.reverse { in_range.rev().collect() } else { in_range.collect() };
+    for key in order {
+        let row = found.next_if(|(row, _)| row == key).map(|(_, cells)| cells).unwrap_or_default();
+        all.push((key.clone(), row));
+    }
+    match found.next() {
+        Some((row, _)) => Err(format!("row {} was not to be returned, or not there", print_bytes(&row))),
+        None => Ok(all),
     }
 }
 

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use halite_types::{OpResult, RegionInfo, Result, RowOp, TableName};
 
 use crate::check::Mismatch;
+use crate::log::{Promise, way_of};
 use crate::model::{Model, Refusal};
 use crate::show::show_op;
 use crate::store::{Store, is_refusal};
@@ -42,6 +43,11 @@ enum Change {
 }
 
 impl Copies {
+    /// Whether a change has begun and not ended.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.under_way.is_some()
+    }
+
     /// Whether the table was being restored when a call failed.
     pub(crate) fn is_restoring(&self) -> bool {
         matches!(self.under_way, Some(Change::Restore(..)))
@@ -61,13 +67,19 @@ impl World {
         self.note_rewrites(true);
         self.tally.copies += 1;
         match self.copies.under_way.take() {
-            Some(Change::Take(name, model)) => drop(self.copies.snapshots.insert(name, model)),
+            Some(Change::Take(name, model)) => {
+                self.copies.snapshots.insert(name, model);
+                self.all_is_safe();
+            }
             Some(Change::Delete(name)) => drop(self.copies.snapshots.remove(&name)),
             Some(Change::Set(name, value)) => drop(self.copies.settings.insert(name, value)),
             Some(Change::Unset(name)) => drop(self.copies.settings.remove(&name)),
             Some(Change::Clone(name, model)) => drop(self.copies.clones.insert(name, model)),
             Some(Change::Drop(name)) => drop(self.copies.clones.remove(&name)),
-            Some(Change::Restore(model, _)) => self.model = model,
+            Some(Change::Restore(model, _)) => {
+                self.all_is_safe();
+                self.model = model;
+            }
             None => {}
         }
         Ok(())
@@ -163,6 +175,10 @@ impl World {
         // After a failure nobody asks whether it came about.
         self.copies.under_way = Some(Change::Drop(name.clone()));
         let result = self.store()?.on(&name).apply(vec![op.clone()]).pop().unwrap_or_else(|| Ok(OpResult::default()))?;
+        if way_of(op, self.promised).1 != Promise::Fsync {
+            // Only of the table itself do we know what a crash may take.
+            self.store()?.on(&name).flush()?;
+        }
         self.copies.under_way = None;
         compare_answer(op, &effect, &result).map_err(|what| format!("clone {name}, {}: {what}", show_op(op)))?;
         if let Some(model) = self.copies.clones.get_mut(&name) {
@@ -210,7 +226,10 @@ impl World {
                 self.copies.under_way = None;
             }
             // A restored table has regions of its own.
-            Some(Change::Restore(model, before)) if store.regions()? != before => self.model = model,
+            Some(Change::Restore(model, before)) if store.regions()? != before => {
+                self.all_is_safe();
+                self.model = model;
+            }
             _ => {}
         }
         // A table of a look into a snapshot is nobody's.

@@ -8,12 +8,16 @@ use bytes::Bytes;
 use halite_engine::env::Rng as _;
 use halite_engine::env::chance::SeededRng;
 use halite_types::{
-    Append, CheckAndMutate, CompareOp, Condition, Delete, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, RowRange, Scan, Selection,
-    TableDescriptor, TableName, TimeRange,
+    Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, RowRange, Scan,
+    Selection, TableDescriptor, TableName, TimeRange,
 };
+
+use crate::burst::{Act, End};
+use crate::trouble::{CALLS, Trouble};
 
 /// Family that is read whole only; see above.
 const MIN_VERSIONS_FAMILY: &str = "d";
+/// What a table may have; each has the first two.
 const FAMILIES: [&str; 5] = ["a", "b", "c", MIN_VERSIONS_FAMILY, "k"];
 const ROWS: u64 = 14;
 
@@ -24,6 +28,10 @@ pub enum Step {
     Write(RowOp),
     /// Writes of several rows in one call.
     Batch(Vec<RowOp>),
+    /// A write with a number of its own, which the log keeps.
+    WriteOnce(RowOp, u64),
+    /// Several callers at once, and what becomes of their writes.
+    Burst(Vec<Act>, End),
     /// A read of one row.
     Get(Get),
     /// A read of a range.
@@ -66,6 +74,8 @@ pub enum Step {
     PowerLoss(u64),
     /// The process dies at one of the next calls to the file system, so many calls from now; then the power goes.
     CrashSoon(u64, u64),
+    /// Something goes wrong, or is over.
+    Trouble(Trouble),
     /// Time passes.
     Advance(u32),
     /// Somebody sets the clock.
@@ -76,7 +86,13 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Generator {
     rng: SeededRng,
+    families: Vec<&'static str>,
+    /// Whether some writes have a durability of their own.
+    mixes_modes: bool,
+    /// Whether calls fail, the disk is full at times, and bits are flipped.
+    has_trouble: bool,
     written: u64,
+    nonces: u64,
     overwritten: Option<Overwritten>,
 }
 
@@ -92,7 +108,9 @@ struct Overwritten {
 impl Generator {
     /// The steps of a seed.
     pub fn new(seed: u64) -> Self {
-        Self { rng: SeededRng::new(seed), written: 0, overwritten: None }
+        let rng = SeededRng::new(seed);
+        let families = FAMILIES.into_iter().enumerate().filter(|(at, _)| *at < 2 || rng.one_in(2)).map(|(_, family)| family).collect();
+        Self { mixes_modes: rng.one_in(3), has_trouble: rng.one_in(3), rng, families, written: 0, nonces: 0, overwritten: None }
     }
 
     /// A number below `bound`.
@@ -104,10 +122,12 @@ impl Generator {
         choices[self.rng.up_to(choices.len() - 1)]
     }
 
-    /// A table with one family for each way to keep cells, and file settings by chance.
+    /// A table with families of some of the ways to keep cells, and file settings by chance.
     pub fn table(&self, name: TableName) -> TableDescriptor {
         let mut table = TableDescriptor::new(name);
-        for family in FAMILIES {
+        // Compressing takes more of a run than everything else together.
+        let codecs: &[&str] = if self.rng.one_in(4) { &["NONE", "GZ"] } else { &["NONE"] };
+        for family in self.families.iter().copied() {
             let rules = match family {
                 "b" => FamilyDescriptor::new(family).versions(3),
                 "c" => FamilyDescriptor::new(family).versions(5).ttl_seconds(2),
@@ -116,10 +136,10 @@ impl Generator {
                 _ => FamilyDescriptor::new(family),
             };
             let rules = rules
-                .set("BLOCKSIZE", self.one_of(&["64", "512", "65536"]))
+                .set("BLOCKSIZE", self.one_of(&["64", "512", "4096", "65536"]))
                 .set("BLOOMFILTER", self.one_of(&["NONE", "ROW", "ROWCOL"]))
                 .set("DATA_BLOCK_ENCODING", self.one_of(&["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]))
-                .set("COMPRESSION", self.one_of(&["NONE", "NONE", "GZ"]));
+                .set("COMPRESSION", self.one_of(codecs));
             table.set_family(rules);
         }
         table
@@ -131,7 +151,9 @@ impl Generator {
             return Step::Write(write);
         }
         match self.below(1000) {
-            0..500 => Step::Write(self.write(now)),
+            0..440 => Step::Write(self.write_in_some_mode(now)),
+            440..470 => Step::WriteOnce(self.counter(), self.nonce()),
+            470..500 => self.burst(now),
             500..520 => Step::Batch((0..2 + self.below(4)).map(|_| self.plain_write(now)).collect()),
             520..530 => {
                 self.overwritten =
@@ -142,24 +164,87 @@ impl Generator {
             720..838 => Step::Scan(self.scan(now)),
             838..850 => self.snapshot_step(now),
             850..853 => Step::Load(self.put_to_load(now)),
-            853..890 => Step::Flush,
-            890..905 => Step::CompactMinor,
-            905..915 => Step::CompactMajor,
-            915..920 => Step::Split(self.row()),
-            920..925 => Step::Merge(self.below(8)),
-            925..935 => Step::Reopen,
-            935..940 => Step::Kill,
-            940..945 => Step::PowerLoss(self.rng.next_u64()),
-            945..955 => Step::CrashSoon(self.below(40), self.rng.next_u64()),
+            853..883 => Step::Flush,
+            883..895 => Step::CompactMinor,
+            895..903 => Step::CompactMajor,
+            903..908 => Step::Split(self.row()),
+            908..913 => Step::Merge(self.below(8)),
+            913..920 => Step::Reopen,
+            920..924 => Step::Kill,
+            924..928 => Step::PowerLoss(self.rng.next_u64()),
+            928..938 => Step::CrashSoon(self.below(40), self.rng.next_u64()),
+            938..955 => self.trouble(),
             955..975 => Step::Advance(u32::try_from(100 + self.below(1500)).unwrap_or(0)),
             975..980 => Step::Jump(i64::try_from(self.below(1500)).unwrap_or(0) - 700),
             _ => Step::Advance(u32::try_from(self.below(20)).unwrap_or(0)),
         }
     }
 
+    /// Writes under way of which some are of the same rows, with reads between them.
+    fn burst(&mut self, now: i64) -> Step {
+        let mut acts = Vec::new();
+        // Of few rows, so that they meet.
+        let rows: Vec<Bytes> = (0..2 + self.below(3)).map(|_| self.row()).collect();
+        for _ in 0..3 + self.below(12) {
+            let number = self.rng.next_u64() >> 32;
+            let row = rows[self.rng.up_to(rows.len() - 1)].clone();
+            acts.push(match self.below(20) {
+                0..8 => Act::Submit(vec![self.write_in_some_mode(now)]),
+                8 => Act::Submit((0..2 + self.below(3)).map(|_| self.plain_write(now)).collect()),
+                9 | 10 => Act::SubmitOnce(Increment::new(row).add("a", "n", 1).into(), self.nonce()),
+                11..13 => Act::Submit(vec![Put::new(row).add("a", "p", self.value()).add("b", "q", self.value()).into()]),
+                13..15 => Act::Get(Get::new(row)),
+                15 => Act::Scan(Scan::all()),
+                16 => Act::Scan(Scan::all().all_versions().reverse(true)),
+                17 => Act::Wait(number),
+                18 => Act::Poll(number),
+                _ => Act::Try(number),
+            });
+        }
+        let end = match self.below(8) {
+            0 => End::Kill,
+            1 => End::PowerLoss(self.rng.next_u64()),
+            2 => End::Backwards,
+            _ => End::Wait(self.below(20)),
+        };
+        Step::Burst(acts, end)
+    }
+
+    /// Something that goes wrong, in the runs where it does.
+    fn trouble(&mut self) -> Step {
+        if !self.has_trouble {
+            return Step::Advance(1);
+        }
+        Step::Trouble(match self.below(10) {
+            0..4 => Trouble::Calls(CALLS[self.rng.up_to(CALLS.len() - 1)], self.below(12), 1 + self.below(2)),
+            4 | 5 => Trouble::FullDisk(self.below(20_000)),
+            6..9 => Trouble::Over,
+            _ => Trouble::Flip(self.rng.next_u64()),
+        })
+    }
+
+    fn counter(&self) -> RowOp {
+        Increment::new(self.row()).add(self.one_of(&["a", "b"]), "n", 1).into()
+    }
+
+    fn nonce(&mut self) -> u64 {
+        self.nonces += 1;
+        self.nonces
+    }
+
+    /// A write, which in some runs promises less or more than the store does.
+    fn write_in_some_mode(&mut self, now: i64) -> RowOp {
+        let op = self.write(now);
+        if !self.mixes_modes || self.below(3) > 0 {
+            return op;
+        }
+        let modes = [Durability::SkipWal, Durability::AsyncWal, Durability::AsyncWal, Durability::SyncWal, Durability::FsyncWal];
+        with_durability(op, modes[self.rng.up_to(modes.len() - 1)])
+    }
+
     fn put_to_load(&mut self, now: i64) -> Put {
         let mut put = Put::new(self.row());
-        for family in ["a", "b", "k"] {
+        for family in self.families.clone().into_iter().filter(|family| matches!(*family, "a" | "b" | "k")) {
             put = put.add_at(family, self.qualifier(), self.stamp(now), self.value());
         }
         put
@@ -191,7 +276,7 @@ impl Generator {
     }
 
     fn family(&self) -> &'static str {
-        self.one_of(&FAMILIES)
+        self.one_of(&self.families)
     }
 
     fn qualifier(&self) -> &'static str {
@@ -261,8 +346,9 @@ impl Generator {
         if self.rng.one_in(20) {
             put = put.ttl_ms(self.below(2000));
         }
-        let first = self.rng.up_to(FAMILIES.len() - 1);
-        for family in FAMILIES.iter().cycle().skip(first).take(self.rng.up_to(2) + 1) {
+        let first = self.rng.up_to(self.families.len() - 1);
+        let families = self.families.clone();
+        for family in families.iter().copied().cycle().skip(first).take((self.rng.up_to(2) + 1).min(families.len())) {
             let (qualifier, value) = (self.qualifier(), self.value());
             put = if self.rng.one_in(3) { put.add_at(family, qualifier, self.stamp(now), value) } else { put.add(family, qualifier, value) };
         }
@@ -308,7 +394,7 @@ impl Generator {
             _ => None,
         };
         let op = *self.one_of(&[&CompareOp::Equal, &CompareOp::NotEqual, &CompareOp::Less, &CompareOp::GreaterOrEqual]);
-        let family = self.one_of(&["a", "b", "k"]);
+        let family = self.one_of(if self.families.contains(&"k") { &["a", "b", "k"] } else { &["a", "b"] });
         let condition = Condition::Column { family: family.into(), qualifier: self.qualifier().into(), op, value };
         CheckAndMutate::new(then.row().clone(), condition, then).into()
     }
@@ -391,5 +477,23 @@ impl Generator {
     fn time_range(&self, now: i64) -> TimeRange {
         let (a, b) = (self.stamp(now), self.stamp(now));
         TimeRange::new(a.min(b), a.max(b)).unwrap_or_default()
+    }
+}
+
+/// The same operation with another durability, in all its parts.
+fn with_durability(op: RowOp, durability: Durability) -> RowOp {
+    match op {
+        RowOp::Put(op) => op.durability(durability).into(),
+        RowOp::Delete(op) => op.durability(durability).into(),
+        RowOp::Increment(op) => op.durability(durability).into(),
+        RowOp::Append(op) => op.durability(durability).into(),
+        RowOp::Mutate(mut all) => {
+            all.ops = all.ops.into_iter().map(|op| with_durability(op, durability)).collect();
+            all.into()
+        }
+        RowOp::CheckAndMutate(mut check) => {
+            check.then = Box::new(with_durability(*check.then, durability));
+            check.into()
+        }
     }
 }

@@ -10,6 +10,7 @@ use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
 use halite_types::{CellRef, Error, Put, Result, RowOp};
 
 use crate::check::Mismatch;
+use crate::log::{Entry, Promise, Way};
 use crate::world::{Outcome, Stop, World};
 
 impl World {
@@ -24,16 +25,24 @@ impl World {
             let family = Bytes::copy_from_slice(of_family[0].family());
             let name = format!("outside/load/{}-{}", self.sim.fs.calls(), String::from_utf8_lossy(&family));
             let bytes = write_file(of_family).map_err(|error| Stop::Wrong(format!("writing the file to load: {error}")))?;
-            self.sim.fs.add(&name, bytes).map_err(|error| Stop::Failed(Error::io("writing the file to load", error), Vec::new()))?;
+            self.sim.fs.add(&name, bytes).map_err(|error| Stop::Failed(Error::io("writing the file to load", error)))?;
             files.push((family, name));
         }
         self.loading = files.iter().map(|(_, name)| name.clone()).collect();
         let whole = files.into_iter().map(|(family, name)| (family, name.replacen("outside", "", 1))).collect();
+        let region = self.store()?.region_name(put.row())?;
+        let before = self.model.clone();
         let done = self.store()?.load(put.row(), whole);
-        done.map_err(|error| Stop::Failed(error, vec![effect.clone()]))?;
+        self.add_entry(Entry::new(effect, region, (Way::Loaded, Promise::Nothing), None));
+        if let Err(error) = done {
+            self.model = before;
+            return Err(Stop::Failed(error));
+        }
         self.loading.clear();
+        let last = self.entries().len() - 1;
+        self.note_visible(last);
+        self.settle_entries();
         self.note_rewrites(true);
-        self.model.apply(&effect);
         self.tally.loads += 1;
         Ok(())
     }

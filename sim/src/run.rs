@@ -3,8 +3,8 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use halite_engine::Options;
 use halite_engine::env::sim::SimEnv;
+use halite_engine::{Options, WalRecovery, WalSync};
 use halite_types::TableName;
 
 use crate::generate::{Generator, Step};
@@ -31,12 +31,21 @@ pub struct Failure {
     steps: u64,
     at: u64,
     what: String,
+    options: String,
     last_steps: Vec<String>,
+}
+
+impl Failure {
+    /// Of a run that ended in a panic, whose text has been printed.
+    pub fn panicked(seed: u64, steps: u64) -> Self {
+        Self { seed, steps, at: 0, what: "a panic; its text stands above".to_owned(), options: String::new(), last_steps: Vec::new() }
+    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {:#x}, step {} of {}: {}", self.seed, self.at, self.steps, self.what)?;
+        writeln!(f, "with {}", self.options)?;
         writeln!(f, "the last steps:")?;
         for step in &self.last_steps {
             writeln!(f, "  {step}")?;
@@ -53,18 +62,21 @@ pub fn run(seed: u64, steps: u64) -> Result<Report, Failure> {
     run_with(seed, steps, |_| {})
 }
 
-/// The same with other options.
+/// The same with other options, of which the model is not told.
 ///
 /// # Errors
 /// What the engine did wrong.
 pub fn run_with(seed: u64, steps: u64, adjust: impl FnOnce(&mut Options)) -> Result<Report, Failure> {
     let mut generator = Generator::new(seed);
-    let mut failure = Failure { seed, steps, at: 0, what: String::new(), last_steps: Vec::new() };
+    let mut failure = Failure { seed, steps, at: 0, what: String::new(), options: String::new(), last_steps: Vec::new() };
     let mut options = options(&generator);
+    let promised = options.wal_sync;
     adjust(&mut options);
+    failure.options = format!("{options:?}");
     let table = generator.table(TableName::new("default", "t").expect("a legal name"));
     let sim = SimEnv::new(seed);
     let mut world = World::new(sim.clone(), options, table, None).map_err(|what| Failure { what, ..failure.clone() })?;
+    world.promised = promised;
     for at in 1..=steps {
         let step = match steps - at {
             0 => Step::Reopen,
@@ -85,9 +97,13 @@ fn options(generator: &Generator) -> Options {
     let mut options = Options::default();
     options.wal_segment_bytes = 4096 << generator.below(8);
     options.memstore_flush_bytes = 16_384 << generator.below(8);
-    options.memstore_chunk_bytes = 4096;
+    options.memstore_chunk_bytes = 4096 << generator.below(4);
+    options.wal_recovery = if generator.below(4) == 0 { WalRecovery::SkipDamaged } else { WalRecovery::Strict };
     // Some runs never condense.
     options.memstore_condense_bytes = [0, 256, 1024, 4096][usize::try_from(generator.below(4)).unwrap_or(0)];
+    // One that lets writes go by the log is not synced either, sometimes.
+    options.wal_sync = if generator.below(4) == 0 { WalSync::Flush } else { WalSync::Fsync };
+    options.nonce_ms = [0, 60_000, 30 * 60_000][usize::try_from(generator.below(3)).unwrap_or(0)];
     options.block_cache_bytes = generator.below(3) * 10_000;
     options.compaction_files_min = 2 + usize::try_from(generator.below(2)).unwrap_or(0);
     options.wal_segments_max = 2 + usize::try_from(generator.below(8)).unwrap_or(0);
@@ -96,7 +112,7 @@ fn options(generator: &Generator) -> Options {
 
 fn remember(steps: &mut Vec<String>, now: i64, step: &Step) {
     let mut text = format!("at {now}: {step}");
-    let end = text.floor_char_boundary(400);
+    let end = text.floor_char_boundary(1500);
     text.truncate(end);
     steps.push(text);
     let old = steps.len().saturating_sub(STEPS_SHOWN);

@@ -4,14 +4,17 @@ use std::fmt;
 
 use halite_types::key::print_bytes;
 use halite_types::op::Mutation;
-use halite_types::{CellRef, Condition, LATEST_TIMESTAMP, RowOp, Scan, Selection};
+use halite_types::{CellRef, Condition, Durability, LATEST_TIMESTAMP, RowOp, Scan, Selection};
 
+use crate::burst::Act;
 use crate::generate::Step;
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Write(op) => f.write_str(&show_op(op)),
+            Self::WriteOnce(op, nonce) => write!(f, "{} as number {nonce}", show_op(op)),
+            Self::Burst(acts, end) => write!(f, "at once: {}; then {end:?}", acts.iter().map(show_act).collect::<Vec<_>>().join(" | ")),
             Self::Batch(ops) => write!(f, "batch of {}", ops.iter().map(show_op).collect::<Vec<_>>().join("; ")),
             Self::Get(get) => write!(f, "get {}{}", print_bytes(get.row()), show_selection(&get.selection)),
             Self::Scan(scan) => f.write_str(&show_scan(scan)),
@@ -24,10 +27,34 @@ impl fmt::Display for Step {
     }
 }
 
+fn show_act(act: &Act) -> String {
+    match act {
+        Act::Submit(ops) => ops.iter().map(show_op).collect::<Vec<_>>().join("; "),
+        Act::SubmitOnce(op, nonce) => format!("{} as number {nonce}", show_op(op)),
+        Act::Get(get) => format!("get {}", print_bytes(get.row())),
+        Act::Scan(scan) => show_scan(scan),
+        other => format!("{other:?}"),
+    }
+}
+
+/// How much is promised, where it is not what the store promises.
+fn show_mode(durability: Durability) -> &'static str {
+    match durability {
+        Durability::UseDefault => "",
+        Durability::SkipWal => " skip",
+        Durability::AsyncWal => " async",
+        Durability::SyncWal => " sync",
+        Durability::FsyncWal => " fsync",
+    }
+}
+
 /// A write on one line.
 pub(crate) fn show_op(op: &RowOp) -> String {
     let row = print_bytes(op.row());
-    let cells = |mutation: &Mutation| mutation.cells().iter().map(show_cell).collect::<Vec<_>>().join(" ");
+    let cells = |mutation: &Mutation| {
+        let cells = mutation.cells().iter().map(show_cell).collect::<Vec<_>>().join(" ");
+        cells + show_mode(mutation.durability)
+    };
     match op {
         RowOp::Put(put) => format!("put {row} {}", cells(put.mutation())),
         RowOp::Delete(delete) if delete.mutation().cells().is_empty() => format!("delete {row} all{}", show_stamp(delete.timestamp)),

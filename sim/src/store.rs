@@ -1,10 +1,11 @@
-//! The engine as the simulation drives it: one table, every call in one thread, every write waited for.
+//! The engine as the simulation drives it: one table, every call in one thread.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_engine::env::Env;
-use halite_engine::{Engine, Options};
+use halite_engine::{CommitTicket, Engine, Nonce, Options};
 use halite_types::{
     BulkLoad, CompactionKind, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName,
     Tier,
@@ -150,13 +151,49 @@ impl Store {
         self.engine.report().replayed_writes
     }
 
+    /// Applies operations, and gives back what they answered and the ticket to wait for.
+    pub fn submit(&self, ops: Vec<RowOp>) -> (Vec<Result<OpResult>>, CommitTicket) {
+        let count = ops.len();
+        match self.engine.table(&self.table) {
+            Ok(table) => {
+                let applied = table.submit(ops);
+                (applied.results, applied.ticket)
+            }
+            Err(error) => (vec![Err(error); count], CommitTicket::ready()),
+        }
+    }
+
+    /// The same for one operation with a number that tells it from every other.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn submit_once(&self, op: RowOp, nonce: u64) -> Result<(Vec<Result<OpResult>>, CommitTicket)> {
+        let region = self.engine.table(&self.table)?.region_of(op.row())?;
+        let applied = region.apply_once(op, Some(Nonce { group: 1, number: nonce }));
+        Ok((applied.results, applied.ticket))
+    }
+
+    /// The numbers of the writes that the log knew of at opening.
+    pub fn replayed_nonces(&self) -> BTreeSet<u64> {
+        self.engine.take_replayed_nonces().iter().map(|nonce| nonce.number).collect()
+    }
+
     /// Applies operations and waits until they are durable.
     pub fn apply(&self, ops: Vec<RowOp>) -> Vec<Result<OpResult>> {
         let count = ops.len();
-        match self.engine.table(&self.table).and_then(|table| table.apply(ops)) {
-            Ok(results) => results,
+        let (results, ticket) = self.submit(ops);
+        match ticket.wait() {
+            Ok(()) => results,
             Err(error) => vec![Err(error); count],
         }
+    }
+
+    /// The name of the region that has a row.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn region_name(&self, row: &[u8]) -> Result<String> {
+        Ok(self.engine.table(&self.table)?.region_of(row)?.info().encoded_name.clone())
     }
 
     /// Reads a row.

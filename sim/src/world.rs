@@ -1,17 +1,23 @@
 //! One simulated machine with one store on it, the model beside it, and what each step does to both.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
 use bytes::Bytes;
-use halite_engine::Options;
 use halite_engine::env::Clock as _;
 use halite_engine::env::sim::SimEnv;
+use halite_engine::{CommitTicket, Options, WalSync};
 use halite_types::{CompactionKind, Error, ErrorKind, OpResult, Result, RowOp, Scan, TableDescriptor, TableName};
 
 use crate::check::{Checked, Mismatch, check_row, check_scan, print, seen_cells};
 use crate::copies::Copies;
 use crate::generate::Step;
-use crate::model::{Effect, Model, Refusal};
+use crate::log::{Entry, Promise, Unsafe, way_of};
+use crate::model::{Effect, Model, Refusal, note_batch};
 use crate::show::show_op;
 use crate::store::{Rewrites, Store, is_refusal};
+use crate::trouble::Health;
 
 /// What a run has done, so that its report can show that it did something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,19 +44,58 @@ pub struct Tally {
     pub loads: u64,
     /// Snapshots taken, looked into or restored, and clones made.
     pub copies: u64,
+    /// Failed calls after which the process went on.
+    pub failures_outlived: u64,
+    /// Bits flipped in files, and reads and starts that were refused for it.
+    pub flips: u64,
+    /// See there.
+    pub flips_refused: u64,
+}
+
+impl Tally {
+    /// What two runs have done together.
+    pub fn add(&mut self, other: &Self) {
+        self.writes += other.writes;
+        self.checked.certain += other.checked.certain;
+        self.checked.doubtful += other.checked.doubtful;
+        self.checked.unknown += other.checked.unknown;
+        self.crashes += other.crashes;
+        self.in_flight += other.in_flight;
+        self.in_flight_kept += other.in_flight_kept;
+        self.flushes += other.flushes;
+        self.condensations += other.condensations;
+        self.compactions += other.compactions;
+        self.region_changes += other.region_changes;
+        self.loads += other.loads;
+        self.copies += other.copies;
+        self.failures_outlived += other.failures_outlived;
+        self.flips += other.flips;
+        self.flips_refused += other.flips_refused;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Checked { certain, doubtful, unknown } = self.checked;
+        write!(f, "{} writes; answers checked: {certain} with one right answer, {doubtful} with several, {unknown} not; ", self.writes)?;
+        write!(f, "{} crashes, {} of {} writes under way kept; ", self.crashes, self.in_flight_kept, self.in_flight)?;
+        write!(f, "{} flushes, {} memstores condensed, {} compactions, ", self.flushes, self.condensations, self.compactions)?;
+        write!(f, "{} splits and merges, {} of snapshots, {} loads; ", self.region_changes, self.copies, self.loads)?;
+        write!(f, "{} failed calls outlived; {} bits flipped, {} reads refused for it", self.failures_outlived, self.flips, self.flips_refused)
+    }
 }
 
 /// Why a step did not end as usual.
 pub(crate) enum Stop {
     /// The engine did something wrong.
     Wrong(Mismatch),
-    /// A call failed; these writes may have happened or not.
-    Failed(Error, Vec<Effect>),
+    /// A call failed; what was under way may have happened or not.
+    Failed(Error),
 }
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        Self::Failed(error, Vec::new())
+        Self::Failed(error)
     }
 }
 
@@ -62,14 +107,30 @@ impl From<Mismatch> for Stop {
 
 pub(crate) type Outcome<T = ()> = std::result::Result<T, Stop>;
 
+/// Writes that were applied, and who waits for them.
+pub(crate) struct Submitted {
+    /// Where they stand in the log.
+    pub(crate) entries: Range<usize>,
+    pub(crate) ticket: CommitTicket,
+}
+
 /// The machine, the store and the model.
 pub struct World {
     /// The machine.
     pub sim: SimEnv,
     pub(crate) store: Option<Store>,
     pub(crate) options: Options,
+    /// What ordinary writes survive; the store should be told the same.
+    pub(crate) promised: WalSync,
     pub(crate) table: TableDescriptor,
+    /// Everything that readers see.
     pub(crate) model: Model,
+    /// What of it a crash may take back; `None` if nothing.
+    pub(crate) log: Option<Unsafe>,
+    /// Numbers of writes that are safe, and when they were given.
+    pub(crate) nonces: Vec<(u64, i64)>,
+    /// Those that the open store knew of.
+    pub(crate) replayed: BTreeSet<u64>,
     pub(crate) copies: Copies,
     /// Files that were being loaded when a call failed.
     pub(crate) loading: Vec<String>,
@@ -79,8 +140,10 @@ pub struct World {
     pub(crate) power_loss: Option<u64>,
     /// Calls were made to fail: then an error of the engine is no finding, and the process ends after it.
     pub(crate) may_fail: bool,
-    /// A call failed while the store was opened, which may have left files for the next opening to set aside.
-    pub(crate) left_behind: bool,
+    /// Calls that had failed before the store was opened. Later ones may leave files for the next opening to set aside.
+    pub(crate) failures_before: u64,
+    /// What went wrong in a random run.
+    pub(crate) health: Health,
     rewrites: Rewrites,
 }
 
@@ -94,8 +157,26 @@ impl World {
         let model = Model::new(&table);
         let (store, tally, rewrites) = (None, Tally::default(), Rewrites::default());
         let (copies, loading) = (Copies::default(), Vec::new());
-        let mut world = Self { sim, store, options, table, model, copies, loading, tally, power_loss, may_fail: false, left_behind: false, rewrites };
-        world.start(&[], false)?;
+        let mut world = Self {
+            sim,
+            store,
+            promised: options.wal_sync,
+            options,
+            table,
+            model,
+            log: None,
+            nonces: Vec::new(),
+            replayed: BTreeSet::new(),
+            copies,
+            loading,
+            tally,
+            power_loss,
+            may_fail: false,
+            failures_before: 0,
+            health: Health::default(),
+            rewrites,
+        };
+        world.start(false)?;
         Ok(world)
     }
 
@@ -109,17 +190,18 @@ impl World {
     /// # Errors
     /// What the engine did wrong.
     pub fn step(&mut self, step: &Step) -> std::result::Result<(), Mismatch> {
-        let outcome = self.try_step(step).and_then(|()| self.background());
+        let outcome = self.look_again(step).and_then(|go_on| if go_on { self.try_step(step) } else { Ok(()) }).and_then(|()| self.background());
         match outcome {
             Err(Stop::Wrong(mismatch)) => Err(mismatch),
-            Err(Stop::Failed(error, _)) if !self.sim.fs.is_gone() && !self.may_fail => Err(format!("{step} failed: {error}")),
-            Err(Stop::Failed(error, in_flight)) => {
+            Err(Stop::Failed(error)) if !self.sim.fs.is_gone() && self.may_refuse() => self.after_failure(step, &error),
+            Err(Stop::Failed(error)) if !self.sim.fs.is_gone() && !self.may_fail => Err(format!("{step} failed: {error}")),
+            Err(Stop::Failed(error)) => {
                 if error.kind() == ErrorKind::DiskFull {
                     self.check_reads()?;
                 }
-                self.restart(&in_flight)
+                self.restart()
             }
-            Ok(()) if self.sim.fs.is_gone() => self.restart(&[]),
+            Ok(()) if self.sim.fs.is_gone() => self.restart(),
             Ok(()) => Ok(()),
         }
     }
@@ -136,7 +218,10 @@ impl World {
                 let rows = self.store()?.scan(scan)?;
                 Ok(check_scan(&self.model, scan, self.now(), &rows, &mut self.tally.checked)?)
             }
-            Step::Flush => Ok(self.store()?.flush()?),
+            Step::Trouble(trouble) => self.trouble(*trouble),
+            Step::Burst(acts, end) => self.burst(acts, *end),
+            Step::WriteOnce(op, nonce) => self.write_once(op, *nonce),
+            Step::Flush => self.flush(),
             Step::CompactMinor => Ok(self.store()?.compact(CompactionKind::Minor)?),
             Step::CompactMajor => self.compact_all(),
             Step::Split(row) => self.change_regions(|store| if store.regions()?.len() < 6 { store.split(row) } else { Ok(()) }),
@@ -154,11 +239,11 @@ impl World {
             Step::Reopen => self.reopen(),
             Step::Kill => {
                 self.power_loss = None;
-                Ok(self.restart(&[])?)
+                Ok(self.restart()?)
             }
             Step::PowerLoss(seed) => {
                 self.power_loss = Some(*seed);
-                Ok(self.restart(&[])?)
+                Ok(self.restart()?)
             }
             Step::CrashSoon(calls, seed) => {
                 self.power_loss = (seed % 3 > 0).then_some(*seed);
@@ -180,8 +265,23 @@ impl World {
         self.store.as_ref().ok_or_else(|| Error::new(ErrorKind::Stopped, "there is no open store"))
     }
 
-    /// Applies writes in one call, and compares what each answers with what the model says.
+    /// Applies writes in one call, waits for them, and compares what each answers with what the model says.
     fn write(&mut self, ops: &[RowOp]) -> Outcome {
+        let before = self.model.clone();
+        let Some(submitted) = self.submit(ops, None)? else { return Ok(()) };
+        // Of writes that nobody is told of, readers see nothing.
+        self.wait_for(&submitted).inspect_err(|_| self.model = before)
+    }
+
+    /// As [`World::write`], with a number that the log keeps.
+    fn write_once(&mut self, op: &RowOp, nonce: u64) -> Outcome {
+        let before = self.model.clone();
+        let Some(submitted) = self.submit(std::slice::from_ref(op), Some(nonce))? else { return Ok(()) };
+        self.wait_for(&submitted).inspect_err(|_| self.model = before)
+    }
+
+    /// Applies writes in one call, and compares what they answer with what the model says. `None` if they were left out.
+    pub(crate) fn submit(&mut self, ops: &[RowOp], nonce: Option<u64>) -> Outcome<Option<Submitted>> {
         let now = self.now();
         let mut after = self.model.clone();
         let mut effects = Vec::new();
@@ -190,35 +290,70 @@ impl World {
             if let Ok(effect) = &effect {
                 // What a doubtful read leads to is doubtful for ever; such a write is left out.
                 if !effect.certain {
-                    return Ok(());
+                    return Ok(None);
                 }
                 after.apply(effect);
             }
             effects.push(effect);
         }
-        let results = self.store()?.apply(ops.to_vec());
-        let (mut failed, mut in_flight) = (None, Vec::new());
-        for ((op, effect), result) in ops.iter().zip(effects).zip(results) {
+        let regions = ops.iter().map(|op| self.store()?.region_name(op.row())).collect::<Result<Vec<_>>>()?;
+        let (results, ticket) = match (nonce, ops) {
+            (Some(nonce), [op]) => self.store()?.submit_once(op.clone(), nonce)?,
+            _ => self.store()?.submit(ops.to_vec()),
+        };
+        let mut failed = None;
+        let (mut done, mut of_done) = (Vec::new(), Vec::new());
+        for (at, ((op, effect), result)) in ops.iter().zip(effects).zip(results).enumerate() {
             match (effect, result) {
                 (Ok(effect), Ok(result)) => {
                     compare_answer(op, &effect, &result)?;
-                    self.model.apply(&effect);
-                    self.tally.writes += 1;
+                    done.push(effect);
+                    of_done.push(at);
                 }
                 (Err(Refusal(kind)), Err(error)) if error.kind() == kind => {}
-                (Ok(effect), Err(error)) => {
-                    in_flight.push(effect);
-                    failed = Some(error);
-                }
-                (Err(_), Err(error)) => failed = Some(error),
+                (_, Err(error)) => failed = Some(error),
                 (Err(refusal), Ok(result)) => return Err(Stop::Wrong(format!("{} must give {refusal:?} and gave {result:?}", show_op(op)))),
             }
         }
-        failed.map_or(Ok(()), |error| Err(Stop::Failed(error, in_flight)))
+        note_batch(&mut done);
+        let mut done: Vec<_> = of_done.into_iter().zip(done).collect();
+        // They are logged region by region, in the order in which each first comes.
+        done.sort_by_key(|(at, _)| regions.iter().position(|region| *region == regions[*at]));
+        let first = self.entries().len();
+        for (at, effect) in done {
+            let (way, level) = way_of(&ops[at], self.promised);
+            // What changes nothing is not in the log, and says nothing about what is.
+            let (level, nonce) = if effect.is_empty() { (Promise::Nothing, None) } else { (level, nonce.map(|nonce| (nonce, now))) };
+            self.add_entry(Entry::new(effect, regions[at].clone(), (way, level), nonce));
+        }
+        match failed {
+            Some(error) => Err(Stop::Failed(error)),
+            None => Ok(Some(Submitted { entries: first..self.entries().len(), ticket })),
+        }
+    }
+
+    /// Waits for submitted writes, which are acknowledged then.
+    pub(crate) fn wait_for(&mut self, submitted: &Submitted) -> Outcome {
+        submitted.ticket.wait()?;
+        self.acknowledge(submitted);
+        self.settle_entries();
+        Ok(())
+    }
+
+    /// Their writer has been told that they are done.
+    pub(crate) fn acknowledge(&mut self, submitted: &Submitted) {
+        self.tally.writes += submitted.entries.len() as u64;
+        submitted.entries.clone().for_each(|at| self.note_visible(at));
+    }
+
+    fn flush(&mut self) -> Outcome {
+        self.store()?.flush()?;
+        self.all_is_safe();
+        Ok(())
     }
 
     fn compact_all(&mut self) -> Outcome {
-        self.store()?.flush()?;
+        self.flush()?;
         self.store()?.compact(CompactionKind::Major)?;
         self.rewrites = self.store()?.rewrites();
         self.model.note_major_compaction(self.now());
@@ -233,16 +368,23 @@ impl World {
         }
         // The new regions count their flushes from zero.
         self.note_rewrites(true);
-        self.tally.region_changes += u64::from(self.store()?.regions()?.len() != before);
-        Ok(())
+        if self.store()?.regions()?.len() == before {
+            return Ok(());
+        }
+        self.tally.region_changes += 1;
+        // What was in regions that are gone is in files; of the others nobody wants to know the names.
+        if self.log.is_some() { self.flush() } else { Ok(()) }
     }
 
     /// A clean end, after which the power may go, and a new start without a log.
     fn reopen(&mut self) -> Outcome {
+        // What could not be removed is still there.
+        let may_find = self.sim.fs.failures() > self.failures_before || self.may_refuse();
         self.note_rewrites(true);
         if let Some(store) = self.store.take() {
             store.close()?;
         }
+        self.all_is_safe();
         let crashes = self.tally.crashes;
         let planned = self.sim.fs.planned_crash();
         let power_lost = self.now() % 2 == 0;
@@ -254,14 +396,15 @@ impl World {
         if let Some(call) = planned {
             self.sim.fs.crash_at_call(call);
         }
-        let may_find = self.left_behind;
-        self.start(&[], false)?;
+        self.health.wounded = false;
+        self.start(false)?;
         let store = self.store()?;
         match (store.replayed_writes(), store.removed_files()) {
             _ if self.tally.crashes > crashes => Ok(()),
             (0, 0) => Ok(()),
+            _ if may_find => Ok(()),
             // That a file was removed need not be durable.
-            (0, _) if power_lost || may_find => Ok(()),
+            (0, _) if power_lost => Ok(()),
             (0, files) => Err(Stop::Wrong(format!("{files} files were left that nobody needed after a clean close"))),
             (writes, _) => Err(Stop::Wrong(format!("{writes} writes came from the log after a clean close"))),
         }
@@ -276,20 +419,20 @@ impl World {
         Ok(())
     }
 
-    /// Tells the model of what may have dropped cells since the last time.
-    pub(crate) fn note_rewrites(&mut self, for_sure: bool) {
-        let Some(store) = &self.store else { return };
+    /// Tells the model of what may have dropped cells since the last time. Whether anything has.
+    pub(crate) fn note_rewrites(&mut self, for_sure: bool) -> bool {
+        let Some(store) = &self.store else { return false };
         let rewrites = store.rewrites();
         let now = self.now();
         if for_sure || rewrites.compactions != self.rewrites.compactions {
-            self.model.note_compaction(now);
+            self.note_drops(now, true);
         } else if rewrites != self.rewrites {
-            self.model.note_flush(now);
+            self.note_drops(now, false);
         }
         self.tally.flushes += rewrites.flushes.saturating_sub(self.rewrites.flushes);
         self.tally.condensations += rewrites.condensations.saturating_sub(self.rewrites.condensations);
         self.tally.compactions += rewrites.compactions.saturating_sub(self.rewrites.compactions);
-        self.rewrites = rewrites;
+        std::mem::replace(&mut self.rewrites, rewrites) != rewrites
     }
 
     pub(crate) fn forget_rewrites(&mut self) {
@@ -303,10 +446,10 @@ impl World {
         let model = self.model.clone();
         let out_of_service = self.copies.is_restoring() && self.store.as_ref().is_some_and(|store| store.is_enabled().is_ok_and(|enabled| !enabled));
         match self.check_all(&model) {
-            Err(Stop::Failed(error, _)) if out_of_service && error.kind() == ErrorKind::TableDisabled => Ok(()),
+            Err(Stop::Failed(error)) if out_of_service && error.kind() == ErrorKind::TableDisabled => Ok(()),
             _ if out_of_service => Err("a disabled table was read after a failed write".into()),
             Err(Stop::Wrong(mismatch)) => Err(format!("after a failed write: {mismatch}")),
-            Err(Stop::Failed(error, _)) if !self.sim.fs.is_gone() => Err(format!("reads failed after a failed write: {error}")),
+            Err(Stop::Failed(error)) if !self.sim.fs.is_gone() => Err(format!("reads failed after a failed write: {error}")),
             _ => Ok(()),
         }
     }
@@ -319,7 +462,8 @@ impl World {
 
     pub(crate) fn check_table(&mut self, table: &TableName, model: &Model) -> Outcome {
         let now = self.now();
-        for scan in [Scan::all().all_versions(), Scan::all().raw(true).all_versions(), Scan::all().reverse(true)] {
+        let backwards = (self.sim.fs.calls() % 4 == 0).then(|| Scan::all().reverse(true));
+        for scan in [Scan::all().all_versions(), Scan::all().raw(true).all_versions()].into_iter().chain(backwards) {
             let rows = self.store()?.on(table).scan(&scan)?;
             check_scan(model, &scan, now, &rows, &mut self.tally.checked)?;
         }

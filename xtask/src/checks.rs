@@ -2,7 +2,7 @@
 
 use crate::command::{cargo, root, run, run_and_watch};
 use crate::steps::{Outcome, Steps};
-use crate::{Result, concurrency, fuzz, interop, tidy};
+use crate::{Result, concurrency, fuzz, interop, mutants, tidy};
 
 /// Set for tests that compare with a golden file: they write it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
@@ -36,6 +36,7 @@ pub(crate) fn everything() -> Result<()> {
         done(run(command.env("RUSTDOCFLAGS", "--deny warnings")))
     });
     steps.step("simulation, short", short_simulation);
+    steps.step("mutants: a few planted bugs must be found", mutants::step);
     steps.step("threads: the memstore and the read point in every interleaving", concurrency::loom_step);
     steps.step("fuzzing: a minute of damaged frames and ZooKeeper packets", fuzz::step);
     for (title, part) in interop::PARTS {
@@ -55,7 +56,7 @@ pub(crate) fn simulation(arguments: &[String]) -> Result<()> {
     if !has_simulation() {
         return Err("the simulation has no program yet; its tests run with cargo test -p halite-sim".to_string());
     }
-    let mut command = cargo(["run", "--quiet", "--package", "halite-sim", "--"]);
+    let mut command = cargo(["run", "--quiet", "--profile", "sim", "--package", "halite-sim", "--"]);
     run(command.args(arguments))
 }
 

@@ -9,6 +9,7 @@ mod concurrency;
 mod fuzz;
 mod interop;
 mod jars;
+mod mutants;
 mod steps;
 mod tidy;
 mod torture;
@@ -30,7 +31,8 @@ Tasks of the Halite repository.
     cargo xtask interop --control   HBase's clients against a real HBase that is started for it: it must say what is recorded
     cargo xtask interop --record    the same, and what it says is recorded
     cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
-    cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it
+    cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it; --seeds N runs many on all cores
+    cargo xtask mutants [NAME...]   plant bugs in a copy of the tree; the suite must find every one of them
     cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket; every target for a minute, or one for N seconds
     cargo xtask loom                the memstore and the read point in every interleaving of their threads
     cargo xtask races               the memstore's readers beside its writer, under the thread sanitizer
@@ -69,6 +71,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("sim", rest) => checks::simulation(rest),
         ("loom", []) => concurrency::loom(),
         ("races", []) => concurrency::races(),
+        ("mutants", names) => mutants::run(names),
         ("fuzz", rest) => fuzz::run_named(rest),
         ("torture", rest) => torture::run_battery(rest),
         ("golden", [update]) if update == "--update" => checks::update_golden(),

@@ -1,14 +1,15 @@
 //! The right answers to a read, of which doubtful cells allow more than one.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_types::Selection;
 
-use super::{Family, Model, ModelCell, Question, Rules, visible};
+use super::{Family, Model, ModelCell, Question, Rules, count_different, visible};
 
 /// More doubtful cells than this in one answer are not worked through.
-const DOUBTFUL_MAX: usize = 10;
+const DOUBTFUL_MAX: usize = 8;
 
 /// A value that a read returns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +26,7 @@ pub struct Seen {
 
 impl Seen {
     pub(super) fn new(family: &Bytes, cell: &ModelCell) -> Self {
-        Self { family: family.clone(), qualifier: cell.qualifier.clone(), timestamp: cell.timestamp, value: cell.value.clone() }
+        Self { family: family.clone(), qualifier: cell.column.qualifier(), timestamp: cell.timestamp, value: cell.value.clone() }
     }
 }
 
@@ -76,20 +77,32 @@ impl Model {
         let value = |cell: &ModelCell| halite_types::key::print_bytes(&cell.value[..cell.value.len().min(16)]);
         let ttl = |cell: &ModelCell| cell.ttl_ms.map_or_else(String::new, |ttl| format!(" for {ttl} ms"));
         let line = |cell: &ModelCell| {
-            let qualifier = halite_types::key::print_bytes(&cell.qualifier);
+            let qualifier = halite_types::key::print_bytes(&cell.column.qualifier());
             format!("\n    {}: {qualifier}@{} {} {}{}{}", cell.born, cell.timestamp, cell.kind.name(), value(cell), ttl(cell), doubt(cell))
         };
         cells.map(line).collect()
+    }
+
+    /// The cells of a row that were not found are there or not: of those whose time is over and of those that another one of the
+    /// same time hides nobody can tell.
+    pub fn doubt_missing(&mut self, row: &Bytes, is_found: impl Fn(&Seen) -> bool) {
+        let Some(families) = self.rows.get_mut(row) else { return };
+        for (family, cells) in Arc::make_mut(families) {
+            for cell in cells.iter_mut().filter(|cell| !is_found(&Seen::new(family, cell))) {
+                cell.doubtful = cell.doubtful.or(Some(self.moment));
+                cell.early = true;
+            }
+        }
     }
 
     /// The cells that a raw read of all versions of a row must return, and those that it may return; markers have
     /// empty values.
     pub fn raw(&self, row: &[u8], now: i64) -> (BTreeSet<Seen>, BTreeSet<Seen>) {
         let (mut must, mut may) = (BTreeSet::new(), BTreeSet::new());
-        for (family, cells) in self.rows.get(row).into_iter().flatten() {
+        for (family, cells) in self.rows.get(row).into_iter().flat_map(|row| row.iter()) {
             let rules = &self.rules[family];
             for cell in cells {
-                let is_same = |other: &ModelCell| (&other.qualifier, other.timestamp, other.kind) == (&cell.qualifier, cell.timestamp, cell.kind);
+                let is_same = |other: &ModelCell| (other.column, other.timestamp, other.kind) == (cell.column, cell.timestamp, cell.kind);
                 let rewritten = cells.iter().any(|other| is_same(other) && other.born > cell.born);
                 if cell.doubtful.is_none() && !rewritten && !rules.is_expired(cell, now) && !cell.is_over(now) {
                     must.insert(Seen::new(family, cell));
@@ -111,24 +124,45 @@ fn answers(family: &Bytes, rules: &Rules, cells: &Family, question: &Question) -
     if doubtful.len() > DOUBTFUL_MAX {
         return Answers::Unknown;
     }
+    let places: Vec<Option<usize>> = cells.iter().map(|cell| doubtful.iter().position(|other| std::ptr::eq(*other, cell))).collect();
+    let orders: Vec<Order> = doubtful.iter().map(|cell| Order::of(cell, cells, &places)).collect();
     let mut answers = BTreeSet::new();
-    for choice in 0_u32..1 << doubtful.len() {
-        let dropped: Vec<&ModelCell> = doubtful.iter().enumerate().filter(|(bit, _)| choice >> bit & 1 == 1).map(|(_, cell)| *cell).collect();
-        let is_dropped = |cell: &ModelCell| dropped.iter().any(|dropped| std::ptr::eq(*dropped, cell));
-        if keeps_order(&dropped, cells, |cell| {
-            is_dropped(cell) || (cell.doubtful.is_some() && !doubtful.iter().any(|other| std::ptr::eq(*other, cell)))
-        }) {
-            let seen = visible(rules, cells.iter().filter(|cell| !is_dropped(cell)), question);
-            answers.insert(seen.into_iter().map(|cell| Seen::new(family, cell)).collect());
-        }
+    for choice in (0_u32..1 << doubtful.len()).filter(|choice| orders.iter().enumerate().all(|(bit, order)| order.allows(bit, *choice))) {
+        let is_dropped = |at: usize| places[at].is_some_and(|bit| choice >> bit & 1 == 1);
+        let kept = cells.iter().enumerate().filter(|(at, _)| !is_dropped(*at)).map(|(_, cell)| cell);
+        let seen = visible(rules, kept, question);
+        answers.insert(seen.into_iter().map(|cell| Seen::new(family, cell)).collect());
     }
     Answers::Among(answers)
 }
 
-/// Whether every dropped marker had nothing left to hide of what was written before it, or may go before that.
-fn keeps_order(dropped: &[&ModelCell], cells: &Family, may_be_dropped: impl Fn(&ModelCell) -> bool) -> bool {
-    let left = |marker: &ModelCell| cells.iter().any(|put| put.born <= marker.born && put.is_put() && marker.hides(put) && !may_be_dropped(put));
-    !dropped.iter().any(|marker| !marker.early && left(marker))
+/// What must be gone before a doubtful cell: a marker goes only when nothing is left of what it hid when it was written.
+#[derive(Default)]
+struct Order {
+    /// Something that is there for sure.
+    never: bool,
+    /// Of the doubtful cells that make a difference, these, as bits.
+    after: u32,
+}
+
+impl Order {
+    fn of(cell: &ModelCell, cells: &Family, places: &[Option<usize>]) -> Self {
+        let mut order = Self::default();
+        if cell.is_put() || cell.early {
+            return order;
+        }
+        for (put, place) in cells.iter().zip(places).filter(|(put, _)| put.is_put() && put.born <= cell.born && cell.hides(put)) {
+            match place {
+                Some(bit) => order.after |= 1 << bit,
+                None => order.never |= put.doubtful.is_none(),
+            }
+        }
+        order
+    }
+
+    fn allows(&self, bit: usize, choice: u32) -> bool {
+        choice >> bit & 1 == 0 || (!self.never && self.after & !choice == 0)
+    }
 }
 
 /// The doubtful cells that make a difference to an answer.
@@ -144,14 +178,14 @@ fn may_be_seen(rules: &Rules, put: &ModelCell, cells: &Family, question: &Questi
     let sees = |marker: &ModelCell| !rules.keeps_deleted || question.range.contains(marker.timestamp);
     let hidden_for_sure = |put: &ModelCell| cells.iter().any(|marker| marker.doubtful.is_none() && marker.hides(put) && sees(marker));
     let hidden_perhaps = |put: &ModelCell| cells.iter().any(|marker| marker.hides(put) && sees(marker));
-    if !question.asks_for(&put.qualifier) || !question.range.contains(put.timestamp) || put.is_over(question.now) || hidden_for_sure(put) {
+    if !question.asks_for(put.column) || !question.range.contains(put.timestamp) || put.is_over(question.now) || hidden_for_sure(put) {
         return false;
     }
     let stands_before = |other: &&ModelCell| {
-        let same_column = other.is_put() && other.qualifier == put.qualifier && other.timestamp > put.timestamp;
+        let same_column = other.is_put() && other.column == put.column && other.timestamp > put.timestamp;
         same_column && other.doubtful.is_none() && question.range.contains(other.timestamp) && !other.is_over(question.now) && !hidden_perhaps(other)
     };
-    let newer: BTreeSet<i64> = cells.iter().filter(stands_before).map(|other| other.timestamp).collect();
-    let expired = rules.is_expired(put, question.now) && newer.len() >= rules.min_versions;
-    newer.len() < rules.versions.min(question.versions) && !expired
+    let newer = count_different(cells.iter().filter(stands_before).map(|other| other.timestamp));
+    let expired = rules.is_expired(put, question.now) && newer >= rules.min_versions;
+    newer < rules.versions.min(question.versions) && !expired
 }

@@ -1,10 +1,14 @@
 //! What a write adds to the model, and what it answers.
 
+use std::fmt;
+use std::sync::Arc;
+
 use bytes::Bytes;
+use halite_types::key::print_bytes;
 use halite_types::{CellRef, CellType, CheckAndMutate, CompareOp, Condition, Delete, ErrorKind, LATEST_TIMESTAMP, RowOp, TimeRange};
 
 use super::answers::{Seen, has_doubts};
-use super::{Model, ModelCell, Question, visible};
+use super::{Column, Model, ModelCell, Question, visible};
 
 /// The cells that a write adds and what it answers.
 #[derive(Clone, Debug)]
@@ -19,6 +23,29 @@ pub struct Effect {
     pub certain: bool,
 }
 
+impl Effect {
+    /// The row it changes.
+    pub fn row(&self) -> &Bytes {
+        &self.row
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", print_bytes(&self.row))?;
+        for (family, cell) in &self.cells {
+            let (family, qualifier) = (print_bytes(family), print_bytes(&cell.column.qualifier()));
+            write!(f, " {family}:{qualifier}@{} {} {}", cell.timestamp, cell.kind.name(), print_bytes(&cell.value[..cell.value.len().min(16)]))?;
+        }
+        Ok(())
+    }
+}
+
 /// A write that must be refused with an error of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub ErrorKind);
@@ -30,7 +57,11 @@ impl Model {
     /// The kind of error that it must give instead.
     pub fn effect(&self, op: &RowOp, now: i64) -> Result<Effect, Refusal> {
         let mut effect = Effect { row: op.row().clone(), cells: Vec::new(), answer: Vec::new(), processed: true, certain: true };
-        Planner { model: self, now, checked: now, effect: &mut effect }.plan(op)?;
+        let planned = Planner { model: self, now, checked: now, effect: &mut effect }.plan(op);
+        // What was read may be something else, and then it is not refused.
+        if effect.certain {
+            planned?;
+        }
         effect.answer.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
         Ok(effect)
     }
@@ -39,9 +70,38 @@ impl Model {
     pub fn apply(&mut self, effect: &Effect) {
         self.moment += 1;
         let born = self.moment;
-        let row = self.rows.entry(effect.row.clone()).or_default();
+        let row = Arc::make_mut(self.rows.entry(effect.row.clone()).or_default());
         for (family, cell) in &effect.cells {
             row.entry(family.clone()).or_default().push(ModelCell { born, ..cell.clone() });
+        }
+    }
+}
+
+impl Model {
+    /// As [`Model::apply`] for a write of which nobody knows whether it is there.
+    pub fn apply_perhaps(&mut self, effect: &Effect) {
+        let mut effect = effect.clone();
+        for (_, cell) in &mut effect.cells {
+            cell.doubtful = cell.doubtful.or(Some(self.moment));
+            cell.early = true;
+        }
+        self.apply(&effect);
+    }
+}
+
+/// The operations of one call may be committed as one, and then only the last cell of several with one key and timestamp is
+/// kept: the others are in doubt.
+pub fn note_batch(effects: &mut [Effect]) {
+    for at in 0..effects.len() {
+        let (head, later) = effects[at..].split_first_mut().expect("there is one");
+        let is_same = |a: &(Bytes, ModelCell), b: &(Bytes, ModelCell)| {
+            (&a.0, a.1.column, a.1.timestamp, a.1.kind) == (&b.0, b.1.column, b.1.timestamp, b.1.kind)
+        };
+        let of_row = || later.iter().filter(|other| other.row == head.row).flat_map(|other| &other.cells);
+        for cell in &mut head.cells {
+            if of_row().any(|other| is_same(other, cell)) {
+                cell.1.doubtful = Some(0);
+            }
         }
     }
 }
@@ -75,7 +135,7 @@ impl Planner<'_> {
             return Err(Refusal(ErrorKind::NoSuchFamily));
         }
         let cell = ModelCell {
-            qualifier: Bytes::copy_from_slice(cell.qualifier()),
+            column: Column::new(cell.qualifier()),
             timestamp: if timestamp == LATEST_TIMESTAMP { self.now } else { timestamp },
             kind: cell.cell_type().unwrap_or(CellType::Put),
             value: Bytes::copy_from_slice(value),
@@ -93,8 +153,8 @@ impl Planner<'_> {
             let timestamp = if delete.timestamp == LATEST_TIMESTAMP { self.now } else { delete.timestamp };
             for family in self.model.rules.keys() {
                 let kind = CellType::DeleteFamily;
-                let (qualifier, value) = (Bytes::new(), Bytes::new());
-                let marker = ModelCell { qualifier, timestamp, kind, value, ttl_ms: None, born: 0, doubtful: None, early: false };
+                let (column, value) = (Column::new(b""), Bytes::new());
+                let marker = ModelCell { column, timestamp, kind, value, ttl_ms: None, born: 0, doubtful: None, early: false };
                 self.effect.cells.push((family.clone(), marker));
             }
             return Ok(());
@@ -167,7 +227,7 @@ impl Planner<'_> {
     fn newest(&mut self, family: &[u8], qualifier: &[u8], range: TimeRange) -> Option<ModelCell> {
         let rules = self.model.rules.get(family)?;
         let cells = self.model.rows.get(&self.effect.row)?.get(family)?;
-        let question = Question::one_column(&Bytes::copy_from_slice(qualifier), range, self.now);
+        let question = Question::one_column(qualifier, range, self.now);
         self.effect.certain &= !has_doubts(rules, cells, &question);
         visible(rules, cells.iter(), &question).first().map(|cell| (*cell).clone())
     }

@@ -9,7 +9,8 @@
 //! is written later with an older timestamp may: it can be in memory while the files are compacted); and a cell that
 //! no flush or compaction could drop is never doubtful. After [`Model::note_major_compaction`] doubts are settled.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_types::{CellType, FamilyDescriptor, KeepDeletedCells, Selection, TableDescriptor, TimeRange};
@@ -20,7 +21,7 @@ mod apply;
 mod tests;
 
 pub use answers::{Answers, Seen};
-pub use apply::{Effect, Refusal};
+pub use apply::{Effect, Refusal, note_batch};
 
 /// What a family's descriptor says about keeping cells.
 #[derive(Clone, Debug)]
@@ -46,10 +47,30 @@ impl Rules {
     }
 }
 
+/// A qualifier packed into a number that sorts and compares as its bytes do, because the model does little else than compare:
+/// the bytes, zeros behind them, and their count in the last byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Column(u64);
+
+impl Column {
+    /// The column of a qualifier of seven bytes at most; longer ones are not for the model.
+    fn new(qualifier: &[u8]) -> Self {
+        let mut packed = [0; 8];
+        packed[..7].get_mut(..qualifier.len()).expect("the model knows qualifiers of seven bytes at most").copy_from_slice(qualifier);
+        packed[7] = u8::try_from(qualifier.len()).expect("seven at most");
+        Self(u64::from_be_bytes(packed))
+    }
+
+    fn qualifier(self) -> Bytes {
+        let packed = self.0.to_be_bytes();
+        Bytes::copy_from_slice(&packed[..usize::from(packed[7])])
+    }
+}
+
 /// A cell as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ModelCell {
-    qualifier: Bytes,
+    column: Column,
     timestamp: i64,
     kind: CellType,
     value: Bytes,
@@ -69,7 +90,7 @@ impl ModelCell {
 
     /// Whether this marker hides `put`. Only timestamps count, not which was written first.
     fn hides(&self, put: &Self) -> bool {
-        let same_column = self.qualifier == put.qualifier;
+        let same_column = self.column == put.column;
         match self.kind {
             CellType::Put => false,
             CellType::Delete => same_column && put.timestamp == self.timestamp,
@@ -88,7 +109,7 @@ impl ModelCell {
 /// What is asked about one family of a row.
 #[derive(Clone, Debug)]
 struct Question {
-    columns: Option<BTreeSet<Bytes>>,
+    columns: Option<Vec<Column>>,
     range: TimeRange,
     versions: usize,
     limit: usize,
@@ -101,15 +122,15 @@ impl Question {
         Self { columns: None, range: TimeRange::all(), versions: usize::MAX, limit: usize::MAX, offset: 0, now }
     }
 
-    fn one_column(qualifier: &Bytes, range: TimeRange, now: i64) -> Self {
-        Self { columns: Some(BTreeSet::from([qualifier.clone()])), range, versions: 1, ..Self::everything(now) }
+    fn one_column(qualifier: &[u8], range: TimeRange, now: i64) -> Self {
+        Self { columns: Some(vec![Column::new(qualifier)]), range, versions: 1, ..Self::everything(now) }
     }
 
     /// `None` if the family is not asked for.
     fn of(selection: &Selection, family: &Bytes, now: i64) -> Option<Self> {
         let columns = if selection.columns.is_empty() { None } else { selection.columns.get(family)?.clone() };
         Some(Self {
-            columns,
+            columns: columns.map(|columns| columns.iter().map(|qualifier| Column::new(qualifier)).collect()),
             range: selection.time_range_of(family),
             versions: selection.max_versions as usize,
             limit: selection.family_limit.map_or(usize::MAX, |limit| limit as usize),
@@ -118,25 +139,35 @@ impl Question {
         })
     }
 
-    fn asks_for(&self, qualifier: &Bytes) -> bool {
-        self.columns.as_ref().is_none_or(|columns| columns.contains(qualifier))
+    fn asks_for(&self, column: Column) -> bool {
+        self.columns.as_ref().is_none_or(|columns| columns.contains(&column))
     }
 }
 
 type Family = Vec<ModelCell>;
+type Row = BTreeMap<Bytes, Family>;
 
 /// Every cell of one table, with the rules of its families.
 #[derive(Clone, Debug)]
 pub struct Model {
-    rules: BTreeMap<Bytes, Rules>,
-    rows: BTreeMap<Bytes, BTreeMap<Bytes, Family>>,
+    rules: Arc<BTreeMap<Bytes, Rules>>,
+    /// Rows are shared by models that were copied from each other until one of them changes.
+    rows: BTreeMap<Bytes, Arc<Row>>,
     moment: u64,
 }
 
 impl Model {
     /// An empty table.
     pub fn new(table: &TableDescriptor) -> Self {
-        Self { rules: table.families().map(|family| (family.name().clone(), Rules::of(family))).collect(), rows: BTreeMap::new(), moment: 0 }
+        let rules = table.families().map(|family| (family.name().clone(), Rules::of(family))).collect();
+        Self { rules: Arc::new(rules), rows: BTreeMap::new(), moment: 0 }
+    }
+
+    /// The same with this row alone.
+    #[must_use]
+    pub fn only(&self, row: &Bytes) -> Self {
+        let rows = self.rows.get(row).map(|cells| (row.clone(), Arc::clone(cells))).into_iter().collect();
+        Self { rules: Arc::clone(&self.rules), rows, moment: self.moment }
     }
 
     /// The rows that ever had a cell, in order.
@@ -160,7 +191,7 @@ impl Model {
         self.doubt(now, true);
         let everything = Question::everything(now);
         for row in self.rows.values_mut() {
-            for (family, cells) in row.iter_mut() {
+            for (family, cells) in Arc::make_mut(row) {
                 let rules = &self.rules[family];
                 if !rules.keeps_deleted && !answers::has_doubts(rules, cells, &everything) {
                     *cells = visible(rules, cells.iter(), &everything).into_iter().cloned().collect();
@@ -175,14 +206,28 @@ impl Model {
     fn doubt(&mut self, now: i64, markers_too: bool) {
         self.moment += 1;
         for row in self.rows.values_mut() {
-            for (family, cells) in row.iter_mut() {
-                let rules = &self.rules[family];
-                let droppable: Vec<bool> = cells.iter().map(|cell| may_drop(rules, cell, cells, now, markers_too)).collect();
-                let early: Vec<bool> = cells.iter().map(|cell| may_go_early(rules, cell, cells, now)).collect();
-                for ((cell, droppable), early) in cells.iter_mut().zip(droppable).zip(early) {
-                    cell.doubtful = cell.doubtful.or(droppable.then_some(self.moment));
-                    cell.early |= early;
-                }
+            let changes: Vec<(usize, usize, bool, bool)> = row
+                .iter()
+                .enumerate()
+                .flat_map(|(at, (family, cells))| {
+                    let rules = &self.rules[family];
+                    let change = move |(number, cell): (usize, &ModelCell)| {
+                        let droppable = cell.doubtful.is_none() && may_drop(rules, cell, cells, now, markers_too);
+                        let early = !cell.is_put() && !cell.early && may_go_early(rules, cell, cells, now);
+                        (droppable || early).then_some((at, number, droppable, early))
+                    };
+                    cells.iter().enumerate().filter_map(change)
+                })
+                .collect();
+            // A row in which nothing changes stays shared.
+            if changes.is_empty() {
+                continue;
+            }
+            let mut families: Vec<&mut Family> = Arc::make_mut(row).values_mut().collect();
+            for (at, number, droppable, early) in changes {
+                let cell = &mut families[at][number];
+                cell.doubtful = cell.doubtful.or(droppable.then_some(self.moment));
+                cell.early |= early;
             }
         }
     }
@@ -196,8 +241,7 @@ fn may_drop(rules: &Rules, cell: &ModelCell, cells: &[ModelCell], now: i64, mark
         let covered = cells.iter().any(|other| other.born != cell.born && other.kind != CellType::Delete && other.hides(cell));
         return markers_too || covered || may_go_early(rules, cell, cells, now);
     }
-    let rewritten =
-        |other: &ModelCell| other.is_put() && other.qualifier == cell.qualifier && other.timestamp == cell.timestamp && other.born > cell.born;
+    let rewritten = |other: &ModelCell| other.is_put() && other.column == cell.column && other.timestamp == cell.timestamp && other.born > cell.born;
     newer_puts(cell, cells) >= rules.versions
         || is_done_with(rules, cell, cells, now)
         || cell.is_over(now)
@@ -206,8 +250,16 @@ fn may_drop(rules: &Rules, cell: &ModelCell, cells: &[ModelCell], now: i64, mark
 
 /// Puts of the cell's column with newer timestamps, deleted or not.
 fn newer_puts(cell: &ModelCell, cells: &[ModelCell]) -> usize {
-    let newer = cells.iter().filter(|other| other.is_put() && other.qualifier == cell.qualifier && other.timestamp > cell.timestamp);
-    newer.map(|other| other.timestamp).collect::<BTreeSet<i64>>().len()
+    let newer = cells.iter().filter(|other| other.is_put() && other.column == cell.column && other.timestamp > cell.timestamp);
+    count_different(newer.map(|other| other.timestamp))
+}
+
+/// How many different timestamps these are.
+fn count_different(stamps: impl Iterator<Item = i64>) -> usize {
+    let mut stamps: Vec<i64> = stamps.collect();
+    stamps.sort_unstable();
+    stamps.dedup();
+    stamps.len()
 }
 
 /// Whether the family's time to live is over for a cell, and it is not kept as one of the least versions either.
@@ -227,20 +279,17 @@ fn may_go_early(rules: &Rules, marker: &ModelCell, cells: &[ModelCell], now: i64
 fn visible<'a>(rules: &Rules, cells: impl Iterator<Item = &'a ModelCell> + Clone, question: &Question) -> Vec<&'a ModelCell> {
     // Where deleted cells are kept, a read of an earlier time does not see later markers (KEEP_DELETED_CELLS).
     let markers: Vec<_> = cells.clone().filter(|cell| !cell.is_put() && (!rules.keeps_deleted || question.range.contains(cell.timestamp))).collect();
-    let mut columns: BTreeMap<&Bytes, Vec<&ModelCell>> = BTreeMap::new();
-    for put in cells.filter(|cell| cell.is_put() && question.asks_for(&cell.qualifier) && question.range.contains(cell.timestamp)) {
-        if !put.is_over(question.now) && !markers.iter().any(|marker| marker.hides(put)) {
-            columns.entry(&put.qualifier).or_default().push(put);
-        }
-    }
-    let mut seen = Vec::new();
-    for mut puts in columns.into_values() {
-        puts.sort_by_key(|put| (std::cmp::Reverse(put.timestamp), std::cmp::Reverse(put.born)));
-        // Of two puts with one timestamp the later one counts.
-        puts.dedup_by_key(|put| put.timestamp);
-        let most = rules.versions.min(question.versions);
-        let kept = puts.into_iter().take(most).enumerate();
-        seen.extend(kept.take_while(|(newer, put)| *newer < rules.min_versions || !rules.is_expired(put, question.now)).map(|(_, put)| put));
-    }
-    seen.into_iter().skip(question.offset).take(question.limit).collect()
+    let mut puts: Vec<&ModelCell> = cells
+        .filter(|cell| cell.is_put() && question.asks_for(cell.column) && question.range.contains(cell.timestamp))
+        .filter(|put| !put.is_over(question.now) && !markers.iter().any(|marker| marker.hides(put)))
+        .collect();
+    puts.sort_by_key(|put| (put.column, std::cmp::Reverse(put.timestamp), std::cmp::Reverse(put.born)));
+    // Of two puts with one timestamp the later one counts.
+    puts.dedup_by_key(|put| (put.column, put.timestamp));
+    let most = rules.versions.min(question.versions);
+    let seen = puts.chunk_by(|a, b| a.column == b.column).flat_map(|puts| {
+        let kept = puts.iter().take(most).enumerate();
+        kept.take_while(|(newer, put)| *newer < rules.min_versions || !rules.is_expired(put, question.now)).map(|(_, put)| *put)
+    });
+    seen.skip(question.offset).take(question.limit).collect()
 }

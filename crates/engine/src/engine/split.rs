@@ -298,3 +298,29 @@ fn check_split_row(info: &RegionInfo, at: &[u8]) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use halite_types::{FamilyDescriptor, Put, RowOp};
+
+    use super::*;
+    use crate::Options;
+    use crate::env::sim::SimEnv;
+
+    #[test]
+    fn the_references_of_a_split_say_which_half_they_are() {
+        let sim = SimEnv::new(1);
+        let engine = Engine::open(sim.env(), Options::default()).unwrap();
+        let name: halite_types::TableName = "t".parse().unwrap();
+        engine.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+        let ops = ["a", "z"].map(|row| RowOp::Put(Put::new(row).add("f", "q", "value")));
+        engine.table(&name).unwrap().apply(ops.to_vec()).unwrap();
+        let parent = engine.regions(&name).unwrap()[0].encoded_name.clone();
+        engine.split_region(&parent, Some("m".into())).unwrap();
+        for (region, half) in engine.regions(&name).unwrap().iter().zip([BOTTOM, TOP]) {
+            let of_region = |path: &str| path.contains(&*region.encoded_name) && path.ends_with(&*parent);
+            let files: Vec<_> = sim.fs.files().into_iter().filter(|(path, _)| of_region(path)).map(|(_, bytes)| bytes).collect();
+            assert_eq!(files, [reference(b"m", half)]);
+        }
+    }
+}

@@ -60,8 +60,53 @@ pub(super) struct BloomWriter {
 
 struct Chunk {
     first_key: Vec<u8>,
-    bits: Vec<u8>,
+    bits: Bits,
     keys: u64,
+}
+
+/// The bits that are set. A chunk is folded when it is closed, so one of few keys need not be had in its full size.
+enum Bits {
+    /// Bytes and the bit in each.
+    Few(Vec<(usize, u8)>),
+    All(Vec<u8>),
+}
+
+impl Bits {
+    /// So many are kept as a list.
+    const FEW_MAX: usize = 1024;
+
+    fn set(&mut self, byte: usize, mask: u8, bytes: usize) {
+        if let Self::Few(places) = self {
+            if places.len() < Self::FEW_MAX {
+                places.push((byte, mask));
+                return;
+            }
+            let few = std::mem::replace(self, Self::Few(Vec::new()));
+            *self = Self::All(few.folded(bytes));
+        }
+        if let Self::All(bits) = self {
+            bits[byte] |= mask;
+        }
+    }
+
+    /// Laid over each other in parts of `bytes` bytes.
+    fn folded(self, bytes: usize) -> Vec<u8> {
+        match self {
+            Self::Few(places) => {
+                let mut bits = vec![0; bytes];
+                places.into_iter().for_each(|(byte, mask)| bits[byte % bytes] |= mask);
+                bits
+            }
+            Self::All(mut bits) => {
+                let (kept, folded) = bits.split_at_mut(bytes);
+                for part in folded.chunks(bytes) {
+                    kept.iter_mut().zip(part).for_each(|(kept, bits)| *kept |= bits);
+                }
+                bits.truncate(bytes);
+                bits
+            }
+        }
+    }
 }
 
 struct ReadyChunk {
@@ -106,9 +151,9 @@ impl BloomWriter {
         }
         self.close_full_chunk();
         let bytes = self.shape.bytes;
-        let chunk = self.chunk.get_or_insert_with(|| Chunk { first_key: key.to_vec(), bits: vec![0; bytes], keys: 0 });
+        let chunk = self.chunk.get_or_insert_with(|| Chunk { first_key: key.to_vec(), bits: Bits::Few(Vec::new()), keys: 0 });
         for (byte, mask) in places(self.hash, self.shape.hash_count, key, bytes).into_iter().flatten() {
-            chunk.bits[byte] |= mask;
+            chunk.bits.set(byte, mask, bytes);
         }
         chunk.keys += 1;
         self.total_keys += 1;
@@ -123,21 +168,16 @@ impl BloomWriter {
     }
 
     fn close_chunk(&mut self) {
-        let Some(Chunk { first_key, mut bits, keys }) = self.chunk.take() else { return };
+        let Some(Chunk { first_key, bits, keys }) = self.chunk.take() else { return };
         let mut max_keys = self.shape.max_keys;
-        let mut bytes = bits.len();
+        let mut bytes = self.shape.bytes;
         while bytes.is_multiple_of(2) && max_keys > 2 * keys {
             bytes /= 2;
             max_keys /= 2;
         }
-        let (kept, folded) = bits.split_at_mut(bytes);
-        for part in folded.chunks(bytes) {
-            kept.iter_mut().zip(part).for_each(|(kept, bits)| *kept |= bits);
-        }
-        bits.truncate(bytes);
         self.total_max_keys += max_keys;
         self.total_bytes += bytes as u64;
-        self.ready.push(ReadyChunk { first_key, bits });
+        self.ready.push(ReadyChunk { first_key, bits: bits.folded(bytes) });
     }
 
     /// Writes the chunks that are closed. Called after each data block.
@@ -193,6 +233,21 @@ mod tests {
         assert_eq!(shape(131_072, 0.01), Shape { bytes: 131_072, hash_count: 7, max_keys: 109_306 });
         assert_eq!(shape(131_072, halved(0.01)), Shape { bytes: 131_072, hash_count: 8, max_keys: 95_069 });
         assert_eq!(shape(200, 0.01), Shape { bytes: 256, hash_count: 7, max_keys: 213 });
+    }
+
+    #[test]
+    fn few_bits_and_many_are_folded_alike() {
+        let places: Vec<(usize, u8)> = (0..2 * Bits::FEW_MAX).map(|number| (number * 7919 % 8192, 1 << (number % 8))).collect();
+        for count in [0, 1, Bits::FEW_MAX, Bits::FEW_MAX + 1, 2 * Bits::FEW_MAX] {
+            let mut bits = Bits::Few(Vec::new());
+            let mut right = vec![0; 1024];
+            for (byte, mask) in &places[..count] {
+                bits.set(*byte, *mask, 8192);
+                right[byte % 1024] |= mask;
+            }
+            assert_eq!(matches!(bits, Bits::Few(_)), count <= Bits::FEW_MAX);
+            assert_eq!(bits.folded(1024), right, "{count} bits");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! 1. Under the commit lock, every active memstore is set aside (frozen) and an empty one takes its place.
 //! 2. The log is brought up to that point, so the files will hold nothing that was not durable and visible before.
+//!    Before any file is written all of that is synced, in every mode.
 //! 3. One file a store is written from its frozen memstores; what the versions and times of the family drop is dropped.
 //! 4. One change of the manifest names all files and the sequence id they reach. This is the moment of truth.
 //! 5. The snapshot swaps the frozen memstores for the files, and the log lets go of the region's older segments.
@@ -25,6 +26,8 @@ use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
 pub(super) struct Frozen {
     pub(super) snapshot: Arc<RegionSnapshot>,
     sequence: u64,
+    /// Where the log was then.
+    position: u64,
 }
 
 /// A file that was made elsewhere, with the place of its store.
@@ -68,6 +71,8 @@ impl Region {
         let freed: usize = frozen.snapshot.stores.iter().flat_map(|store| &store.frozen).map(|memstore| memstore.payload_bytes()).sum();
         // A file that turns out not to fit would take what is left from the log meanwhile.
         self.shared.disk.check_flush(freed as u64, || format!("flushing region {}", self.info.display_name()))?;
+        // Where ordinary writes are not synced the files would outlive the log, and with it the nonces of what is in them.
+        self.shared.wal.sync_to(frozen.position, true)?;
         let mut files: Vec<Vec<Arc<StoreFile>>> = Vec::new();
         let give_up = |files: &[Vec<Arc<StoreFile>>]| {
             self.shared.settle(files.iter().flatten().flat_map(|file| file.homes()));
@@ -121,7 +126,7 @@ impl Region {
         let position = self.shared.wal.end();
         drop(commit);
         self.shared.wal.sync_to(position, self.shared.options.wal_sync == WalSync::Fsync)?;
-        Ok(Frozen { snapshot, sequence })
+        Ok(Frozen { snapshot, sequence, position })
     }
 
     /// Gives out a sequence id that no cell of a memstore has, visible as soon as all before it are. The caller holds the

@@ -75,7 +75,8 @@ pub(crate) fn recover(env: &Env, options: &RecoveryOptions, apply: impl FnMut(Wr
         sync_names(env)?;
     }
     let mut out = recovery.out;
-    let after_last = || listing.segments.last().copied().unwrap_or(listing.last_number) + 1;
+    // After a power loss an old segment may be back while a newer one is gone whose nonces are kept under its number.
+    let after_last = || listing.last_number + 1;
     out.next_number = recovery.unfinished.unwrap_or_else(after_last);
     for stored in nonces.iter().rev() {
         let room = NONCES_MAX.saturating_sub(out.nonces.len());

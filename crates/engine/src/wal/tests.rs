@@ -213,3 +213,24 @@ fn a_failed_sync_is_final_whatever_it_says_and_so_is_a_failed_write_but_for_want
         assert_eq!(mvcc.read_point(), 1);
     }
 }
+
+#[test]
+fn a_number_whose_nonces_are_kept_is_not_given_again() {
+    let sim = old_log(0);
+    let header = SegmentHeader { number: 5, ..SegmentHeader::decode(&sim.fs.read(&segment_path(1)).unwrap()).unwrap().0 };
+    let mut removed = header.encode();
+    let start = removed.len() as u64;
+    let (_, RecordFormat::Chained(seed)) = SegmentHeader::decode(&removed).unwrap() else { panic!("the newest format") };
+    let mut record = Vec::new();
+    let put = Put::new("row9").add_at("f", "q", 1, "value");
+    format::write_cells(&mut record, 5, 9, Some(Nonce { group: 1, number: 9 }), std::iter::once(put.mutation().cells().bytes()));
+    format::chain(&mut record, seed, start);
+    removed.append(&mut record);
+    sim.fs.write(&segment_path(5), removed).unwrap();
+    nonces::store(&sim.env(), STORE, 5, sim.env().clock.now_ms()).unwrap();
+    // A power loss brought older segments back and not this one.
+    sim.env().fs.remove_file(&segment_path(5)).unwrap();
+    let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
+    assert_eq!((sequences, recovered.next_number), (vec![1, 2, 3, 4, 5], 6));
+    assert!(recovered.nonces.iter().any(|nonce| nonce.number == 9));
+}

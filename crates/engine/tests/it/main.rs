@@ -3,6 +3,7 @@
 
 mod condensing;
 mod gets;
+mod guards;
 mod hfile;
 mod limits;
 mod meta;
