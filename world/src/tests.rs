@@ -1,0 +1,1 @@
+//! Some worlds, and worlds with a fault in them that must be found.
