@@ -185,7 +185,9 @@ impl Caller {
     fn saw(&self, key: &str, called: u64, row: &Row) {
         let mut told = self.told.borrow_mut();
         match State::of(row) {
-            _ if !row.is_empty() && row.key() != key.as_bytes() => told.wrong.push(format!("row {key} was asked for, and {} came", row.key().escape_ascii())),
+            _ if !row.is_empty() && row.key() != key.as_bytes() => {
+                told.wrong.push(format!("row {key} was asked for, and {} came", row.key().escape_ascii()))
+            }
             Ok(state) => told.read(key, called, state),
             Err(text) => told.wrong.push(format!("row {key}: {text}")),
         }
@@ -305,7 +307,8 @@ fn answer(asked: &Asked, result: &OpResult) -> std::result::Result<Answer, Strin
     }
     let has = |wanted: fn(&Change) -> bool| asked.changes.iter().any(wanted);
     let value = |column: &str| result.row.value("f", column).ok_or_else(|| format!("the answer to {:?} has no f:{column}", asked.changes));
-    let counter = has(|change| matches!(change, Change::Add(_))).then(|| counter_of(value("c")?).ok_or_else(|| "a counter without 8 bytes".to_owned()));
+    let counter =
+        has(|change| matches!(change, Change::Add(_))).then(|| counter_of(value("c")?).ok_or_else(|| "a counter without 8 bytes".to_owned()));
     let list = has(|change| matches!(change, Change::Append(_))).then(|| list_of(value("l")?));
     let (counter, list) = (counter.transpose()?, list.transpose()?);
     Ok(if counter.is_none() && list.is_none() { Answer::Done } else { Answer::Values(counter, list) })

@@ -11,10 +11,10 @@ use halite_engine::{Options, WalSync};
 use halite_server::Config;
 use halite_types::Bytes;
 
+use crate::admin;
 use crate::callers::{self, Client, Kind};
 use crate::history::Told;
 use crate::server::{self, HOST, MASTER_PORT, Machine, REGION_PORT, Settings, ZOOKEEPER_PORT};
-use crate::admin;
 
 /// The smallest step of the network's time.
 const TICK: Duration = Duration::from_millis(4);

@@ -96,7 +96,11 @@ impl World {
         } else if self.is_up && self.machine.has_stopped.get() {
             self.note("the server has stopped as it was asked to");
             // After a clean end nothing is lost, whatever happens to the machine.
-            if self.loses_power { self.machine.disk.fs.lose_unsynced() } else { self.machine.disk.fs.kill() }
+            if self.loses_power {
+                self.machine.disk.fs.lose_unsynced()
+            } else {
+                self.machine.disk.fs.kill()
+            }
             self.stops += 1;
             self.end();
         }

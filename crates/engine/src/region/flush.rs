@@ -24,7 +24,7 @@ use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
 /// What was set aside.
 pub(super) struct Frozen {
     pub(super) snapshot: Arc<RegionSnapshot>,
-    sequence: u64,
+    pub(super) sequence: u64,
 }
 
 /// A file that was made elsewhere, with the place of its store.
@@ -160,7 +160,10 @@ impl Region {
             major: false,
             compacted_from: Vec::new(),
         };
-        write_file(&self.shared, &new, |each| scanner.compact(each))
+        let file = write_file(&self.shared, &new, |each| scanner.compact(each))?;
+        let held = store.frozen.iter().map(|memstore| memstore.len() as u64).sum();
+        self.note_displaced(held, file.as_ref().map_or(0, |file| file.reader().entry_count()), frozen.sequence);
+        Ok(file)
     }
 }
 
