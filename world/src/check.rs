@@ -1,8 +1,8 @@
 //! Whether what was answered of one row can be true: is there an order of the operations, each at some moment between its call and
 //! its answer, in which every answer is right?
 //!
-//! The search is that of Wing and Gong with Lowe's memory: from each state of the row it tries the operations that may come next
-//! - those called before any other that is left was answered - and never tries a state twice with the same operations behind it.
+//! The search is that of Wing and Gong with Lowe's memory: from each state of the row it tries the operations that may come next,
+//! which are those called before any other that is left was answered, and never tries a state twice with the same operations behind it.
 //! A read that fits is taken where it fits, since it changes nothing for those that follow. An operation without an answer
 //! may come at any later time, or never; one that must come behind another one waits for that.
 
