@@ -135,7 +135,8 @@ impl Region {
             compacted_from: inputs.iter().map(|file| file.entry.name.clone()).collect(),
         };
         let kind = if keep_deletes { CompactionKind::Minor } else { CompactionKind::Major };
-        let mut running = self.compactions.start(kind, inputs.iter().map(|file| file.reader().entry_count()).sum());
+        let held = inputs.iter().map(|file| file.reader().entry_count()).sum();
+        let mut running = self.compactions.start(kind, held);
         let mut gate = if keep_deletes { None } else { self.rewrite_of(&snapshot, index).map(RowGate::new) };
         let output = write_file(&self.shared, &new, |each| {
             scanner.compact(|cell| {
@@ -148,6 +149,7 @@ impl Region {
             gate.as_mut().map_or(Ok(()), |gate| gate.finish(each))
         })?;
         drop(scanner);
+        self.note_displaced(held, output.as_ref().map_or(0, |file| file.reader().entry_count()), new.max_sequence);
         let written = (u64::from(output.is_some()), output.as_ref().map_or(0, |file| file.bytes()));
         self.replace_files(index, &inputs, output)?;
         let took_ns = self.shared.env.clock.monotonic_ns().saturating_sub(began);

@@ -58,6 +58,7 @@ impl Region {
             Ok(())
         })?;
         drop(writer);
+        self.note_displaced(old.iter().map(|memstore| memstore.len() as u64).sum(), condensed.len() as u64, frozen.sequence);
         let condensed_bytes = condensed.bytes();
         // Most of what was written meanwhile while writers still go on.
         let copied = self.mvcc.applied();

@@ -25,7 +25,7 @@ use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
 /// What was set aside.
 pub(super) struct Frozen {
     pub(super) snapshot: Arc<RegionSnapshot>,
-    sequence: u64,
+    pub(super) sequence: u64,
     /// Where the log was then.
     position: u64,
 }
@@ -167,7 +167,10 @@ impl Region {
             major: false,
             compacted_from: Vec::new(),
         };
-        write_file(&self.shared, &new, |each| scanner.compact(each))
+        let file = write_file(&self.shared, &new, |each| scanner.compact(each))?;
+        let held = store.frozen.iter().map(|memstore| memstore.len() as u64).sum();
+        self.note_displaced(held, file.as_ref().map_or(0, |file| file.reader().entry_count()), frozen.sequence);
+        Ok(file)
     }
 }
 

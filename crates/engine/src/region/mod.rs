@@ -80,6 +80,8 @@ pub struct Region {
     open_sequence: AtomicU64,
     /// Everything up to this sequence id is in store files, as the manifest says.
     flushed: AtomicU64,
+    /// Cells may be gone that writes up to this sequence id have displaced: who reads as of an earlier one may miss them.
+    displaced: AtomicU64,
     /// Compactions asked for or running.
     pub(crate) compactions: UnderWay,
 }
@@ -116,8 +118,22 @@ impl Region {
             counters: Counters::default(),
             open_sequence: AtomicU64::new(newest + 1),
             flushed: AtomicU64::new(entry.flushed_sequence),
+            // What earlier processes dropped nobody has noted.
+            displaced: AtomicU64::new(newest),
             compactions: UnderWay::default(),
         }))
+    }
+
+    /// Of `held` cells only `kept` are left in what is about to be published, all displaced by writes up to `sequence`.
+    pub(crate) fn note_displaced(&self, held: u64, kept: u64, sequence: u64) {
+        if kept < held {
+            self.displaced.fetch_max(sequence, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether everything is left that a reader as of `sequence` may see of the snapshot that was taken before.
+    pub(super) fn is_whole_at(&self, sequence: u64) -> bool {
+        sequence >= self.displaced.load(Ordering::Acquire)
     }
 
     /// The log has been read back: writes go on from here.

@@ -42,6 +42,7 @@ pub enum ReadAt {
     /// a whole all the same.
     Applied,
     /// Up to this sequence id, where a scan that was cut off had begun; at most what [`ReadAt::Committed`] gives. Newer
-    /// cells are left out. As in HBase, what newer writes have displaced may be gone when files were written since.
+    /// cells are left out. Where files were written since without what newer writes have displaced, or the region was opened
+    /// anew, it is [`ReadAt::Committed`]: HBase then shows rows with holes, which never were.
     Point(u64),
 }

@@ -8,7 +8,7 @@ use halite_engine::env::{Clock, Env};
 use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
 use halite_engine::{Engine, Options};
 use halite_types::{
-    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, RowOp, Scan, TableDescriptor, Tier,
+    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, RowOp, Scan, TableDescriptor, TableName, Tier,
 };
 
 use crate::support::{apply, engine, name, put, region, show};
@@ -257,6 +257,49 @@ fn a_scan_begun_anew_at_its_read_point_sees_nothing_newer() {
     }
     let clamped = region(&engine).scan_at(&Scan::all(), Tier::Disk, ReadAt::Point(99)).unwrap();
     assert_eq!(clamped.read_point(), 5);
+}
+
+#[test]
+fn a_scan_begun_anew_sees_whole_rows_when_what_it_saw_at_first_is_gone() {
+    let sim = SimEnv::new(1);
+    let name = TableName::new("default", "one").unwrap();
+    // How what newer writes have displaced goes: written to a file, from file to file, from memory to memory, with the process.
+    for way in ["flush", "compaction", "condensing", "opening"] {
+        let mut options = Options::default();
+        options.memstore_condense_bytes = usize::from(way == "condensing");
+        let mut engine = Engine::open(sim.env(), options).unwrap();
+        let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f").versions(1));
+        engine.create_table(table, Vec::new()).unwrap();
+        let put = |engine: &Engine, row: &str, value: &str| {
+            let put = Put::new(row.to_owned()).add("f", "q", value).add("f", "r", value);
+            engine.table(&name).unwrap().apply(vec![put.into()]).unwrap().remove(0).unwrap();
+        };
+        put(&engine, "a", "old");
+        put(&engine, "b", "old");
+        let region = |engine: &Engine| engine.table(&name).unwrap().region_of(b"a").unwrap();
+        let point = region(&engine).scan(&Scan::all(), Tier::Disk).unwrap().read_point();
+        if way == "compaction" {
+            engine.flush(&name).unwrap();
+        }
+        sim.clock.advance_ms(1);
+        (0..4).for_each(|_| put(&engine, "b", "new"));
+        match way {
+            "condensing" => assert!(engine.step().unwrap(), "nothing to condense"),
+            "opening" => {
+                engine.close().unwrap();
+                engine = Engine::open(sim.env(), Options::default()).unwrap();
+            }
+            _ => engine.flush(&name).unwrap(),
+        }
+        if way == "compaction" {
+            engine.compact(&name, None, CompactionKind::Major).unwrap();
+        }
+        let seen = answers(region(&engine).scan_at(&Scan::all(), Tier::Disk, ReadAt::Point(point)).unwrap(), ScanBudget::default());
+        assert_eq!(seen, ["a=old,old b=new,new : RegionEnd"], "{way}");
+        engine.disable_table(&name).unwrap();
+        engine.drop_table(&name).unwrap();
+        engine.close().unwrap();
+    }
 }
 
 #[test]

@@ -1,0 +1,328 @@
+//! Whether what was answered of one row can be true: is there an order of the operations, each at some moment between its call and
+//! its answer, in which every answer is right?
+//!
+//! The search is that of Wing and Gong with Lowe's memory: from each state of the row it tries the operations that may come next,
+//! which are those called before any other that is left was answered, and never tries a state twice with the same operations behind it.
+//! A read that fits is taken where it fits, since it changes nothing for those that follow. An operation without an answer
+//! may come at any later time, or never; one that must come behind another one waits for that.
+
+use std::collections::HashSet;
+
+use crate::model::{Answer, Asked, State};
+
+/// States that are tried for one row before the search gives up.
+const TRIED_MAX: usize = 3_000_000;
+
+/// An operation of a row's history. Moments are counted, and no two things happen in one.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// When it was called.
+    pub called: u64,
+    /// When it was answered; `None` if it never was.
+    pub answered: Option<u64>,
+    /// What it was.
+    pub asked: Asked,
+    /// The place of the operation in the history that it comes behind.
+    pub behind: Option<usize>,
+}
+
+/// What the search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// There is such an order.
+    Linearizable,
+    /// There is none. These operations are the most that can be put in order, and the others, by their places, cannot follow.
+    Impossible {
+        /// In their order.
+        placed: Vec<usize>,
+        /// Those that were answered and have no place.
+        left: Vec<usize>,
+        /// What the row would hold in between.
+        state: State,
+    },
+    /// The search was given up.
+    TooHard,
+}
+
+/// Looks for an order of a row's history. The row is not there at first.
+pub fn check(ops: &[Op]) -> Verdict {
+    let mut order: Vec<usize> = (0..ops.len()).collect();
+    order.sort_by_key(|at| ops[*at].called);
+    Search { ops, order, tried: HashSet::new(), placed: Vec::new(), best: Vec::new(), best_state: State::default() }.run()
+}
+
+struct Search<'a> {
+    ops: &'a [Op],
+    /// Places by the moment of the call.
+    order: Vec<usize>,
+    tried: HashSet<(Vec<u64>, State)>,
+    /// What has been put in order so far.
+    placed: Vec<usize>,
+    best: Vec<usize>,
+    best_state: State,
+}
+
+/// A place on the way: what is done, and what is to be tried next.
+struct Level {
+    done: Vec<u64>,
+    next: Vec<(usize, State)>,
+    /// How many operations were in order when it was reached.
+    placed: usize,
+}
+
+impl Search<'_> {
+    fn run(mut self) -> Verdict {
+        let mut levels = Vec::new();
+        let mut at = Some((vec![0; self.ops.len().div_ceil(64)], State::default()));
+        loop {
+            if let Some((mut done, state)) = at.take() {
+                self.take_reads(&mut done, &state);
+                if self.is_over(&done) {
+                    return Verdict::Linearizable;
+                }
+                if self.placed.len() > self.best.len() {
+                    (self.best, self.best_state) = (self.placed.clone(), state.clone());
+                }
+                if self.tried.insert((done.clone(), state.clone())) {
+                    let next = self.next(&done, &state);
+                    levels.push(Level { done, next, placed: self.placed.len() });
+                }
+                if self.tried.len() > TRIED_MAX {
+                    return Verdict::TooHard;
+                }
+            }
+            let Some(level) = levels.last_mut() else {
+                let left = (0..self.ops.len()).filter(|at| self.ops[*at].answered.is_some() && !self.best.contains(at));
+                return Verdict::Impossible { left: left.collect(), placed: self.best, state: self.best_state };
+            };
+            self.placed.truncate(level.placed);
+            match level.next.pop() {
+                Some((place, state)) => {
+                    let mut done = level.done.clone();
+                    set(&mut done, place);
+                    self.placed.push(place);
+                    at = Some((done, state));
+                }
+                None => drop(levels.pop()),
+            }
+        }
+    }
+
+    fn is_over(&self, done: &[u64]) -> bool {
+        self.ops.iter().enumerate().all(|(place, op)| op.answered.is_none() || has(done, place))
+    }
+
+    /// The operations that may come next.
+    fn candidates(&self, done: &[u64]) -> Vec<usize> {
+        let mut candidates = Vec::new();
+        let mut first_answer = u64::MAX;
+        for place in self.order.iter().copied().filter(|place| !has(done, *place)) {
+            let op = &self.ops[place];
+            if op.called > first_answer {
+                break;
+            }
+            first_answer = first_answer.min(op.answered.unwrap_or(u64::MAX));
+            if op.behind.is_none_or(|behind| has(done, behind)) {
+                candidates.push(place);
+            }
+        }
+        candidates
+    }
+
+    /// Takes everything that fits here and changes nothing.
+    fn take_reads(&mut self, done: &mut [u64], state: &State) {
+        loop {
+            let fits = |place: &usize| {
+                let asked = &self.ops[*place].asked;
+                (asked.changes.is_empty() || asked.answer == Answer::Held(false)) && state.after(asked).is_some()
+            };
+            let Some(read) = self.candidates(done).into_iter().find(fits) else { return };
+            set(done, read);
+            self.placed.push(read);
+        }
+    }
+
+    /// What may be tried, the most likely last: what was answered, the first answer first.
+    fn next(&self, done: &[u64], state: &State) -> Vec<(usize, State)> {
+        let may_come = |place: usize| {
+            let asked = &self.ops[place].asked;
+            let next = (!asked.changes.is_empty()).then(|| state.after(asked)).flatten()?;
+            // What was never answered and changes nothing here need not come here.
+            (asked.answer != Answer::None || next != *state).then_some((place, next))
+        };
+        let mut next: Vec<_> = self.candidates(done).into_iter().filter_map(may_come).collect();
+        next.sort_by_key(|(place, _)| std::cmp::Reverse(self.ops[*place].answered.unwrap_or(u64::MAX)));
+        next
+    }
+}
+
+fn has(done: &[u64], place: usize) -> bool {
+    done[place / 64] >> (place % 64) & 1 == 1
+}
+
+fn set(done: &mut [u64], place: usize) {
+    done[place / 64] |= 1 << (place % 64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Change;
+
+    fn op(called: u64, answered: u64, changes: &[Change], answer: Answer) -> Op {
+        Op { called, answered: Some(answered), asked: Asked { changes: changes.to_vec(), condition: None, answer }, behind: None }
+    }
+
+    fn lost(called: u64, changes: &[Change]) -> Op {
+        Op { answered: None, ..op(called, 0, changes, Answer::None) }
+    }
+
+    fn put(called: u64, answered: u64, value: u32) -> Op {
+        op(called, answered, &[Change::Put(value)], Answer::Done)
+    }
+
+    fn add(called: u64, answered: u64, value: i64) -> Op {
+        op(called, answered, &[Change::Add(1)], Answer::Values(Some(value), None))
+    }
+
+    fn set_mark(called: u64, answered: u64, from: Option<u32>, to: u32, held: bool) -> Op {
+        let mut op = op(called, answered, &[Change::Mark(to)], Answer::Held(held));
+        op.asked.condition = Some(from);
+        op
+    }
+
+    fn reads(called: u64, answered: u64, change: impl FnOnce(&mut State)) -> Op {
+        let mut state = State::default();
+        change(&mut state);
+        Op { asked: Asked::row(state), ..op(called, answered, &[], Answer::Done) }
+    }
+
+    fn reads_put(called: u64, answered: u64, value: Option<u32>) -> Op {
+        reads(called, answered, |state| state.register = value)
+    }
+
+    fn reads_count(called: u64, answered: u64, value: Option<i64>) -> Op {
+        reads(called, answered, |state| state.counter = value)
+    }
+
+    fn is_linearizable(ops: &[Op]) -> bool {
+        let verdict = check(ops);
+        assert_ne!(verdict, Verdict::TooHard);
+        verdict == Verdict::Linearizable
+    }
+
+    #[test]
+    fn what_follows_each_other_is_in_order() {
+        assert!(is_linearizable(&[]));
+        assert!(is_linearizable(&[reads_put(1, 2, None), put(3, 4, 7), reads_put(5, 6, Some(7)), put(7, 8, 9), reads_put(9, 10, Some(9))]));
+    }
+
+    #[test]
+    fn what_overlaps_may_come_in_either_order_but_only_in_one() {
+        let puts = [put(1, 10, 7), put(2, 11, 9)];
+        for seen in [7, 9] {
+            assert!(is_linearizable(&[&puts[..], &[reads_put(12, 13, Some(seen))]].concat()));
+        }
+        assert!(!is_linearizable(&[&puts[..], &[reads_put(12, 13, Some(7)), reads_put(14, 15, Some(9))]].concat()));
+        assert!(is_linearizable(&[&puts[..], &[reads_put(3, 4, None), reads_put(5, 6, Some(9)), reads_put(7, 12, Some(7))]].concat()));
+    }
+
+    #[test]
+    fn a_lost_update_is_refused() {
+        assert!(!is_linearizable(&[put(1, 2, 7), reads_put(3, 4, None)]));
+        assert!(!is_linearizable(&[add(1, 2, 1), add(3, 4, 2), reads_count(5, 6, Some(1))]));
+        // Two that saw the same value.
+        assert!(!is_linearizable(&[add(1, 5, 1), add(2, 6, 1)]));
+    }
+
+    #[test]
+    fn a_stale_read_is_refused() {
+        assert!(!is_linearizable(&[put(1, 2, 7), put(3, 4, 9), reads_put(5, 6, Some(7))]));
+        // Once seen, it cannot be unseen, even while the put is under way.
+        assert!(!is_linearizable(&[put(1, 20, 7), reads_put(2, 3, Some(7)), reads_put(4, 5, None)]));
+    }
+
+    #[test]
+    fn an_increment_that_counts_twice_is_refused() {
+        assert!(is_linearizable(&[lost(1, &[Change::Add(1)]), reads_count(2, 3, Some(1)), reads_count(4, 5, Some(1))]));
+        assert!(!is_linearizable(&[lost(1, &[Change::Add(1)]), reads_count(2, 3, Some(1)), reads_count(4, 5, Some(2))]));
+        assert!(!is_linearizable(&[add(1, 2, 1), reads_count(3, 4, Some(2))]));
+        let twice = |list: &[u32]| reads(3, 4, |state| state.list = list.to_vec());
+        assert!(!is_linearizable(&[op(1, 2, &[Change::Append(5)], Answer::Done), twice(&[5, 5])]));
+    }
+
+    #[test]
+    fn a_value_out_of_thin_air_is_refused() {
+        assert!(!is_linearizable(&[put(1, 2, 7), reads_put(3, 4, Some(8))]));
+        // Before it was asked for it cannot be there.
+        assert!(!is_linearizable(&[reads_put(1, 2, Some(7)), lost(3, &[Change::Put(7)])]));
+    }
+
+    #[test]
+    fn what_was_not_answered_may_come_late_or_never_but_once() {
+        let lost_put = lost(1, &[Change::Put(7)]);
+        assert!(is_linearizable(&[lost_put.clone(), reads_put(5, 6, None), reads_put(7, 8, Some(7))]));
+        assert!(is_linearizable(&[lost_put.clone(), reads_put(5, 6, None)]));
+        assert!(!is_linearizable(&[lost_put, put(2, 3, 9), reads_put(4, 5, Some(7)), put(6, 7, 11), reads_put(8, 9, Some(7))]));
+    }
+
+    #[test]
+    fn a_delete_that_comes_back_is_refused() {
+        let delete = op(3, 4, &[Change::Delete], Answer::Done);
+        assert!(is_linearizable(&[put(1, 2, 7), delete.clone(), reads_put(5, 6, None)]));
+        assert!(!is_linearizable(&[put(1, 2, 7), delete, reads_put(5, 6, None), reads_put(7, 8, Some(7))]));
+    }
+
+    #[test]
+    fn two_cannot_have_set_the_mark_from_the_same_one() {
+        assert!(is_linearizable(&[set_mark(1, 5, None, 7, true), set_mark(2, 6, None, 9, false)]));
+        assert!(!is_linearizable(&[set_mark(1, 5, None, 7, true), set_mark(2, 6, None, 9, true)]));
+        assert!(!is_linearizable(&[set_mark(1, 2, None, 7, true), set_mark(3, 4, Some(7), 9, false)]));
+    }
+
+    #[test]
+    fn half_of_what_belongs_together_is_refused() {
+        let both = op(1, 10, &[Change::Put(7), Change::Add(1)], Answer::Done);
+        assert!(is_linearizable(&[both.clone(), reads(2, 3, |state| (state.register, state.counter) = (Some(7), Some(1)))]));
+        assert!(!is_linearizable(&[both, reads_put(2, 3, Some(7))]));
+    }
+
+    #[test]
+    fn an_older_timestamp_changes_nothing() {
+        let stamped = |called, value| op(called, called + 1, &[Change::PutAt(value)], Answer::Done);
+        let sees = |called, value| reads(called, called + 1, |state| state.stamped = Some(value));
+        assert!(is_linearizable(&[stamped(1, 5), stamped(3, 4), sees(5, 5)]));
+        assert!(!is_linearizable(&[stamped(1, 5), stamped(3, 4), sees(5, 4)]));
+    }
+
+    #[test]
+    fn the_value_that_a_repeated_increment_is_told_may_be_later_than_it_but_not_earlier() {
+        let repeated = |value| {
+            let effect = op(1, 10, &[Change::Add(1)], Answer::Done);
+            [effect, Op { behind: Some(0), ..op(1, 10, &[], Answer::Values(Some(value), None)) }, add(2, 3, 2)]
+        };
+        assert!(is_linearizable(&repeated(1)) && is_linearizable(&repeated(2)));
+        assert!(!is_linearizable(&repeated(3)));
+        let mut early = repeated(1).to_vec();
+        early.insert(0, add(0, 0, 1));
+        early[1].behind = None;
+        early[2].behind = Some(1);
+        early[3] = add(11, 12, 3);
+        assert!(!is_linearizable(&early), "1 was there before it only");
+    }
+
+    #[test]
+    fn many_without_an_answer_are_searched() {
+        let mut ops: Vec<Op> = (0..10).map(|at| lost(at, &[Change::Add(1 << at)])).collect();
+        ops.extend((0..40).map(|at| put(100 + at * 4, 101 + at * 4, u32::try_from(at).unwrap())));
+        ops.extend((0..40).map(|at| {
+            reads(102 + at * 4, 103 + at * 4, |state| {
+                state.register = Some(u32::try_from(at).unwrap());
+                state.counter = (at > 20).then_some(0b10_1010_1010);
+            })
+        }));
+        assert!(is_linearizable(&ops));
+        ops.push(reads_count(900, 901, Some(1)));
+        assert!(!is_linearizable(&ops));
+    }
+}
