@@ -200,7 +200,7 @@ pub(crate) fn end_well(context: &Context, served: Served, setting: &Setting) -> 
 /// # Errors
 /// It has.
 pub(crate) fn expect_no_panic(log: &str) -> Result<(), Failed> {
-    match log.lines().find(|line| line.contains("panicked at") || line.contains("a thread panicked")) {
+    match log.lines().find(|line| line.contains("panicked")) {
         Some(line) => Err((Fault::Died, format!("a thread of the server panicked: {line}\n{}", halite_patience::tail(log)))),
         None => Ok(()),
     }

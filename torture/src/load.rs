@@ -263,11 +263,6 @@ impl Running {
         }
         Ok(Load { callers, counted: self.counted, figures: self.figures })
     }
-
-    /// What has been done.
-    pub(crate) fn figures(&self) -> &Figures {
-        &self.figures
-    }
 }
 
 /// An operation on a row, and what it makes of each state.
