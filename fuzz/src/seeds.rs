@@ -26,6 +26,7 @@ pub(crate) fn write(target: &str) {
         "frames" => for_frames(),
         "server" => for_server(),
         "rowkey" => for_rowkey(),
+        "disk" => for_disk(),
         _ => for_zookeeper(),
     };
     for (number, seed) in seeds.iter().enumerate() {
@@ -59,6 +60,16 @@ fn for_server() -> Vec<Vec<u8>> {
     }
     seeds.extend(sessions().iter().map(|packets| [&[5], packets.as_slice()].concat()));
     seeds
+}
+
+/// Whole files, and each with one change, read in every way.
+fn for_disk() -> Vec<Vec<u8>> {
+    let ways = [0, 2, 4 | 8, 16, 32 | 64, 1];
+    let files = (0..4).flat_map(|store| (0..30).map(move |file| [store, file]));
+    // A log needs the choice of a record in front.
+    let changes: [&[u8]; 5] = [&[], &[1, 3, 0, 9, 2], &[3, 0, 1, 10], &[0, 0, 60, 2, 7, 7], &[2, 3, 0, 30, 1]];
+    let numbered = files.flat_map(|[store, file]| changes.iter().zip(ways).map(move |(changes, way)| [&[store, file, way], *changes].concat()));
+    numbered.collect()
 }
 
 fn for_zookeeper() -> Vec<Vec<u8>> {
