@@ -21,6 +21,11 @@ const FOLDER: &str = "HALITE_FUZZ_SEEDS";
 
 /// Writes the seeds of a target into the folder that the environment names, if it names one.
 pub(crate) fn write(target: &str) {
+    write_with(target, std::iter::empty());
+}
+
+/// The same, and those of the target's own.
+pub(crate) fn write_with(target: &str, more: impl Iterator<Item = Vec<u8>>) {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     let seeds = match target {
         "frames" => for_frames(),
@@ -29,7 +34,7 @@ pub(crate) fn write(target: &str) {
         "disk" => for_disk(),
         _ => for_zookeeper(),
     };
-    for (number, seed) in seeds.iter().enumerate() {
+    for (number, seed) in seeds.into_iter().chain(more).enumerate() {
         let place = folder.join(format!("seed-{number}"));
         std::fs::write(&place, seed).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
     }

@@ -206,17 +206,31 @@ stand_in!(pwrite64, c"pwrite64", (file: c_int, bytes: *const c_void, count: usiz
 stand_in!(fdatasync, c"fdatasync", (file: c_int) -> c_int, SYNC, path_of(file), nothing);
 stand_in!(fsync, c"fsync", (file: c_int) -> c_int, SYNC, path_of(file), nothing);
 stand_in!(ftruncate64, c"ftruncate64", (file: c_int, length: i64) -> c_int, TRUNCATE, path_of(file), nothing);
-// SAFETY: the caller gives a C string, here and below.
-stand_in!(rename, c"rename", (from: *const c_char, to: *const c_char) -> c_int, RENAME, unsafe { named(to) }, nothing);
+stand_in!(
+    rename,
+    c"rename",
+    (from: *const c_char, to: *const c_char) -> c_int,
+    RENAME,
+    // SAFETY: the caller gives a C string.
+    unsafe { named(to) },
+    nothing
+);
 // Functions with an argument that may be left out; where it is there, it comes as it does here.
-// SAFETY: as above.
-stand_in!(open64, c"open64", (path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int, OPEN, unsafe { named(path) }, nothing);
+stand_in!(
+    open64,
+    c"open64",
+    (path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int,
+    OPEN,
+    // SAFETY: the caller gives a C string.
+    unsafe { named(path) },
+    nothing
+);
 stand_in!(
     openat64,
     c"openat64",
     (folder: c_int, path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int,
     OPEN,
-    // SAFETY: as above.
+    // SAFETY: the caller gives a C string.
     unsafe { named(path) },
     nothing
 );
