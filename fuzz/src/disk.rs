@@ -41,7 +41,7 @@ struct Store {
 
 static STORES: LazyLock<Vec<Store>> = LazyLock::new(|| (0..4).map(|number| store(number).expect("a store on a sound disk")).collect());
 
-fuzz_target!(init: { LazyLock::force(&STORES); seeds::write("disk") }, |data: &[u8]| {
+fuzz_target!(init: { LazyLock::force(&STORES); seeds::write("disk", Vec::new()) }, |data: &[u8]| {
     let [store, target, flags, changes @ ..] = data else { return };
     let store = &STORES[usize::from(*store) % STORES.len()];
     let path = &store.targets[usize::from(*target) % store.targets.len()];

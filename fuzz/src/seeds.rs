@@ -19,13 +19,8 @@ pub(crate) const REGION: &str = "0123456789abcdef0123456789abcdef";
 /// Where the seeds go: the fuzzer's corpus.
 const FOLDER: &str = "HALITE_FUZZ_SEEDS";
 
-/// Writes the seeds of a target into the folder that the environment names, if it names one.
-pub(crate) fn write(target: &str) {
-    write_with(target, std::iter::empty());
-}
-
-/// The same, and those of the target's own.
-pub(crate) fn write_with(target: &str, more: impl Iterator<Item = Vec<u8>>) {
+/// Writes the seeds of a target, and those of its own, into the folder that the environment names, if it names one.
+pub(crate) fn write(target: &str, more: Vec<Vec<u8>>) {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     let seeds = match target {
         "frames" => for_frames(),

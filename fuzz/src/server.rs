@@ -54,7 +54,7 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| {
     Running { addresses, region }
 });
 
-fuzz_target!(init: seeds::write_with("server", writes::seeds().into_iter().map(|seed| [&[6][..], &seed].concat())), |data: &[u8]| {
+fuzz_target!(init: seeds::write("server", writes::seeds().iter().map(|seed| [&[6][..], seed].concat()).collect()), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
     let Running { addresses, region } = &*SERVER;
     let rest = &with_region(rest, region);

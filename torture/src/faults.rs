@@ -175,7 +175,7 @@ impl Faults<'_> {
             self.count("starts while calls fail that succeeded", 1);
         } else if starting.has_ended() {
             self.count("starts while calls fail that were refused", 1);
-            let log = starting.log();
+            let log = starting.last_words();
             expect_no_panic(&log)?;
             if !log.contains("os error") {
                 return Err(wrong(&format!("a start was refused and the reason is not said: {log}")));

@@ -202,7 +202,7 @@ impl Full<'_> {
             self.count("starts on a full disk that succeeded", 1);
         } else if starting.has_ended() {
             self.count("starts on a full disk that were refused", 1);
-            let log = starting.log();
+            let log = starting.last_words();
             expect_no_panic(&log)?;
             if !log.contains("make room") {
                 return Err(wrong(&format!("a start on a full disk does not say what to do: {log}")));
