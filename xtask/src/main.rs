@@ -31,7 +31,7 @@ Tasks of the Halite repository.
     cargo xtask interop --record    the same, and what it says is recorded
     cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
     cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it
-    cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket; every target for a minute, or one for N seconds
+    cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket or a disk; every target for a minute, or one for N seconds
     cargo xtask loom                the memstore and the read point in every interleaving of their threads
     cargo xtask races               the memstore's readers beside its writer, under the thread sanitizer
     cargo xtask torture [--minutes N]
