@@ -15,7 +15,7 @@ use libfuzzer_sys::fuzz_target;
 /// Small, so that the fuzzer reaches what happens beyond them.
 const LIMITS: Limits = Limits { frame_bytes_max: 32 << 10, cell_block_bytes_max: 256 << 10, unfolded_bytes_max: 64 << 10, trusted_bytes: 1 << 10 };
 
-fuzz_target!(init: seeds::write("frames"), |data: &[u8]| {
+fuzz_target!(init: seeds::write("frames", Vec::new()), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
     match choice % 4 {
         0 => connection(rest),

@@ -19,7 +19,7 @@ use rowkey_table::Rows;
 
 static SCHEMAS: LazyLock<Vec<KeySchema>> = LazyLock::new(|| seeds::schemas().into_iter().map(|(schema, _)| schema).collect());
 
-fuzz_target!(init: seeds::write("rowkey"), |data: &[u8]| {
+fuzz_target!(init: seeds::write("rowkey", Vec::new()), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
     match choice % 4 {
         0 => text(&String::from_utf8_lossy(rest)),

@@ -19,16 +19,17 @@ pub(crate) const REGION: &str = "0123456789abcdef0123456789abcdef";
 /// Where the seeds go: the fuzzer's corpus.
 const FOLDER: &str = "HALITE_FUZZ_SEEDS";
 
-/// Writes the seeds of a target into the folder that the environment names, if it names one.
-pub(crate) fn write(target: &str) {
+/// Writes the seeds of a target, and those of its own, into the folder that the environment names, if it names one.
+pub(crate) fn write(target: &str, more: Vec<Vec<u8>>) {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     let seeds = match target {
         "frames" => for_frames(),
         "server" => for_server(),
         "rowkey" => for_rowkey(),
+        "disk" => for_disk(),
         _ => for_zookeeper(),
     };
-    for (number, seed) in seeds.iter().enumerate() {
+    for (number, seed) in seeds.into_iter().chain(more).enumerate() {
         let place = folder.join(format!("seed-{number}"));
         std::fs::write(&place, seed).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
     }
@@ -59,6 +60,16 @@ fn for_server() -> Vec<Vec<u8>> {
     }
     seeds.extend(sessions().iter().map(|packets| [&[5], packets.as_slice()].concat()));
     seeds
+}
+
+/// Whole files, and each with one change, read in every way.
+fn for_disk() -> Vec<Vec<u8>> {
+    let ways = [0, 2, 4 | 8, 16, 32 | 64, 1];
+    let files = (0..4).flat_map(|store| (0..30).map(move |file| [store, file]));
+    // A log needs the choice of a record in front.
+    let changes: [&[u8]; 5] = [&[], &[1, 3, 0, 9, 2], &[3, 0, 1, 10], &[0, 0, 60, 2, 7, 7], &[2, 3, 0, 30, 1]];
+    let numbered = files.flat_map(|[store, file]| changes.iter().zip(ways).map(move |(changes, way)| [&[store, file, way], *changes].concat()));
+    numbered.collect()
 }
 
 fn for_zookeeper() -> Vec<Vec<u8>> {

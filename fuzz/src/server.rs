@@ -3,6 +3,7 @@
 #![no_main]
 
 mod seeds;
+mod writes;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -53,17 +54,18 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| {
     Running { addresses, region }
 });
 
-fuzz_target!(init: seeds::write("server"), |data: &[u8]| {
+fuzz_target!(init: seeds::write("server", writes::seeds().iter().map(|seed| [&[6][..], seed].concat()).collect()), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
     let Running { addresses, region } = &*SERVER;
     let rest = &with_region(rest, region);
     let zookeeper = addresses.zookeeper.expect("it was asked for");
-    match choice % 6 {
+    match choice % 7 {
         0 => converse(addresses.region, rest),
         1 => converse(addresses.region, &calls(Service::Client, rest)),
         2 => converse(addresses.master, &calls(Service::Master, rest)),
         3 => converse(addresses.region, &calls(Service::Admin, rest)),
         4 => converse(zookeeper, &session(rest)),
+        6 => converse(addresses.region, &writes::conversation(rest, region)),
         _ => converse(zookeeper, rest),
     }
 });

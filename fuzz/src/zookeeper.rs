@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use halite_wire::zk::{self, ConnectRequest, ConnectResponse, Incoming, Next, PACKET_BYTES_MAX};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(init: seeds::write("zookeeper"), |data: &[u8]| {
+fuzz_target!(init: seeds::write("zookeeper", Vec::new()), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
     let mut buffer = BytesMut::from(rest);
     let mut is_first = true;

@@ -222,7 +222,6 @@ pub fn tail(text: &str) -> &str {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod tests {
     use super::*;
 

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::Context;
 use crate::faults::expect_right;
-use crate::kills::{self, Failed, end_well, expect_no_panic, tell, wrong};
+use crate::kills::{self, Failed, end_well, expect_alive, expect_no_panic, tell, wrong};
 use crate::load::{self, Load};
 use crate::report::Fault;
 use crate::served::{Served, Setting, ms_since};
@@ -107,7 +107,7 @@ impl Full<'_> {
         self.expect_retryable(&refusal)?;
         let mut load = running.stop().await.map_err(|text| (Fault::Hung, text))?;
         tell(self.context, PART, self.seed, &load.figures);
-        self.expect_alive(&mut served)?;
+        expect_alive(&mut served)?;
         self.compare(&mut load, &cluster, &*filler, rows, When { is_settled: false, when: "while the disk is full" }).await?;
         let dies = self.rng.bool();
         if dies {
@@ -202,7 +202,7 @@ impl Full<'_> {
             self.count("starts on a full disk that succeeded", 1);
         } else if starting.has_ended() {
             self.count("starts on a full disk that were refused", 1);
-            let log = starting.log();
+            let log = starting.last_words();
             expect_no_panic(&log)?;
             if !log.contains("make room") {
                 return Err(wrong(&format!("a start on a full disk does not say what to do: {log}")));
@@ -243,9 +243,5 @@ impl Full<'_> {
 
     fn start(&self) -> Result<Served, Failed> {
         self.setting.start(&[]).map_err(|text| (Fault::Died, text))
-    }
-
-    fn expect_alive(&self, served: &mut Served) -> Result<(), Failed> {
-        if served.has_ended() { Err((Fault::Died, served.complaint("ended by itself"))) } else { Ok(()) }
     }
 }

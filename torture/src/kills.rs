@@ -100,7 +100,7 @@ impl Kills<'_> {
             return Err((Fault::Lost, format!("{} rows: {}", faults.len(), faults.iter().take(5).cloned().collect::<Vec<_>>().join("\n  "))));
         }
         if self.rng.u32(..8) == 0 {
-            self.expect_alive(&mut served)?;
+            expect_alive(&mut served)?;
             end_well(self.context, served, &self.setting).map_err(|text| wrong(&text))?;
             self.report().count(PART, "clean ends with a check", 1);
             served = self.start()?;
@@ -110,7 +110,7 @@ impl Kills<'_> {
 
     /// Ends a server in one way or another, and starts the next.
     async fn kill(&mut self, mut served: Served) -> Result<Served, Failed> {
-        self.expect_alive(&mut served)?;
+        expect_alive(&mut served)?;
         if self.rng.u32(..4) == 0 {
             served.signal(Signal::TERM);
             tokio::time::sleep(Duration::from_millis(self.rng.u64(..120))).await;
@@ -151,10 +151,6 @@ impl Kills<'_> {
         Ok(served)
     }
 
-    fn expect_alive(&self, served: &mut Served) -> Result<(), Failed> {
-        if served.has_ended() { Err((Fault::Died, served.complaint("ended by itself"))) } else { Ok(()) }
-    }
-
     /// What `halite check` says of a store whose server was killed: no errors.
     fn check(&self) -> Result<(), Failed> {
         let output = self.setting.run("check").map_err(|text| (Fault::Hung, text))?;
@@ -168,11 +164,19 @@ impl Kills<'_> {
     }
 
     fn finish(&mut self, mut served: Served) -> Result<(), Failed> {
-        self.expect_alive(&mut served)?;
+        expect_alive(&mut served)?;
         end_well(self.context, served, &self.setting).map_err(|text| wrong(&text))?;
         self.report().count(PART, "clean ends with a check", 1);
         Ok(())
     }
+}
+
+/// A server does not end by itself.
+///
+/// # Errors
+/// It has.
+pub(crate) fn expect_alive(served: &mut Served) -> Result<(), Failed> {
+    if served.has_ended() { Err((Fault::Died, served.complaint("ended by itself"))) } else { Ok(()) }
 }
 
 /// Ends a server, which has to do so without complaint, and looks at what it leaves.
@@ -200,7 +204,7 @@ pub(crate) fn end_well(context: &Context, served: Served, setting: &Setting) -> 
 /// # Errors
 /// It has.
 pub(crate) fn expect_no_panic(log: &str) -> Result<(), Failed> {
-    match log.lines().find(|line| line.contains("panicked at") || line.contains("a thread panicked")) {
+    match log.lines().find(|line| line.contains("panicked")) {
         Some(line) => Err((Fault::Died, format!("a thread of the server panicked: {line}\n{}", halite_patience::tail(log)))),
         None => Ok(()),
     }

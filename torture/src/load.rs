@@ -129,7 +129,7 @@ pub(crate) async fn create(cluster: &RemoteCluster, rng: &mut fastrand::Rng) -> 
     let family =
         |name: &'static str| FamilyDescriptor::new(name).set("COMPRESSION", compression).set("DATA_BLOCK_ENCODING", encoding).set("BLOCKSIZE", 4096);
     let table = TableDescriptor::new(name()).family(family("a")).family(family("b").versions(3));
-    let splits = (1..1 + rng.u32(..4)).map(|at| Bytes::from(format!("{:x}", at * 4 - 1))).collect();
+    let splits = (1..=rng.u32(..4)).map(|at| Bytes::from(format!("{:x}", at * 4 - 1))).collect();
     cluster.admin().create_table(table, splits).await
 }
 
@@ -262,11 +262,6 @@ impl Running {
             callers.push(joined.map_err(|error| format!("a caller broke off: {error}"))?);
         }
         Ok(Load { callers, counted: self.counted, figures: self.figures })
-    }
-
-    /// What has been done.
-    pub(crate) fn figures(&self) -> &Figures {
-        &self.figures
     }
 }
 
@@ -513,7 +508,7 @@ pub(crate) async fn disturb(cluster: RemoteCluster, stop: Arc<AtomicBool>, mut r
                 4 => admin.compact(&name, None, CompactionKind::Major).await,
                 5 | 6 => {
                     let regions = cluster.table(&name).regions().await?;
-                    let region = regions[rng.usize(..regions.len())].encoded_name.to_string();
+                    let region = regions[rng.usize(..regions.len())].encoded_name.clone();
                     if regions.len() < 8 { admin.split_region(&region, None).await } else { Ok(()) }
                 }
                 _ => {

@@ -5,6 +5,7 @@
 //! served.rs   a server as a process       load.rs    callers that know what they were told     report.rs  what was tried and found
 //! kills.rs    kills at any moment      damage/    damaged files            full.rs    a disk that fills
 //! faults.rs   calls to the disk that fail, by a library of ours that is loaded before the C library (`preload/`)
+//! hostile.rs  clients that read nothing, send a byte a second, or what no client sends
 //! ```
 //! Every wait has a limit, and one that comes to it is a finding. What happens follows from the seed, as far as processes and
 //! the scheduler let it; the directory of a finding is kept.
@@ -14,6 +15,7 @@
 mod damage;
 mod faults;
 mod full;
+mod hostile;
 mod kills;
 mod load;
 mod report;
@@ -30,7 +32,7 @@ Tortures the built program until the time is over, and prints a report, which is
 
     --minutes N       how long (10)
     --seed 0x2a       what everything follows from; printed, and drawn if it is not given
-    --part NAME       only this part, and others that are named the same way: kills, full, faults, damage
+    --part NAME       only this part, and others that are named the same way: kills, full, faults, hostile, damage
     --program PATH    the command halite
     --preload PATH    the library that makes calls to the disk fail
     --out DIR         where the report and the directories of findings go
@@ -65,7 +67,7 @@ impl Context {
 type Turn = fn(&Context, u64, Instant);
 
 /// Parts that take turns.
-const PARTS: [(&str, Turn); 3] = [("kills", kills::turn), ("full", full::turn), ("faults", faults::turn)];
+const PARTS: [(&str, Turn); 4] = [("kills", kills::turn), ("full", full::turn), ("faults", faults::turn), ("hostile", hostile::turn)];
 
 /// The part that goes on beside them, in this process.
 const BESIDE: (&str, Turn) = ("damage", damage::turn);

@@ -149,6 +149,11 @@ impl Served {
         let _ = halite_patience::wait(self.program.child(), Duration::from_secs(5));
     }
 
+    /// All that it has logged, of one that has ended.
+    pub(crate) fn last_words(&self) -> String {
+        String::from_utf8_lossy(&self.program.stderr().all(Duration::from_secs(5))).into_owned()
+    }
+
     /// What it has logged.
     pub(crate) fn log(&self) -> String {
         self.program.stderr().text()

@@ -39,7 +39,7 @@ pub(crate) fn everything() -> Result<()> {
     steps.step("simulation of client and server, short", || done(world(&[])));
     steps.step("mutants: a few planted bugs must be found", mutants::step);
     steps.step("threads: the memstore and the read point in every interleaving", concurrency::loom_step);
-    steps.step("fuzzing: a minute of damaged frames and ZooKeeper packets", fuzz::step);
+    steps.step("fuzzing: a minute of damaged frames, packets, declarations and files", fuzz::step);
     for (title, part) in interop::PARTS {
         steps.step(title, part);
     }

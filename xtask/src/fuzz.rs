@@ -10,13 +10,14 @@ use crate::command::{answer, cargo, run, target_dir};
 use crate::jars::with_tools;
 use crate::steps::Outcome;
 
-const TARGETS: [&str; 4] = ["frames", "zookeeper", "server", "rowkey"];
+const TARGETS: [&str; 5] = ["frames", "zookeeper", "server", "rowkey", "disk"];
 
 const HELP: &str = "\
-Sends damaged bytes to what reads a socket, and to what reads declarations and keys, and learns from which of them reach new code.
+Sends damaged bytes to what reads a socket, a declaration, a key, or a file of a store behind its checksums,
+and learns from which of them reach new code.
 
     cargo xtask fuzz                   every target for a minute, as `cargo xtask test` does
-    cargo xtask fuzz TARGET SECONDS    one of them for longer: frames, zookeeper, server, rowkey
+    cargo xtask fuzz TARGET SECONDS    one of them for longer: frames, zookeeper, server, rowkey, disk
     cargo xtask fuzz TARGET FILE       once more with an input that failed
 
 The fuzzer is written in C++ and wants a compiler for it. Without one `cargo xtask test` skips it, and fails where CI=true is in the environment.

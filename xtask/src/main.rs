@@ -34,7 +34,7 @@ Tasks of the Halite repository.
     cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it; --seeds N runs many on all cores
     cargo xtask mutants [NAME...]   plant bugs in a copy of the tree; the suite must find every one of them
     cargo xtask world [--seed 0x2a] client, server and engine in one simulation, with every row checked for an order that explains it
-    cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket; every target for a minute, or one for N seconds
+    cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket or a disk; every target for a minute, or one for N seconds
     cargo xtask loom                the memstore and the read point in every interleaving of their threads
     cargo xtask races               the memstore's readers beside its writer, under the thread sanitizer
     cargo xtask torture [--minutes N]

@@ -92,7 +92,10 @@ fn is_meant(path: &[u8], files: u32) -> bool {
     // SAFETY: the name is a C string, and the environment does not change.
     let root = unsafe {
         let root = libc::getenv(c"HALITE_TORTURE_DATA".as_ptr());
-        if root.is_null() { return false } else { CStr::from_ptr(root).to_bytes() }
+        if root.is_null() {
+            return false;
+        }
+        CStr::from_ptr(root).to_bytes()
     };
     let Some(inside) = path.strip_prefix(root) else { return false };
     match files {
@@ -169,12 +172,11 @@ macro_rules! stand_in {
         /// # Safety
         /// As in the C library.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
+        unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
             static NEXT: AtomicUsize = AtomicUsize::new(0);
             // SAFETY: the C library's function has this signature.
             let next: unsafe extern "C" fn($($kind),*) -> $result = unsafe { std::mem::transmute(next(&NEXT, $text)) };
-            // SAFETY: the caller keeps what the function asks for.
-            match fate($call, unsafe { $path }) {
+            match fate($call, $path) {
                 // SAFETY: as above.
                 Fate::Succeeds => unsafe { next($($argument),*) },
                 Fate::Fails { errno, half } => {
@@ -193,23 +195,42 @@ macro_rules! stand_in {
 /// For calls that happen as a whole or not at all.
 fn nothing<T>(_: T) {}
 
-#[allow(unused_unsafe, reason = "of some calls the path is found without unsafe code")]
-mod calls {
-    use super::*;
-
-    stand_in!(write, c"write", (file: c_int, bytes: *const c_void, count: usize) -> isize, WRITE, path_of(file), |next| {
-        // SAFETY: a part of what the caller has given. That some of it fails, too, changes nothing.
-        let _ = unsafe { next(file, bytes, count / 2) };
-    });
-    stand_in!(pwrite64, c"pwrite64", (file: c_int, bytes: *const c_void, count: usize, at: i64) -> isize, WRITE, path_of(file), |next| {
-        // SAFETY: as for `write`.
-        let _ = unsafe { next(file, bytes, count / 2, at) };
-    });
-    stand_in!(fdatasync, c"fdatasync", (file: c_int) -> c_int, SYNC, path_of(file), nothing);
-    stand_in!(fsync, c"fsync", (file: c_int) -> c_int, SYNC, path_of(file), nothing);
-    stand_in!(ftruncate64, c"ftruncate64", (file: c_int, length: i64) -> c_int, TRUNCATE, path_of(file), nothing);
-    stand_in!(rename, c"rename", (from: *const c_char, to: *const c_char) -> c_int, RENAME, named(to), nothing);
-    // Functions with arguments that may be left out; where they are there, they come as these do.
-    stand_in!(open64, c"open64", (path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int, OPEN, named(path), nothing);
-    stand_in!(openat64, c"openat64", (folder: c_int, path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int, OPEN, named(path), nothing);
-}
+stand_in!(write, c"write", (file: c_int, bytes: *const c_void, count: usize) -> isize, WRITE, path_of(file), |next| {
+    // SAFETY: a part of what the caller has given. That some of it fails, too, changes nothing.
+    let _ = unsafe { next(file, bytes, count / 2) };
+});
+stand_in!(pwrite64, c"pwrite64", (file: c_int, bytes: *const c_void, count: usize, at: i64) -> isize, WRITE, path_of(file), |next| {
+    // SAFETY: as for `write`.
+    let _ = unsafe { next(file, bytes, count / 2, at) };
+});
+stand_in!(fdatasync, c"fdatasync", (file: c_int) -> c_int, SYNC, path_of(file), nothing);
+stand_in!(fsync, c"fsync", (file: c_int) -> c_int, SYNC, path_of(file), nothing);
+stand_in!(ftruncate64, c"ftruncate64", (file: c_int, length: i64) -> c_int, TRUNCATE, path_of(file), nothing);
+stand_in!(
+    rename,
+    c"rename",
+    (from: *const c_char, to: *const c_char) -> c_int,
+    RENAME,
+    // SAFETY: the caller gives a C string.
+    unsafe { named(to) },
+    nothing
+);
+// Functions with an argument that may be left out; where it is there, it comes as it does here.
+stand_in!(
+    open64,
+    c"open64",
+    (path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int,
+    OPEN,
+    // SAFETY: the caller gives a C string.
+    unsafe { named(path) },
+    nothing
+);
+stand_in!(
+    openat64,
+    c"openat64",
+    (folder: c_int, path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int,
+    OPEN,
+    // SAFETY: the caller gives a C string.
+    unsafe { named(path) },
+    nothing
+);

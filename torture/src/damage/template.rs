@@ -143,7 +143,7 @@ impl Making {
                     }
                 }
                 _ => {
-                    let letter = char::from(self.rng.u8(b'a'..b'z'));
+                    let letter = char::from(self.rng.u8(b'a'..=b'z'));
                     let most = if self.rng.u32(..20) == 0 { 3000 } else { 60 };
                     let value = letter.to_string().repeat(self.rng.usize(..most));
                     let qualifier = ["q", "p"][self.rng.usize(..2)];

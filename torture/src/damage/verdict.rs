@@ -311,7 +311,7 @@ impl Judge {
             Err(text) => self.verdict.find(Fault::Hung, text),
         }
         let right = &self.template.content;
-        let script: String = right.keys().map(|name| format!("count '{name}'\n")).collect();
+        let script = right.keys().map(|name| format!("count '{name}'")).collect::<Vec<_>>().join("\n") + "\n";
         let mut shell = Command::new(program);
         shell.args(["shell", "-n", "--data"]).arg(&copy).env_remove("HALITE_DATA");
         let output = halite_patience::Program::start_with(&mut shell, script).and_then(|shell| shell.wait(crate::served::END_LIMIT));

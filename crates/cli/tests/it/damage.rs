@@ -34,7 +34,7 @@ fn killed(data: &Path) {
     assert_eq!(code, Some(0), "{said}");
     let served = Served::start(&["--data", data.to_str().unwrap()]);
     let address = format!("rpc://{}", served.address("master"));
-    let puts: String = (1..=9).map(|row| format!("put 't', 'r{row}', 'f:q', 'value {row} in the log'\n")).collect();
+    let puts = (1..=9).map(|row| format!("put 't', 'r{row}', 'f:q', 'value {row} in the log'")).collect::<Vec<_>>().join("\n");
     let written = halite(&["shell", "-n", "--connect", &address], &puts);
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
     assert_eq!(served.end(Signal::KILL).0, None);

@@ -20,7 +20,8 @@ use super::Lock;
 /// A lock file may be replaced between opening and locking it so many times.
 const ATTEMPTS_MAX: usize = 10;
 
-/// Both locks. The kernel releases them when the handles are closed, also when the process is killed.
+/// Both locks. The kernel releases them when the handles are closed, also when the process is killed; a process that it has just
+/// started holds the handles, too, for the moment until it runs its own program. So they are released by name.
 pub(super) struct FileLock {
     directory_path: PathBuf,
     directory: File,
@@ -41,15 +42,26 @@ impl FileLock {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(_) => false,
         };
-        let mut locked = None;
-        if let Some(path) = file_path {
+        let (directory_path, file_path) = (directory_path.to_owned(), file_path.map(Path::to_owned));
+        // From here on whatever fails releases the first lock.
+        let mut lock = Self { directory_path, directory, by_directory, file_path, file: Mutex::new(None), mode };
+        if let Some(path) = &lock.file_path {
             let Some(mut file) = lock_file(path, mode)? else { return Ok(None) };
             file.set_len(0)?;
             file.write_all(owner.as_bytes())?;
-            locked = Some(file);
+            lock.file = Mutex::new(Some(file));
         }
-        let (directory_path, file_path) = (directory_path.to_owned(), file_path.map(Path::to_owned));
-        Ok(Some(Self { directory_path, directory, by_directory, file_path, file: Mutex::new(locked), mode }))
+        Ok(Some(lock))
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for held in file.iter().chain([&self.directory]) {
+            // What cannot be unlocked was not locked.
+            let _ = flock(held, FlockOperation::Unlock);
+        }
     }
 }
 
@@ -154,6 +166,17 @@ mod tests {
         assert!(held.is_held().unwrap());
         fs::remove_file(directory.path().join("LOCK")).unwrap();
         assert!(!held.is_held().unwrap());
+    }
+
+    #[test]
+    fn a_process_that_has_inherited_the_handles_does_not_hold_the_locks_longer() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = take(directory.path()).unwrap();
+        let inherited = [held.directory.try_clone().unwrap(), held.file.lock().unwrap().as_ref().unwrap().try_clone().unwrap()];
+        assert!(take(directory.path()).is_none());
+        drop(held);
+        assert!(take(directory.path()).is_some());
+        drop(inherited);
     }
 
     #[test]
