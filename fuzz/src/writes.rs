@@ -171,8 +171,8 @@ impl Source<'_> {
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let append = |size: u8| [1, 1, 0, 0, 1, 0, 2, 0, size, 70, 0, 0, 1];
     let heavy = [&[0][..], &append(5), &append(5), &append(6)].concat();
-    let multi: Vec<u8> = [0, 0, 0, 1, 5].into_iter().chain((0..60).map(|at| at * 37 % 251)).collect();
-    let batch: Vec<u8> = [1, 0, 1, 11].into_iter().chain((0..120).map(|at| at * 61 % 239)).collect();
+    let multi: Vec<u8> = [0, 0, 0, 1, 5].into_iter().chain((0..60_u8).map(|at| at.wrapping_mul(37))).collect();
+    let batch: Vec<u8> = [1, 0, 1, 11].into_iter().chain((0..120_u8).map(|at| at.wrapping_mul(61))).collect();
     let beside: Vec<u8> = [1].into_iter().chain((0..8).flat_map(|at| [1, 1 + at, 1, 0, 0, 0, 2, 0, 28, 9, 28, 1])).collect();
     vec![heavy, multi, batch, beside]
 }

@@ -343,7 +343,19 @@ impl TableScanner {
             Bound::Unbounded => table.region_of(b""),
             Bound::Included(row) | Bound::Excluded(row) => table.region_of(row),
         };
-        self.region = Some(table.with_region(find, |region| Ok((Arc::clone(region), region.scan(scan, self.tier)?)))?);
+        self.region = Some(table.with_region(find, |region| {
+            // A region that ends before would lead the scan back, again and again.
+            if let (false, Bound::Included(row) | Bound::Excluded(row)) = (scan.reverse, &scan.range.start)
+                && !region.info().contains(row)
+            {
+                let text = format!(
+                    "no region contains the row {}: there is a gap in front of it or an overlap; run \"halite check\"",
+                    halite_types::key::print_bytes(row)
+                );
+                return Err(Error::corrupt(text).at(format!("table {}", table.descriptor().name())));
+            }
+            Ok((Arc::clone(region), region.scan(scan, self.tier)?))
+        })?);
         Ok(())
     }
 

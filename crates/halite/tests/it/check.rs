@@ -58,6 +58,28 @@ fn segments(sim: &SimEnv) -> Vec<String> {
 }
 
 #[test]
+fn a_gap_between_regions_is_an_error_of_a_scan_and_not_its_eternity() {
+    let sim = SimEnv::new(1);
+    let store = open(&sim, WalRecovery::Strict).unwrap();
+    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[b"r5"]).unwrap();
+    put(&store, "t", 400..410);
+    put(&store, "t", 500..510);
+    store.close().unwrap();
+    sim.fs.kill();
+    let mut manifest = sim.fs.read("halite/MANIFEST").unwrap();
+    // The end of the first region, in front of its rows.
+    let end = manifest.windows(4).position(|bytes| bytes == b"\x22\x02r5").unwrap();
+    manifest[end + 3] = b'1';
+    let checked = manifest.len() - 4;
+    let crc = crc32c::crc32c(&manifest[..checked]);
+    manifest[checked..].copy_from_slice(&crc.to_be_bytes());
+    sim.fs.write("halite/MANIFEST", manifest).unwrap();
+    let store = open(&sim, WalRecovery::Strict).unwrap();
+    let error = store.table("t").unwrap().scan(Scan::all()).find_map(Result::err).unwrap();
+    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("no region contains the row r1"), "{error}");
+}
+
+#[test]
 fn a_segment_missing_between_others_is_found_by_the_check_and_told_when_it_is_done_without() {
     let sim = killed(60);
     let missing = segments(&sim).remove(1);
