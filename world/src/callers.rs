@@ -90,9 +90,8 @@ impl Caller {
     async fn live(mut self, number: u64, until: Instant) {
         while Instant::now() < until {
             match number {
-                0 => self.one().await,
                 1 if self.rng.u8(..3) == 0 => self.give_up_early().await,
-                1 => self.one().await,
+                0 | 1 => self.one().await,
                 2 if self.rng.bool() => self.batch().await,
                 2 => self.read().await,
                 _ => self.scan().await,
@@ -131,7 +130,7 @@ impl Caller {
         let (op, asked) = self.change(&key);
         let (what, ticket) = (format!("{key} {:?}", asked.changes), self.told.borrow_mut().ask(&key, asked));
         if let Ok(result) = self.timed(&what, 1, self.table.apply_one(op)).await {
-            self.answered(ticket, &key, &result);
+            self.answered(&ticket, &key, &result);
         }
     }
 
@@ -142,7 +141,7 @@ impl Caller {
         let ticket = self.told.borrow_mut().ask(&key, asked);
         let patience = Duration::from_millis(self.rng.u64(..150));
         if let Ok(Ok(result)) = tokio::time::timeout(patience, self.table.apply_one(op)).await {
-            self.answered(ticket, &key, &result);
+            self.answered(&ticket, &key, &result);
         }
     }
 
@@ -157,14 +156,14 @@ impl Caller {
         let Ok(results) = self.timed(&what, 1, self.table.apply(ops)).await else { return };
         for ((key, ticket), result) in keys.iter().zip(tickets).zip(results) {
             if let Ok(result) = result {
-                self.answered(ticket, key, &result);
+                self.answered(&ticket, key, &result);
             }
         }
     }
 
-    fn answered(&self, ticket: Ticket, key: &str, result: &OpResult) {
+    fn answered(&self, ticket: &Ticket, key: &str, result: &OpResult) {
         let mut told = self.told.borrow_mut();
-        match told.asked(&ticket).map(|asked| answer(asked, result)) {
+        match told.asked(ticket).map(|asked| answer(asked, result)) {
             Some(Ok(answer)) => told.answer(ticket, answer, self.is_patient()),
             Some(Err(text)) => told.wrong.push(format!("row {key}: {text}")),
             None => {}
@@ -186,7 +185,7 @@ impl Caller {
         let mut told = self.told.borrow_mut();
         match State::of(row) {
             _ if !row.is_empty() && row.key() != key.as_bytes() => {
-                told.wrong.push(format!("row {key} was asked for, and {} came", row.key().escape_ascii()))
+                told.wrong.push(format!("row {key} was asked for, and {} came", row.key().escape_ascii()));
             }
             Ok(state) => told.read(key, called, state),
             Err(text) => told.wrong.push(format!("row {key}: {text}")),

@@ -126,7 +126,7 @@ impl History {
 
     /// Somebody is answered. What a patient client is told of values is the row's own at some later moment of the call, and that a
     /// condition did not hold need not be the last word of an earlier try.
-    pub fn answer(&mut self, ticket: Ticket, answer: Answer, is_patient: bool) {
+    pub fn answer(&mut self, ticket: &Ticket, answer: Answer, is_patient: bool) {
         let moment = self.moment();
         let Some(row) = self.rows.get_mut(&ticket.key) else { return };
         row.unanswered -= usize::from(!row.ops[ticket.at].asked.changes.is_empty());

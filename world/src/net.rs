@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Result};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -26,9 +26,37 @@ pub struct Mood {
     pub cuts: AtomicU32,
     /// Until then nothing is done that may block, in milliseconds of the simulation.
     pub stalled_until_ms: AtomicU64,
+    /// The server's connections, in the order they came.
+    connections: Mutex<Vec<Weak<Mutex<TcpStream>>>>,
+}
+
+/// Connections of a process that is dead, which its machine has not closed yet.
+///
+/// A runtime that ends drops its tasks in any order, and the network would follow from that. So they are held until the machine
+/// closes them, one after the other.
+#[derive(Default)]
+pub struct Orphans(Vec<Arc<Mutex<TcpStream>>>);
+
+impl Orphans {
+    /// Closes them in the order they came. Only on the machine whose they are.
+    pub fn close(self) {
+        self.0.into_iter().for_each(drop);
+    }
 }
 
 impl Mood {
+    /// The connections there are, so that they outlive the process.
+    pub fn hold_connections(&self) -> Orphans {
+        let connections = std::mem::take(&mut *self.connections.lock().unwrap_or_else(PoisonError::into_inner));
+        Orphans(connections.iter().filter_map(Weak::upgrade).collect())
+    }
+
+    fn add_connection(&self, stream: &Arc<Mutex<TcpStream>>) {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        connections.retain(|known| known.strong_count() > 0);
+        connections.push(Arc::downgrade(stream));
+    }
+
     /// Waits as long as whatever needs the disk waits now.
     pub async fn disk(&self) {
         let wait = if fastrand::u8(..12) == 0 { fastrand::u64(..SLOW_MS) } else { fastrand::u64(..SOON_MS) };
@@ -94,7 +122,7 @@ impl client::Network for Network {
 }
 
 struct Socket {
-    stream: Mutex<TcpStream>,
+    stream: Arc<Mutex<TcpStream>>,
     local: SocketAddr,
     peer: SocketAddr,
     /// The server's mood, on its side.
@@ -106,7 +134,11 @@ struct Socket {
 impl Socket {
     fn new(stream: TcpStream, mood: Option<Arc<Mood>>) -> Result<Self> {
         let (local, peer) = (stream.local_addr()?, stream.peer_addr()?);
-        Ok(Self { stream: Mutex::new(stream), local, peer, mood, is_broken: AtomicBool::new(false) })
+        let stream = Arc::new(Mutex::new(stream));
+        if let Some(mood) = &mood {
+            mood.add_connection(&stream);
+        }
+        Ok(Self { stream, local, peer, mood, is_broken: AtomicBool::new(false) })
     }
 
     fn stream(&self) -> MutexGuard<'_, TcpStream> {
@@ -145,6 +177,10 @@ impl Socket {
     }
 
     fn shutdown(&self, task: &mut Context<'_>) -> Poll<Result<()>> {
+        if turmoil::sim_elapsed().is_none() {
+            // The world is over.
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut *self.stream()).poll_shutdown(task)
     }
 }

@@ -84,8 +84,6 @@ pub struct World {
     planned: u64,
     pub(crate) loses_power: bool,
     pub(crate) latency_ms: u64,
-    /// Whether the server's host runs.
-    pub(crate) is_up: bool,
     pub(crate) deaths: u64,
     pub(crate) stops: u64,
 }
@@ -221,7 +219,7 @@ impl World {
         clients.push("admin".to_owned());
         sim.client("auditor", callers::audit(client("auditor", Kind::Patient, &mut rng), Rc::clone(&told)));
         let (agenda, planned, loses_power) = (BTreeMap::new(), 0, plan.loses_power);
-        let mut world = Self { sim, machine, told, rng, clients, agenda, planned, loses_power, latency_ms, is_up: true, deaths: 0, stops: 0 };
+        let mut world = Self { sim, machine, told, rng, clients, agenda, planned, loses_power, latency_ms, deaths: 0, stops: 0 };
         if plan.has_trouble {
             world.after(300..1_500, Self::trouble);
         }
@@ -230,7 +228,7 @@ impl World {
 
     fn live(&mut self) -> turmoil::Result {
         while !self.step()? {
-            if self.is_quiet() && self.agenda.is_empty() && self.is_up {
+            if self.is_quiet() && self.agenda.is_empty() && self.machine.is_up.get() {
                 self.heal();
             }
             if !self.machine.wrong.borrow().is_empty() {

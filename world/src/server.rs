@@ -15,7 +15,7 @@ use tokio::task::spawn_local;
 use crate::clock::WorldClock;
 use crate::history::Told;
 use crate::model::FAMILIES;
-use crate::net::{Mood, Outside};
+use crate::net::{Mood, Orphans, Outside};
 
 /// The name of the machine, its ports, and the table on it.
 pub const HOST: &str = "server";
@@ -50,10 +50,16 @@ pub struct Machine {
     told: Told,
     /// Processes so far; the last may have ended.
     lives: Cell<u32>,
+    /// There is a process.
+    pub is_up: Cell<bool>,
     /// The process is to end as an operator ends it.
     pub is_asked_to_stop: Cell<bool>,
     /// The process has ended so.
     pub has_stopped: Cell<bool>,
+    /// Connections of the process before.
+    pub orphans: RefCell<Orphans>,
+    /// When the next process begins, in milliseconds of the simulation.
+    pub begins_ms: Cell<u64>,
     /// Flushes, compactions and so on that were done.
     pub jobs: Cell<u64>,
     /// What was wrong with it, if anything.
@@ -70,8 +76,11 @@ impl Machine {
             settings,
             told,
             lives: Cell::new(0),
+            is_up: Cell::new(false),
             is_asked_to_stop: Cell::new(false),
             has_stopped: Cell::new(false),
+            orphans: RefCell::default(),
+            begins_ms: Cell::new(0),
             jobs: Cell::new(0),
             wrong: RefCell::default(),
         }
@@ -92,11 +101,15 @@ impl Machine {
     }
 }
 
-/// The life of a process. Its host ends it.
+/// The life of the machine from where it is switched on, or its process has died. Its host ends it.
 ///
 /// # Errors
 /// None: what goes wrong is noted.
 pub async fn run(machine: Rc<Machine>) -> turmoil::Result {
+    machine.orphans.take().close();
+    let now_ms = u64::try_from(turmoil::sim_elapsed().unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    tokio::time::sleep(Duration::from_millis(machine.begins_ms.get().saturating_sub(now_ms))).await;
+    machine.is_up.set(true);
     machine.lives.set(machine.lives.get() + 1);
     machine.is_asked_to_stop.set(false);
     machine.has_stopped.set(false);

@@ -62,47 +62,53 @@ impl World {
 
     /// Ends the server's process, which begins anew some time later.
     pub(crate) fn die(&mut self, death: Death) {
-        if !self.is_up {
+        if !self.machine.is_up.get() {
             return;
         }
         self.note(format!("the server ends by {death:?}"));
-        match death {
-            Death::Kill => self.machine.disk.fs.kill(),
-            Death::PowerLoss(seed) => self.machine.disk.fs.crash(seed),
-        }
         self.deaths += 1;
-        self.end();
+        match death {
+            Death::Kill => {
+                self.machine.disk.fs.kill();
+                self.end(true);
+            }
+            Death::PowerLoss(seed) => {
+                self.machine.disk.fs.crash(seed);
+                self.end(false);
+            }
+        }
     }
 
-    /// Lets the host go, and come back.
-    fn end(&mut self) {
-        self.is_up = false;
+    /// Ends the process. Its machine closes its connections at once if it goes on, and otherwise when it is switched on again.
+    fn end(&mut self, machine_goes_on: bool) {
+        self.machine.is_up.set(false);
+        self.machine.orphans.replace(self.machine.mood.hold_connections());
         self.sim.crash(HOST);
         self.machine.mood.cuts.store(0, Relaxed);
-        self.after(DOWN, Self::begin);
-    }
-
-    /// The server's host begins anew.
-    fn begin(&mut self) {
-        self.is_up = true;
-        self.sim.bounce(HOST);
+        let begins_ms = self.now_ms() + self.rng.u64(DOWN);
+        self.machine.begins_ms.set(begins_ms);
+        let down_ms = if machine_goes_on { 0 } else { begins_ms - self.now_ms() };
+        self.after(down_ms..down_ms + 1, |world| world.sim.bounce(HOST));
     }
 
     /// Looks whether the process has died in a call, or ended as it was asked to.
     pub(crate) fn look_after(&mut self) {
-        if self.is_up && self.machine.disk.fs.is_gone() {
+        if !self.machine.is_up.get() {
+            return;
+        }
+        if self.machine.disk.fs.is_gone() {
             let death = self.death();
             self.die(death);
-        } else if self.is_up && self.machine.has_stopped.get() {
+        } else if self.machine.has_stopped.get() {
             self.note("the server has stopped as it was asked to");
+            self.stops += 1;
             // After a clean end nothing is lost, whatever happens to the machine.
             if self.loses_power {
-                self.machine.disk.fs.lose_unsynced()
+                self.machine.disk.fs.lose_unsynced();
             } else {
-                self.machine.disk.fs.kill()
+                self.machine.disk.fs.kill();
             }
-            self.stops += 1;
-            self.end();
+            self.end(true);
         }
     }
 

@@ -36,6 +36,7 @@ pub(crate) fn everything() -> Result<()> {
         done(run(command.env("RUSTDOCFLAGS", "--deny warnings")))
     });
     steps.step("simulation, short", short_simulation);
+    steps.step("simulation of client and server, short", || done(world(&[])));
     steps.step("threads: the memstore and the read point in every interleaving", concurrency::loom_step);
     steps.step("fuzzing: a minute of damaged frames and ZooKeeper packets", fuzz::step);
     for (title, part) in interop::PARTS {
@@ -56,6 +57,12 @@ pub(crate) fn simulation(arguments: &[String]) -> Result<()> {
         return Err("the simulation has no program yet; its tests run with cargo test -p halite-sim".to_string());
     }
     let mut command = cargo(["run", "--quiet", "--package", "halite-sim", "--"]);
+    run(command.args(arguments))
+}
+
+/// `cargo xtask world`: the arguments are the simulation's own.
+pub(crate) fn world(arguments: &[String]) -> Result<()> {
+    let mut command = cargo(["run", "--quiet", "--package", "halite-world", "--"]);
     run(command.args(arguments))
 }
 

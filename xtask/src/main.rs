@@ -30,6 +30,7 @@ Tasks of the Halite repository.
     cargo xtask interop --record    the same, and what it says is recorded
     cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
     cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it
+    cargo xtask world [--seed 0x2a] client, server and engine in one simulation, with every row checked for an order that explains it
     cargo xtask fuzz [TARGET N]     damaged bytes for what reads a socket; every target for a minute, or one for N seconds
     cargo xtask loom                the memstore and the read point in every interleaving of their threads
     cargo xtask races               the memstore's readers beside its writer, under the thread sanitizer
@@ -64,6 +65,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("test" | "ci", []) => checks::everything(),
         ("tidy", []) => tidy::run(),
         ("sim", rest) => checks::simulation(rest),
+        ("world", rest) => checks::world(rest),
         ("loom", []) => concurrency::loom(),
         ("races", []) => concurrency::races(),
         ("fuzz", rest) => fuzz::run_named(rest),

@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-lab", &["halite-engine", "halite", "halite-server"]),
     ("halite-cli", &["halite-types", "halite-engine", "halite", "halite-lab", "halite-server", "halite-wire"]),
     ("halite-sim", &["halite-types", "halite-engine", "halite"]),
+    ("halite-world", &["halite-types", "halite-engine", "halite-server", "halite-client"]),
     ("halite-conformance", &["halite-types", "halite-engine", "halite-server", "halite"]),
     ("halite-interop", &["halite-types", "halite-engine", "halite-wire", "halite"]),
     ("halite-bench-rivals", &["halite"]),
