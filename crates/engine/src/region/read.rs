@@ -215,10 +215,9 @@ impl Region {
         check_scan(scan)?;
         let (snapshot, newest) = self.snapshot_at(|| if at == ReadAt::Applied { self.mvcc.applied() } else { self.mvcc.read_point() });
         let (read_point, file_read_point) = match at {
-            ReadAt::Committed | ReadAt::Applied => (newest, u64::MAX),
             ReadAt::Point(sequence) if self.is_whole_at(sequence) => (sequence.min(newest), sequence),
-            // A row of which a part is gone was never there; a newer one is.
-            ReadAt::Point(_) => (newest, u64::MAX),
+            // Of a row as of an earlier point a part may be gone: that was never there, and the newest is.
+            ReadAt::Committed | ReadAt::Applied | ReadAt::Point(_) => (newest, u64::MAX),
         };
         let now = self.shared.env.clock.now_ms();
         let trace = Arc::new(ReadTrace::default());
