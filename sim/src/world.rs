@@ -380,6 +380,7 @@ impl World {
     fn reopen(&mut self) -> Outcome {
         // What could not be removed is still there.
         let may_find = self.sim.fs.failures() > self.failures_before || self.may_refuse();
+        let failures = self.sim.fs.failures();
         self.note_rewrites(true);
         if let Some(store) = self.store.take() {
             store.close()?;
@@ -398,6 +399,8 @@ impl World {
         }
         self.health.wounded = false;
         self.start(false)?;
+        // So is what closing could not remove, and what an opening left that was tried again.
+        let may_find = may_find || self.sim.fs.failures() > failures;
         let store = self.store()?;
         match (store.replayed_writes(), store.removed_files()) {
             _ if self.tally.crashes > crashes => Ok(()),
