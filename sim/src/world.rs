@@ -465,7 +465,7 @@ impl World {
 
     pub(crate) fn check_table(&mut self, table: &TableName, model: &Model) -> Outcome {
         let now = self.now();
-        let backwards = (self.sim.fs.calls() % 4 == 0).then(|| Scan::all().reverse(true));
+        let backwards = self.sim.fs.calls().is_multiple_of(4).then(|| Scan::all().reverse(true));
         for scan in [Scan::all().all_versions(), Scan::all().raw(true).all_versions()].into_iter().chain(backwards) {
             let rows = self.store()?.on(table).scan(&scan)?;
             check_scan(model, &scan, now, &rows, &mut self.tally.checked)?;
