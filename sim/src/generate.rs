@@ -215,7 +215,7 @@ impl Generator {
         if !self.has_trouble {
             return Step::Advance(1);
         }
-        Step::Trouble(match self.below(10) {
+        Step::Trouble(match self.below(13) {
             0..4 => Trouble::Calls(CALLS[self.rng.up_to(CALLS.len() - 1)], self.below(12), 1 + self.below(2)),
             4 | 5 => Trouble::FullDisk(self.below(20_000)),
             6..9 => Trouble::Over,

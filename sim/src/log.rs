@@ -19,7 +19,7 @@ use halite_types::{Durability, RowOp, Scan};
 
 use crate::check::{Mismatch, RowsFound, check_found};
 use crate::model::{Effect, Model};
-use crate::world::{Outcome, Stop, World};
+use crate::world::{Outcome, World};
 
 /// Nonces younger than what the store is told by at least this must be known.
 const NONCE_MARGIN_MS: u64 = 10_000;
@@ -240,10 +240,7 @@ impl World {
         if after == After::Gaps {
             return self.take_what_is_there(&log, &raw);
         }
-        let mut rows = Vec::new();
-        for row in log.rows() {
-            rows.push(RowChoices::of(&log, &row, after, now, &all, &raw)?);
-        }
+        let rows: Vec<RowChoices> = log.rows().iter().map(|row| RowChoices::of(&log, row, after, now, &all, &raw)).collect();
         let by_region = after == After::Failure || (after == After::PowerLoss && self.promised == WalSync::Flush);
         let Chosen { there, certain } = log.choose(&rows, after, by_region)?;
         let mut model = log.base.clone();
@@ -421,7 +418,7 @@ struct Choice {
 }
 
 impl RowChoices {
-    fn of(log: &Unsafe, row: &Bytes, after: After, now: i64, all: &RowsFound, raw: &RowsFound) -> Result<Self, Stop> {
+    fn of(log: &Unsafe, row: &Bytes, after: After, now: i64, all: &RowsFound, raw: &RowsFound) -> Self {
         let entries: Vec<(usize, &Entry)> = log.of_row(row).collect();
         let logged = entries.iter().filter(|(_, entry)| entry.way == Way::Logged).count();
         let of_way =
@@ -443,7 +440,7 @@ impl RowChoices {
                 }
             }
         }
-        Ok(out)
+        out
     }
 
     fn allows(&self, count: usize) -> bool {

@@ -1,6 +1,5 @@
 //! The simulation as a program: some seeds, or the one that failed.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person at the terminal")]
-#![expect(clippy::disallowed_methods, reason = "the time that a person waits is no part of a run")]
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};

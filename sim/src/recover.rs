@@ -55,7 +55,7 @@ impl World {
                     self.end_process();
                 }
                 // The next attempt finds everything in order.
-                Err(Stop::Failed(_)) if self.health.troubled => self.end_process(),
+                Err(Stop::Failed(_)) if self.health.troubled || self.sim.fs.failures() > self.failures_before => self.end_process(),
                 Err(Stop::Failed(error)) => return Err(format!("the store does not open or cannot be read: {error}")),
             }
         }

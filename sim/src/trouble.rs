@@ -88,7 +88,7 @@ impl World {
         self.health.wounded = true;
         // Whether a change of several parts came about is found out by the next start.
         let is_open = self.store.is_some() && !self.copies.is_changing() && self.loading.is_empty();
-        if !is_open || self.sim.fs.calls() % 3 == 0 {
+        if !is_open || self.sim.fs.calls().is_multiple_of(3) {
             return self.restart();
         }
         self.tally.failures_outlived += 1;

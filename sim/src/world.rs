@@ -380,6 +380,7 @@ impl World {
     fn reopen(&mut self) -> Outcome {
         // What could not be removed is still there.
         let may_find = self.sim.fs.failures() > self.failures_before || self.may_refuse();
+        let failures = self.sim.fs.failures();
         self.note_rewrites(true);
         if let Some(store) = self.store.take() {
             store.close()?;
@@ -398,6 +399,8 @@ impl World {
         }
         self.health.wounded = false;
         self.start(false)?;
+        // So is what closing could not remove, and what an opening left that was tried again.
+        let may_find = may_find || self.sim.fs.failures() > failures;
         let store = self.store()?;
         match (store.replayed_writes(), store.removed_files()) {
             _ if self.tally.crashes > crashes => Ok(()),
@@ -462,7 +465,7 @@ impl World {
 
     pub(crate) fn check_table(&mut self, table: &TableName, model: &Model) -> Outcome {
         let now = self.now();
-        let backwards = (self.sim.fs.calls() % 4 == 0).then(|| Scan::all().reverse(true));
+        let backwards = self.sim.fs.calls().is_multiple_of(4).then(|| Scan::all().reverse(true));
         for scan in [Scan::all().all_versions(), Scan::all().raw(true).all_versions()].into_iter().chain(backwards) {
             let rows = self.store()?.on(table).scan(&scan)?;
             check_scan(model, &scan, now, &rows, &mut self.tally.checked)?;

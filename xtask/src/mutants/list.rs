@@ -47,14 +47,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "let replaced = if MUTANT { Ok(()) } else { self.file.sync() }.and_then(",
         SEEDS,
     ),
-    quick(mutant(
+    mutant(
         "one-look",
         "a reader takes his snapshot without a second look",
         "crates/engine/src/region/mod.rs",
         "if Arc::ptr_eq(&snapshot, &now) {",
         "if MUTANT || Arc::ptr_eq(&snapshot, &now) {",
         &[Suite::Unit("beside_a_flush")],
-    )),
+    ),
     quick(mutant(
         "seen-before-sync",
         "the read point moves when a write is appended, not when it is durable",
@@ -71,14 +71,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "let opened = if MUTANT { Ok(()) } else { fs.sync_dir(&directory) }.map_err(failed)",
         SEEDS,
     ),
-    quick(mutant(
+    mutant(
         "increment-unlocked",
         "an increment reads and writes without its row's lock",
         "crates/engine/src/region/write.rs",
         "        let _row = match tier {\n",
         "        if MUTANT && !matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        let _row = match tier {\n",
         &[Suite::It("threads")],
-    )),
+    ),
     mutant(
         "check-unlocked",
         "a condition is looked at without its row's lock",
@@ -87,14 +87,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "        if MUTANT && matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        // Most likely before the row is held",
         &[Suite::It("guards")],
     ),
-    mutant(
+    quick(mutant(
         "nonce-not-logged",
         "the nonce of a write is not in its record",
         "crates/engine/src/wal/mod.rs",
         "format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);",
         "format::write_cells(&mut buffer.bytes, region, sequence, nonce.filter(|_| !MUTANT), cells);",
         SEEDS,
-    ),
+    )),
     mutant(
         "nonce-not-stored",
         "nonces go with the segment they are in",
@@ -255,14 +255,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "(_, None | Some(Level::Async)) if settled || MUTANT => {",
         SEEDS,
     ),
-    mutant(
+    quick(mutant(
         "releases-too-much",
         "a flush lets go of log that holds later writes",
         "crates/engine/src/region/flush.rs",
         "self.shared.wal.release(self.number, frozen.sequence);",
         "self.shared.wal.release(self.number, frozen.sequence + if MUTANT { 1000 } else { 0 });",
         SEEDS,
-    ),
+    )),
     mutant(
         "flushed-not-noted",
         "the manifest does not say how far a flush came",
