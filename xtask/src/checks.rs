@@ -67,12 +67,6 @@ pub(crate) fn world(arguments: &[String]) -> Result<()> {
     run(command.args(arguments))
 }
 
-/// `cargo xtask world`: the arguments are the simulation's own.
-pub(crate) fn world(arguments: &[String]) -> Result<()> {
-    let mut command = cargo(["run", "--quiet", "--package", "halite-world", "--"]);
-    run(command.args(arguments))
-}
-
 /// `cargo xtask golden --update`.
 pub(crate) fn update_golden() -> Result<()> {
     run(cargo(["test", "--workspace", "--quiet"]).env(UPDATE_GOLDEN, "1"))?;
