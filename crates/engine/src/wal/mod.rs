@@ -347,13 +347,7 @@ impl Wal {
     /// The one that stopped it; `DiskFull` while it is stalled.
     pub(crate) fn check(&self) -> Result<()> {
         self.failure()?;
-        self.stall.error().map_or(Ok(()), |cause| Err(self.refusal(&cause)))
-    }
-
-    /// What those are told who come while the log is stalled.
-    fn refusal(&self, cause: &Error) -> Error {
-        let text = format!("writes are refused, reads go on, and writes go on by themselves when the log can be written: {}", cause.message());
-        Error::new(cause.kind(), text).with_source(cause.clone())
+        self.stall.error().map_or(Ok(()), |cause| Err(refusal(&cause)))
     }
 
     /// What those are told whose writes the log has and cannot write: not that nothing has been done.
@@ -1037,6 +1031,12 @@ fn not_begun(what: &str, error: std::io::Error) -> Error {
 /// Whether a group of writes can be written again after this error.
 fn may_be_tried_again(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::DiskFull | ErrorKind::Busy)
+}
+
+/// What those are told who come while the log is stalled.
+fn refusal(cause: &Error) -> Error {
+    let text = format!("writes are refused, reads go on, and writes go on by themselves when the log can be written: {}", cause.message());
+    Error::new(cause.kind(), text).with_source(cause.clone())
 }
 
 /// The error of a write that the log has taken and cannot write at the moment. Its kind is that of a failed file: whoever repeats the

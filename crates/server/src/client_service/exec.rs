@@ -51,7 +51,7 @@ pub(super) fn exec_region_server(call: &Call) -> Result<Step, Fault> {
 pub(super) enum Served {
     Done(pb::NameBytesPair),
     /// It has done its slice, and others get their turn.
-    Begun(Aggregate),
+    Begun(Box<Aggregate>),
 }
 
 /// Calls an endpoint as an action of a multi, or goes on with one.
@@ -60,7 +60,7 @@ pub(super) fn serve(
     peer: &Peer,
     target: &Target,
     call: &pb::CoprocessorServiceCall,
-    begun: Option<Aggregate>,
+    begun: Option<Box<Aggregate>>,
 ) -> Result<Served, Fault> {
     let specifier = match target {
         Target::Region(region) => convert::region::specifier(region.info()),
@@ -76,7 +76,7 @@ pub(super) fn serve(
         method => {
             let mut aggregate = match begun {
                 Some(aggregate) => aggregate,
-                None => Aggregate::new(method, context, peer, target, &call.request)?,
+                None => Box::new(Aggregate::new(method, context, peer, target, &call.request)?),
             };
             let is_done = aggregate.work()?;
             Ok(if is_done { Served::Done(value("AggregateResponse", &aggregate.response())) } else { Served::Begun(aggregate) })

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX};
 use halite_engine::{CommitTicket, Region};
-use halite_types::{Cells, OpResult, RowOp, Tier};
+use halite_types::{Bytes, Cells, OpResult, RowOp, Tier};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
@@ -81,7 +81,7 @@ struct Current {
     /// An operation that has been read from the request but not applied.
     pending: Option<RowOp>,
     /// An endpoint that has done a part of its work.
-    aggregate: Option<Aggregate>,
+    aggregate: Option<Box<Aggregate>>,
     /// Bytes of refusals that are not counted with the answers yet.
     refused_bytes: usize,
     /// Puts and deletes that are gathered, with the indexes of their actions.
@@ -557,7 +557,7 @@ impl Current {
     fn refuse(&mut self, context: &Context, index: u32, fault: &Fault) {
         count(context, fault);
         let pair = fault.exception().to_pair();
-        self.refused_bytes += size_of::<pb::ResultOrException>() + pair.name.len() + pair.value.as_ref().map_or(0, |text| text.len());
+        self.refused_bytes += size_of::<pb::ResultOrException>() + pair.name.len() + pair.value.as_ref().map_or(0, Bytes::len);
         let exception = Some(pair);
         self.result.result_or_exception.push(pb::ResultOrException { index: Some(index), exception, ..pb::ResultOrException::default() });
     }
