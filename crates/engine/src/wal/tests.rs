@@ -234,3 +234,30 @@ fn a_number_whose_nonces_are_kept_is_not_given_again() {
     assert_eq!((sequences, recovered.next_number), (vec![1, 2, 3, 4, 5], 6));
     assert!(recovered.nonces.iter().any(|nonce| nonce.number == 9));
 }
+
+#[test]
+fn a_segment_whose_nonces_cannot_be_read_stays_and_its_owner_is_told() {
+    let sim = SimEnv::new(1);
+    let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
+    (0..3).for_each(|_| drop(append(&wal, &mvcc).unwrap()));
+    wal.roll().unwrap();
+    let whole = sim.fs.read(&segment_path(1)).unwrap();
+    sim.fs.corrupt(&segment_path(1), whole.len() / 2, 1).unwrap();
+    wal.release(5, mvcc.applied());
+    let error = wal.removal_failure().unwrap();
+    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("it stays"), "{error}");
+    assert!(sim.fs.read(&segment_path(1)).is_ok());
+    sim.fs.write(&segment_path(1), whole).unwrap();
+    wal.release(5, mvcc.applied());
+    assert!(wal.removal_failure().is_none() && sim.fs.read(&segment_path(1)).is_err());
+}
+
+#[test]
+fn too_few_file_descriptors_are_no_end_of_a_log_that_has_not_begun_a_segment() {
+    for error in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
+        let error = not_begun("beginning a segment", error.into());
+        assert!(may_be_tried_again(&error) && error.message().contains("ulimit -n"), "{error}");
+    }
+    let is_final = |error: std::io::Error| !may_be_tried_again(&not_begun("beginning a segment", error));
+    assert!(is_final(rustix::io::Errno::IO.into()) && is_final(std::io::ErrorKind::Other.into()));
+}

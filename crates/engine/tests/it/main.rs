@@ -4,6 +4,7 @@
 mod condensing;
 mod gets;
 mod guards;
+mod half_done;
 mod hfile;
 mod limits;
 mod meta;

@@ -79,4 +79,7 @@ fn a_lock_is_held_by_its_heartbeats_and_the_next_waits_for_it() {
     assert_eq!(class(ask(&rig, LockType::Shared, "gone")), "TableNotFoundException");
     let nothing = pb::LockRequest { lock_type: LockType::Shared.into(), description: Some("nothing".to_owned()), ..Default::default() };
     assert!(rig.ask::<LockRequestLock>(&nothing).unwrap_err().message().ends_with("one of table/namespace/region should be specified"));
+    let region = |id| pb::RegionInfo { region_id: id, table_name: name_message("t"), ..Default::default() };
+    let many = pb::LockRequest { region_info: (0..1001).map(region).collect(), ..nothing };
+    assert!(rig.ask::<LockRequestLock>(&many).unwrap_err().message().contains("1000 are the most"));
 }
