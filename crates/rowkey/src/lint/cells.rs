@@ -217,9 +217,9 @@ pub(super) fn shown(family: &[u8], qualifier: &[u8]) -> String {
 /// How sure it is that values grow because somebody counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AppendedAs {
-    /// Numbers of eight bytes.
+    /// Numbers of eight bytes, or the same digits each time.
     Numbers,
-    /// The same text each time, which may be a count or a list.
+    /// The same other text each time, which may be a count or a list.
     Text,
 }
 
@@ -236,7 +236,11 @@ fn appended_as(versions: &[Version]) -> Option<AppendedAs> {
     let eights = versions.iter().all(|version| version.length.is_multiple_of(8));
     // A list of words of eight letters is no number; numbers that count have zeros in front.
     let is_text = versions[0].value.iter().all(|byte| (b' '..=b'~').contains(byte));
-    if eights && !is_text { Some(AppendedAs::Numbers) } else { steps.iter().all(|step| step == &steps[0]).then_some(AppendedAs::Text) }
+    if eights && !is_text {
+        return Some(AppendedAs::Numbers);
+    }
+    let by = if steps[0].iter().all(u8::is_ascii_digit) { AppendedAs::Numbers } else { AppendedAs::Text };
+    steps.iter().all(|step| step == &steps[0]).then_some(by)
 }
 
 /// How often a number of eight bytes that grows is written, by three versions or more: each is a write, whatever it adds.

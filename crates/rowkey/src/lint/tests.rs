@@ -121,7 +121,7 @@ fn a_sample_shows_what_a_declaration_cannot() {
         (heads(|at| format!("{}_k{at}", at * 37 % 200 - 100)), true),
         (heads(|at| format!("{}", at - 50)), false),
         (heads(|at| format!("{}", at - 100)), false),
-        (heads(|at| format!("{:.1}", (at as f64 - 100.0) / 10.0)), false),
+        (heads(|at| format!("{}.{}", at / 10 - 10, at % 10)), false),
         (heads(|at| format!("{}_k{at}", at - 20)), false),
         (heads(|at| format!("{:02}-{at}", at % 16)), false),
     ] {
@@ -196,7 +196,7 @@ fn versions_are_counted_as_writes_and_words_are_no_numbers() {
                 row: b"r",
                 family: b"d",
                 qualifier: b"v",
-                timestamp: 1 + at as i64 * step_ms,
+                timestamp: 1 + i64::try_from(at).unwrap() * step_ms,
                 cell_type,
                 value,
                 tags: &[],
@@ -216,6 +216,7 @@ fn versions_are_counted_as_writes_and_words_are_no_numbers() {
     // Three writes in two milliseconds are as many as one row takes, whatever they add.
     assert_eq!(found(&counted.each_ref().map(|number| &number[..]), 1), []);
     assert_eq!(found(&[b"ab", b"abab", b"ababab"], 1000), [("F-APPENDCNT", Severity::Note)]);
+    assert_eq!(found(&[b"1", b"11", b"111"], 1000), [("F-APPENDCNT", Severity::Error)]);
     assert_eq!(found(&[b"eightsgn", b"eightsgnsixteens", b"eightsgnsixteensandmore."], 1000), []);
     let ones = [&1i64.to_be_bytes()[..]; 3].concat();
     assert_eq!(found(&[&ones[..8], &ones[..16], &ones], 1000), [("F-APPENDCNT", Severity::Error)]);
