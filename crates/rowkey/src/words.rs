@@ -176,6 +176,9 @@ fn equals(ty: FieldType, text: &str, value: impl Fn(&str) -> Result<Value<'stati
 fn range(low: &str, high: &str, value: impl Fn(&str) -> Result<Value<'static>, String>) -> Result<Test, String> {
     let bound = |text: &str| if text.trim().is_empty() { Ok(None) } else { value(text).map(Some) };
     let (from, to) = (bound(low)?, bound(high)?);
+    if [&from, &to].into_iter().flatten().any(Value::is_null) {
+        return Err(format!("{low}..{high}: null is no end of a range; leave that side open, which leaves null out too"));
+    }
     if let (Some(from), Some(to)) = (&from, &to)
         && from.compare(to).is_ge()
     {
@@ -425,6 +428,7 @@ mod tests {
             ("name='a' b", "follows the closing quote"),
             ("ts=2024-03-16..2024-03-15", "ts: 2024-03-16..2024-03-15 ends before it begins; the lesser value comes first"),
             ("ts=5..5", "holds nothing"),
+            ("ts=5..null", "null is no end of a range"),
             ("name=a..b..c", "a range is A..B"),
         ] {
             let error = KeyQuery::all().with_condition(&key, text).map(|query| query.conditions).unwrap_err();

@@ -17,6 +17,8 @@ const KEYS_MIN: usize = 100;
 const PADDING_MAX: usize = 4;
 /// Digits of a remainder, at most.
 const REMAINDER_DIGITS: usize = 6;
+/// Digits of the salts that are mostly made.
+const SALT_DIGITS: usize = 3;
 /// A field with fewer values than this is few for something that is to spread load.
 const VALUES_MIN: usize = 16;
 
@@ -104,10 +106,13 @@ fn signed_salts(sample: &Sample, found: &mut Findings) {
         && are_numbers
     {
         let share = percent(signed.len(), sample.keys.len());
+        // Long numbers of either sign may be places on a map as well.
+        let is_sure = heads.iter().all(|(_, head)| !head.is_negative || head.zeros > 0 || !head.is_long);
         found
             .add("K-NEGMOD", None, "Keys begin with a negative number: hashCode() % n was taken as a salt. They all sort into the first region, and a scan over the salts 0 to n - 1 never finds them.")
             .evidence(format!("{share:.1} % of {} keys, {} for one", sample.keys.len(), print_bytes(first)))
-            .fix("Math.floorMod(hash, n) where keys are written; rows that are there must be written anew");
+            .fix("Math.floorMod(hash, n) where keys are written; rows that are there must be written anew")
+            .no_worse_than(if is_sure { Severity::Error } else { Severity::Warning });
     }
 }
 
@@ -116,8 +121,9 @@ struct Head {
     /// Zeros in front of its sign, or of its digits.
     zeros: usize,
     is_negative: bool,
-    /// Without its sign; `None` if it is too long for a remainder.
-    size: Option<u64>,
+    /// Without its sign; of more digits than a remainder has, the first ones, because digits of something else may follow it.
+    size: u64,
+    is_long: bool,
     /// Whether something other than a part of a number follows.
     has_rest: bool,
 }
@@ -129,8 +135,10 @@ impl Head {
         let behind = &key[if is_negative { zeros + 1 } else { 0 }..];
         let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let text = std::str::from_utf8(&behind[..digits]).ok().filter(|text| !text.is_empty())?;
+        let is_long = digits > REMAINDER_DIGITS;
+        let size = text[..if is_long { SALT_DIGITS } else { digits }].parse().ok()?;
         let has_rest = behind.get(digits).is_some_and(|byte| !matches!(byte, b'.' | b'e' | b'E'));
-        Some(Self { zeros, is_negative, size: text.parse().ok().filter(|_| digits <= REMAINDER_DIGITS), has_rest })
+        Some(Self { zeros, is_negative, size, is_long, has_rest })
     }
 }
 
@@ -150,10 +158,9 @@ fn has_padded_signs(sample: &Sample) -> bool {
 /// codes do, and numbers that mean something rarely.
 fn are_remainders(heads: &[(&Bytes, Head)]) -> bool {
     let sizes = |is_negative: bool| -> HashSet<u64> {
-        let those = heads
-            .iter()
-            .filter(|(_, head)| head.is_negative == is_negative && head.has_rest && head.size != Some(0) && !(is_negative && head.zeros > 0));
-        those.filter_map(|(_, head)| head.size).collect()
+        let those =
+            heads.iter().filter(|(_, head)| head.is_negative == is_negative && head.has_rest && head.size != 0 && !(is_negative && head.zeros > 0));
+        those.map(|(_, head)| head.size).collect()
     };
     let (below, above) = (sizes(true), sizes(false));
     let is_alike = |a: u64, b: u64, times: u64| a.max(b) <= a.min(b).saturating_mul(times);

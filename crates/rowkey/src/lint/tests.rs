@@ -119,6 +119,8 @@ fn a_sample_shows_what_a_declaration_cannot() {
     let heads = |number: fn(i64) -> String| sample(&mut (0..200).map(number), false);
     for (salts, wanted) in [
         (heads(|at| format!("{}_k{at}", at * 37 % 200 - 100)), true),
+        // Digits of the key follow the salt, as in the lab's K20.
+        (heads(|at| format!("{:03}201505240{at:05}_1232", at * 337 % 2000 - 1000)), true),
         (heads(|at| format!("{}", at - 50)), false),
         (heads(|at| format!("{}", at - 100)), false),
         (heads(|at| format!("{}.{}", at / 10 - 10, at % 10)), false),
