@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use halite_types::{
-    CheckAndMutate, Cluster, Error, ErrorKind, FamilyDescriptor, Get, Increment, Put, Result, Row, Scan, Table, TableDescriptor, TableExt as _,
-    TableName,
+    Admin, CheckAndMutate, Cluster, Error, ErrorKind, FamilyDescriptor, Get, Increment, Put, Result, Row, Scan, Table, TableDescriptor,
+    TableExt as _, TableName,
 };
 
 use crate::codec::{KeyHelper, SaltDrawer};
@@ -38,6 +38,16 @@ pub struct Dictionary {
     fields: Vec<Option<(String, u8)>>,
     known: Mutex<Known>,
     salts: SaltDrawer,
+    /// Who makes the table when the first value gets a number; `None` once it is there, and for those who only read.
+    maker: Mutex<Option<Arc<dyn Admin>>>,
+}
+
+/// What is done where there is no table of dictionaries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Make,
+    MakeOnAssign,
+    Leave,
 }
 
 #[derive(Default)]
@@ -65,7 +75,7 @@ impl Dictionary {
     /// # Errors
     /// As the cluster's; `InvalidRequest` for more than [`ENTRIES_MAX`] entries.
     pub async fn open(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
-        Self::open_or(cluster, of, key, true).await
+        Self::open_or(cluster, of, key, Missing::Make).await
     }
 
     /// As [`Self::open`], for those who only read: where there is no table of dictionaries none is made, and nothing is known.
@@ -73,23 +83,30 @@ impl Dictionary {
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_existing(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
-        Self::open_or(cluster, of, key, false).await
+        Self::open_or(cluster, of, key, Missing::Leave).await
     }
 
-    async fn open_or(cluster: &dyn Cluster, of: &TableName, key: &KeySchema, is_made: bool) -> Result<Self> {
+    /// As [`Self::open`], for those who may come to write: where there is no table of dictionaries it is made when the first value gets a number.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_lazily(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
+        Self::open_or(cluster, of, key, Missing::MakeOnAssign).await
+    }
+
+    async fn open_or(cluster: &dyn Cluster, of: &TableName, key: &KeySchema, missing: Missing) -> Result<Self> {
         let name = Self::table_of(of)?;
         let table = cluster.table(&name);
         let mut exists = true;
+        let mut maker = None;
         match table.descriptor().await {
-            Err(error) if error.kind() == ErrorKind::NoSuchTable && !is_made => exists = false,
-            Err(error) if error.kind() == ErrorKind::NoSuchTable => {
-                let descriptor = TableDescriptor::new(name).family(FamilyDescriptor::new(FAMILY));
-                // Somebody else may have made it meanwhile.
-                match cluster.admin().create_table(descriptor, Vec::new()).await {
-                    Err(error) if error.kind() != ErrorKind::TableExists => return Err(error),
-                    _ => {}
+            Err(error) if error.kind() == ErrorKind::NoSuchTable => match missing {
+                Missing::Make => make(&*cluster.admin(), name).await?,
+                Missing::MakeOnAssign | Missing::Leave => {
+                    exists = false;
+                    maker = (missing == Missing::MakeOnAssign).then(|| cluster.admin());
                 }
-            }
+            },
             other => drop(other?),
         }
         let mut fields = vec![None; key.fields().len()];
@@ -98,7 +115,7 @@ impl Dictionary {
                 fields[field] = Some((key.fields()[field].name.clone(), bytes));
             }
         }
-        let dictionary = Self { table, fields, known: Mutex::default(), salts: SaltDrawer::new() };
+        let dictionary = Self { table, fields, known: Mutex::default(), salts: SaltDrawer::new(), maker: Mutex::new(maker) };
         if exists {
             dictionary.refresh().await?;
         }
@@ -140,6 +157,7 @@ impl Dictionary {
             if self.know().numbers.contains_key(&(field, value.to_vec())) {
                 continue;
             }
+            self.make_missing().await?;
             let number = self.number_for(field, value).await?;
             if *width < 8 && number >> (8 * width) != 0 {
                 return Err(Error::invalid(format!(
@@ -148,6 +166,15 @@ impl Dictionary {
             }
             self.learn(field, number, value)?;
             self.know().numbers.insert((field, value.to_vec()), number);
+        }
+        Ok(())
+    }
+
+    async fn make_missing(&self) -> Result<()> {
+        let maker = self.maker.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(admin) = maker {
+            make(&*admin, self.table.name().clone()).await?;
+            *self.maker.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
         Ok(())
     }
@@ -212,6 +239,15 @@ impl KeyHelper for Dictionary {
 
     fn next_salt(&self, segment: usize, function: HashFunction, count: u32) -> Option<u32> {
         self.salts.next_salt(segment, function, count)
+    }
+}
+
+async fn make(admin: &dyn Admin, name: TableName) -> Result<()> {
+    let descriptor = TableDescriptor::new(name).family(FamilyDescriptor::new(FAMILY));
+    match admin.create_table(descriptor, Vec::new()).await {
+        // Somebody else may have made it meanwhile.
+        Err(error) if error.kind() != ErrorKind::TableExists => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -38,3 +38,4 @@ pub use scatter::{PageToken, Scatter, ScatterOptions, Unreadable};
 pub use schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind};
 pub use split::{KeyModel, RegionSplitter, SplitError, SplitNote, Splits};
 pub use value::{Decimal, FieldType, TimeUnit, Value};
+pub use words::values_of_line;

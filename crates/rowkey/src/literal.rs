@@ -24,6 +24,9 @@ impl FieldType {
             return Ok(Value::Null);
         }
         let value = self.parse_some(text).ok_or_else(|| format!("{text:?} is no {self}; {}", self.example()))?;
+        if let Some(near) = rounded(text, &value) {
+            return Err(format!("{text} is no {self}: the nearest number of that type is {near}"));
+        }
         if self.accepts(&value) {
             return Ok(value);
         }
@@ -51,7 +54,7 @@ impl FieldType {
             Self::F64 => Value::F64(text.parse().ok().filter(|value: &f64| value.is_finite() || !has_digit(text))?),
             Self::Decimal => Value::Decimal(decimal(text)?),
             Self::String | Self::Char(_) => Value::Text(Cow::Owned(text.to_owned())),
-            Self::Bytes | Self::Fixed(_) => Value::Bytes(Cow::Owned(bytes(text)?)),
+            Self::Bytes | Self::Fixed(_) => Value::Bytes(Cow::Owned(read_bytes(text).ok()?)),
             Self::Uuid => Value::Uuid(hexadecimal(&text.replace('-', ""))?.try_into().ok()?),
             Self::Ipv4 => Value::Ipv4(text.parse().ok()?),
             Self::Ipv6 => Value::Ipv6(text.parse().ok()?),
@@ -74,16 +77,32 @@ impl FieldType {
     }
 }
 
+/// What became of an integer that the float it was read as does not hold.
+fn rounded(text: &str, value: &Value<'_>) -> Option<f64> {
+    let near = match *value {
+        Value::F32(value) => f64::from(value),
+        Value::F64(value) => value,
+        _ => return None,
+    };
+    // Up to here a float that holds a whole number is printed with all of its digits.
+    let wanted: i128 = text.parse().ok()?;
+    (format!("{near:.0}").parse() != Ok(wanted)).then_some(near)
+}
+
 /// Whether a number is written, rather than `inf` or `NaN`: one that is too great for its type is not infinite.
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-fn bytes(text: &str) -> Option<Vec<u8>> {
-    match text.strip_prefix("x'").and_then(|rest| rest.strip_suffix('\'')) {
-        Some(digits) => hexadecimal(digits),
-        None => Some(parse_bytes(text)),
-    }
+/// The bytes that people write as `x'0aff'` (`X'0AFF'`), or else as the shell prints them, with `\xNN` for a byte: those of values, of keys
+/// on the command line, in files and in traces.
+///
+/// # Errors
+/// What begins with `x'` and is no pairs of hexadecimal digits up to a closing quote.
+pub fn read_bytes(text: &str) -> Result<Vec<u8>, String> {
+    let Some(rest) = text.strip_prefix(['x', 'X']).and_then(|rest| rest.strip_prefix('\'')) else { return Ok(parse_bytes(text)) };
+    let wrong = || format!("{text}: pairs of hexadecimal digits are wanted between x' and ', as in x'0aff'; for the sign x itself write \\x78");
+    rest.strip_suffix('\'').and_then(hexadecimal).ok_or_else(wrong)
 }
 
 fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
@@ -115,6 +134,8 @@ fn time(text: &str, unit: TimeUnit) -> Option<i64> {
     }
     let since_1970 = match text.parse::<Timestamp>() {
         Ok(time) => time,
+        // A zone without an offset would be left out without a word.
+        Err(_) if text.contains('[') => return None,
         Err(_) => text.parse::<DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp(),
     };
     let per = i128::from(1_000_000_000 / unit.per_second());
@@ -126,6 +147,10 @@ fn time(text: &str, unit: TimeUnit) -> Option<i64> {
 fn date(text: &str) -> Option<i64> {
     if let Ok(days) = text.parse() {
         return Some(days);
+    }
+    // A time of day and its offset may mean the day before or after.
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+')) {
+        return None;
     }
     let since = text.parse::<Date>().ok()?.since(Date::constant(1970, 1, 1)).ok()?;
     Some(since.get_days().into())
@@ -211,6 +236,8 @@ mod tests {
             (FieldType::Decimal, "3E-7", Value::Decimal(Decimal::new(3, -7).unwrap())),
             (FieldType::String, "it's", "it's".into()),
             (FieldType::Bytes, "x'0aFF'", (&[10u8, 255][..]).into()),
+            (FieldType::Bytes, "X'0aFF'", (&[10u8, 255][..]).into()),
+            (FieldType::Bytes, "\\x78'", (&b"x'"[..]).into()),
             (FieldType::Fixed(2), "a\\x00", (&b"a\0"[..]).into()),
             (FieldType::Ipv4, "10.0.0.1", Value::Ipv4([10, 0, 0, 1].into())),
             (millis, "2024-03-15T00:00:00Z", Value::Signed(1_710_460_800_000)),
@@ -221,6 +248,10 @@ mod tests {
             (FieldType::Timestamp(TimeUnit::Nanos), "1970-01-01T00:00:00.000000001Z", Value::Signed(1)),
             (FieldType::Date, "2024-03-15", Value::Signed(19_797)),
             (FieldType::Date, "1969-12-31", Value::Signed(-1)),
+            (FieldType::F32, "16777216", Value::F32(16_777_216.0)),
+            (FieldType::F32, "0.1", Value::F32(0.1)),
+            (FieldType::F64, "-9007199254740992", Value::F64(-9_007_199_254_740_992.0)),
+            (millis, "2024-03-15T08:00:00+01:00[Europe/Paris]", Value::Signed(1_710_486_000_000)),
             (FieldType::U16, "NULL", Value::Null),
         ];
         for (ty, text, value) in good {
@@ -252,7 +283,14 @@ mod tests {
             (FieldType::Decimal, "1234567890123456789012345678901234", "is no DECIMAL"),
             (FieldType::Char(3), "ab", "3 bytes"),
             (FieldType::Bytes, "x'abc'", "x'0aff'"),
+            (FieldType::Bytes, "x'ab", "x'0aff'"),
+            (FieldType::Bytes, "X'+a'", "x'0aff'"),
             (FieldType::Date, "2024-02-30", "2024-03-15 or"),
+            (FieldType::Date, "2024-03-15T23:30:00-05:00", "2024-03-15 or"),
+            (FieldType::Date, "2024-03-15 23:30", "2024-03-15 or"),
+            (FieldType::Timestamp(TimeUnit::Millis), "2024-03-15 08:00:00[Europe/Paris]", "is no TIMESTAMP"),
+            (FieldType::F32, "16777217", "the nearest number of that type is 16777216"),
+            (FieldType::F64, "9007199254740993", "the nearest number of that type is 9007199254740992"),
             (FieldType::Timestamp(TimeUnit::Millis), "2024-03-15T00:00:00.0001Z", "is no TIMESTAMP"),
             (FieldType::Ipv4, "10.0.0.256", "10.0.0.1"),
         ];

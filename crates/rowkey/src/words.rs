@@ -4,12 +4,11 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 
 use bytes::Bytes;
-use halite_types::key::parse_bytes;
 
 use crate::codec::Decoded;
-use crate::literal::Shown;
+use crate::literal::{Shown, read_bytes};
 use crate::plan::{KeyQuery, Test};
-use crate::schema::{FieldId, KeySchema};
+use crate::schema::{FieldId, KeySchema, SegmentKind};
 use crate::value::{FieldType, Value};
 
 /// Keys that lists of values make at once, at most.
@@ -47,7 +46,12 @@ impl KeySchema {
             let name = name.trim();
             let in_field = |error: String| format!("{name}: {error}");
             let ty = self.fields()[field].ty;
-            let values = cut(text).map_err(in_field)?.into_iter().map(|text| value_of(ty, text)).collect::<Result<_, _>>().map_err(in_field)?;
+            let values = cut(text)
+                .map_err(in_field)?
+                .into_iter()
+                .map(|text| plain(text).and_then(|()| value_of(ty, text)))
+                .collect::<Result<_, _>>()
+                .map_err(in_field)?;
             if lists[field].replace(values).is_some() {
                 return Err(format!("{name} is given twice; several values are {name}=A,B,C"));
             }
@@ -105,9 +109,24 @@ impl KeyQuery {
         let field = key.field_named(name)?;
         let name = name.trim();
         let ty = key.fields()[field].ty;
-        let value = |text: &str| plain(text).and_then(|()| value_of(ty, text));
+        let is_address = key.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Ipv4(of) if of == field));
+        let value = |text: &str| plain(text).and_then(|()| value_of(ty, text)).and_then(|value| if is_address { address(value) } else { Ok(value) });
         let test = test(ty, rest, value).map_err(|error| format!("{name}: {error}"))?;
+        if is_address && matches!(test, Test::Range { .. }) {
+            return Err(format!(
+                "{name}: it is text to the table, and the key holds it as IPV4({name}): 10.0.0.10 lies before 10.0.0.9. Ask for single addresses, or \
+                 declare the type IPV4, of which there are ranges"
+            ));
+        }
         Ok(self.with(field, test))
+    }
+}
+
+/// Refuses what can be in no key that holds a field as `IPV4(field)`.
+fn address(value: Value<'static>) -> Result<Value<'static>, String> {
+    match &value {
+        Value::Text(text) => FieldType::Ipv4.parse(text).map(|_| value),
+        _ => Ok(value),
     }
 }
 
@@ -141,7 +160,7 @@ fn equals(ty: FieldType, text: &str, value: impl Fn(&str) -> Result<Value<'stati
         let prefix = unquoted(prefix)?.unwrap_or_else(|| prefix.to_owned());
         return match ty {
             FieldType::String | FieldType::Char(_) => Ok(Test::Prefix(Bytes::from(prefix.into_bytes()))),
-            FieldType::Bytes | FieldType::Fixed(_) => Ok(Test::Prefix(parse_bytes(&prefix).into())),
+            FieldType::Bytes | FieldType::Fixed(_) => Ok(Test::Prefix(read_bytes(&prefix)?.into())),
             _ => Err(format!("{text}: only text and bytes have beginnings")),
         };
     }
@@ -157,6 +176,9 @@ fn equals(ty: FieldType, text: &str, value: impl Fn(&str) -> Result<Value<'stati
 fn range(low: &str, high: &str, value: impl Fn(&str) -> Result<Value<'static>, String>) -> Result<Test, String> {
     let bound = |text: &str| if text.trim().is_empty() { Ok(None) } else { value(text).map(Some) };
     let (from, to) = (bound(low)?, bound(high)?);
+    if [&from, &to].into_iter().flatten().any(Value::is_null) {
+        return Err(format!("{low}..{high}: null is no end of a range; leave that side open, which leaves null out too"));
+    }
     if let (Some(from), Some(to)) = (&from, &to)
         && from.compare(to).is_ge()
     {
@@ -227,6 +249,37 @@ fn cut<'t>(text: &'t str, separator: &str) -> Result<Vec<&'t str>, String> {
         pieces.push(&rest[..end]);
         rest = &rest[end + separator.len()..];
     }
+}
+
+/// The `FIELD=VALUE` pieces of a line: those between tabs, or between blanks where there is no tab outside of quotes.
+///
+/// # Errors
+/// A quote that nothing closes.
+pub fn values_of_line(line: &str) -> Result<Vec<&str>, String> {
+    let by_tabs = pieces_of_line(line, |char| char == '\t')?;
+    let pieces = if by_tabs.len() > 1 { by_tabs } else { pieces_of_line(line, char::is_whitespace)? };
+    Ok(pieces)
+}
+
+/// Quotes count where a value begins with them: behind `=` and behind `,`.
+fn pieces_of_line(line: &str, separates: impl Fn(char) -> bool) -> Result<Vec<&str>, String> {
+    let (mut pieces, mut begin, mut at, mut begins_value) = (Vec::new(), 0, 0, false);
+    while let Some(char) = line[at..].chars().next() {
+        if begins_value && char == '\'' {
+            at += quoted_bytes(&line[at..])?;
+            begins_value = false;
+            continue;
+        }
+        if separates(char) {
+            pieces.push(&line[begin..at]);
+            begin = at + char.len_utf8();
+        }
+        begins_value = matches!(char, '=' | ',');
+        at += char.len_utf8();
+    }
+    pieces.push(&line[begin..]);
+    pieces.retain(|piece| !piece.trim().is_empty());
+    Ok(pieces)
 }
 
 /// Refuses what looks like another query language, and would be compared as it stands.
@@ -310,6 +363,52 @@ mod tests {
         assert_eq!(key.parse_values(["name='x=y'", "n=3"]), Ok(vec!["x=y".into(), Value::Unsigned(3)]));
     }
 
+    /// The beginning was the letters of the notation, so that nothing was found.
+    #[test]
+    fn beginnings_of_bytes_are_read_as_bytes_are() {
+        let key: KeySchema = "(b BYTES, n U8)".parse().unwrap();
+        let test = |text: &str| KeyQuery::all().with_condition(&key, text).map(|query| query.conditions[0].test.clone());
+        for text in ["b=x'0aff'*", "b=X'0AFF'*", "b=\\x0A\\xFF*"] {
+            assert_eq!(test(text), Ok(Test::Prefix(Bytes::from_static(&[0x0a, 0xff]))), "{text}");
+        }
+        assert_eq!(test("b=X'0aff'"), Ok(Test::Equals(Value::from(&[0x0a, 0xff][..]).into_owned())));
+        assert!(test("b=x'0af'*").unwrap_err().contains("hexadecimal"));
+        assert!(test("b=x'0a").is_err());
+    }
+
+    /// Ranges of addresses compared them as text, and left rows out.
+    #[test]
+    fn addresses_that_are_text_are_asked_for_one_by_one() {
+        let key: KeySchema = "(IPV4(h), n U8)".parse().unwrap();
+        let test = |text: &str| KeyQuery::all().with_condition(&key, text).map(|query| query.conditions[0].test.clone());
+        assert_eq!(test("h=10.0.0.1"), Ok(Test::Equals("10.0.0.1".into())));
+        assert_eq!(test("h=10.0.0.*"), Ok(Test::Prefix(Bytes::from_static(b"10.0.0."))));
+        for text in ["h>=10.0.0.1", "h<10.0.0.10", "h=10.0.0.1..10.0.0.9"] {
+            assert!(test(text).unwrap_err().contains("declare the type IPV4"), "{text}");
+        }
+        assert!(test("h=10.0.0.1,10.0.0.999").unwrap_err().contains("is no IPV4"));
+        let typed: KeySchema = "(h IPV4, n U8)".parse().unwrap();
+        assert!(KeyQuery::all().with_condition(&typed, "h=10.0.0.9..10.0.0.20").is_ok());
+    }
+
+    /// Blanks inside quotes cut a value in two, and `*` was taken as text where values are encoded.
+    #[test]
+    fn values_of_one_line_are_cut_at_blanks_outside_of_quotes() {
+        let pieces = |line: &str| values_of_line(line).map(|pieces| pieces.iter().map(|piece| (*piece).to_owned()).collect::<Vec<_>>());
+        assert_eq!(pieces(" a='x y'  n=1 ").unwrap(), ["a='x y'", "n=1"]);
+        assert_eq!(pieces("a='it''s so','b c' n=1").unwrap(), ["a='it''s so','b c'", "n=1"]);
+        assert_eq!(pieces("a=x y\tn=1").unwrap(), ["a=x y", "n=1"]);
+        assert_eq!(pieces("a='x\ty'\tn=1").unwrap(), ["a='x\ty'", "n=1"]);
+        assert_eq!(pieces("a=it's n=1").unwrap(), ["a=it's", "n=1"]);
+        assert!(pieces("a='x n=1").unwrap_err().contains("the quote has no end"));
+        let key: KeySchema = "(a STRING, n U8 NULLABLE)".parse().unwrap();
+        for (wrong, wanted) in [("a=", "empty text is ''"), ("a=x*", "only a beginning"), ("a=?", "stands for a value")] {
+            let error = key.parse_values([wrong]).unwrap_err();
+            assert!(error.starts_with("a: ") && error.contains(wanted), "{error}");
+        }
+        assert_eq!(key.parse_values(["a=''"]), Ok(vec!["".into(), Value::Null]));
+    }
+
     /// Other query languages' words were compared as text, and ranges the wrong way round planned as no key at all.
     #[test]
     fn what_would_be_misunderstood_is_refused_with_what_to_write() {
@@ -329,6 +428,7 @@ mod tests {
             ("name='a' b", "follows the closing quote"),
             ("ts=2024-03-16..2024-03-15", "ts: 2024-03-16..2024-03-15 ends before it begins; the lesser value comes first"),
             ("ts=5..5", "holds nothing"),
+            ("ts=5..null", "null is no end of a range"),
             ("name=a..b..c", "a range is A..B"),
         ] {
             let error = KeyQuery::all().with_condition(&key, text).map(|query| query.conditions).unwrap_err();

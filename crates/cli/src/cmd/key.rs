@@ -139,7 +139,7 @@ enum What {
         #[arg(value_name = "FILE", required_unless_present_any = ["table", "explain"], conflicts_with_all = ["table", "explain"])]
         file: Option<PathBuf>,
         /// Print the page of a rule: what it finds, what happens, what to declare instead
-        #[arg(long, value_name = "RULE", conflicts_with = "table")]
+        #[arg(long, value_name = "RULE", conflicts_with_all = ["table", "format", "fail_on", "servers", "rows", "writes_per_second"])]
         explain: Option<String>,
         /// Table that is there, with its families, and a sample of its rows
         #[arg(long, value_name = "TABLE")]

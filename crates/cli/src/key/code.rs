@@ -3,10 +3,11 @@
 use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
 use halite::block_on;
-use halite::key::{hexadecimal, parse_bytes, print_bytes};
-use halite::rowkey::literal::Shown;
+use halite::key::{hexadecimal, print_bytes};
+use halite::rowkey::literal::{Shown, read_bytes};
+use halite::rowkey::values_of_line;
 use halite::rowkey::{Cause, KeyBuf, KeySchema, Value};
 
 use super::declared::Found;
@@ -14,7 +15,7 @@ use crate::cmd::key::Declared;
 use crate::text_table::TextTable;
 
 /// Prints the key of values given as `FIELD=VALUE`, whole and by segments; of lists of values, and of lines of standard input where no
-/// value is given, a key a line. With `assign`, values that have no number in a dictionary get one.
+/// value is given, a key a line, read as on the command line. With `assign`, values that have no number in a dictionary get one.
 pub(crate) fn encode(which: &Declared, given: &[String], assign: bool) -> anyhow::Result<ExitCode> {
     if given.is_empty() {
         return encode_lines(which, assign);
@@ -37,16 +38,17 @@ fn number(found: &Found, assign: bool, keys: impl FnOnce() -> anyhow::Result<Vec
     Ok(())
 }
 
-/// The keys of the lines of standard input, each with `FIELD=VALUE` separated by tabs, or by blanks where there is no tab.
+/// The keys of the lines of standard input, each with `FIELD=VALUE` separated by tabs, or by blanks where there is no tab; both outside of quotes.
 fn encode_lines(which: &Declared, assign: bool) -> anyhow::Result<ExitCode> {
     let lines = std::io::stdin().lock().lines().collect::<Result<Vec<String>, _>>()?;
     let values = |key: &KeySchema| {
         let numbered = (1..).zip(&lines).filter(|(_, line)| !line.trim().is_empty());
-        let read = numbered.map(|(number, line)| {
-            let given = if line.contains('\t') { line.split('\t').collect::<Vec<_>>() } else { line.split_whitespace().collect() };
-            key.parse_values(given).map_err(|error| anyhow!("line {number}: {error}")).map(|values| (number, values))
-        });
-        read.collect::<anyhow::Result<Vec<(usize, Vec<Value<'static>>)>>>()
+        let mut all = Vec::new();
+        for (number, line) in numbered {
+            let keys = values_of_line(line).and_then(|given| key.parse_value_lists(given)).map_err(|error| anyhow!("line {number}: {error}"))?;
+            all.extend(keys.into_iter().map(|values| (number, values)));
+        }
+        anyhow::Ok(all)
     };
     let found = which.find_with(assign, |found| number(found, assign, || Ok(values(&found.key)?.into_iter().map(|(_, values)| values).collect())))?;
     let mut out = std::io::stdout().lock();
@@ -93,7 +95,7 @@ pub(crate) fn decode(found: &Found, keys: &[String]) -> anyhow::Result<ExitCode>
     let mut out = std::io::stdout().lock();
     let mut bad = 0u64;
     let mut one = |text: &str| -> anyhow::Result<()> {
-        let bytes = read_key_bytes(text)?;
+        let bytes = read_bytes(text).map_err(|error| anyhow!(error))?;
         match key.decode_with(&bytes, &*helper) {
             Ok(decoded) => {
                 writeln!(out, "{}", key.show(&decoded))?;
@@ -107,21 +109,10 @@ pub(crate) fn decode(found: &Found, keys: &[String]) -> anyhow::Result<ExitCode>
     };
     if keys.is_empty() {
         for line in std::io::stdin().lock().lines() {
-            one(line?.trim_end())?;
+            one(&line?)?;
         }
     } else {
         keys.iter().try_for_each(|text| one(text))?;
     }
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Bytes as the shell prints them, or in hexadecimal.
-pub(super) fn read_key_bytes(text: &str) -> anyhow::Result<Vec<u8>> {
-    if text.starts_with("x'") {
-        return match halite::rowkey::FieldType::Bytes.parse(text) {
-            Ok(Value::Bytes(bytes)) => Ok(bytes.into_owned()),
-            _ => bail!("{text}: an even number of hexadecimal digits is wanted between x' and '"),
-        };
-    }
-    Ok(parse_bytes(text))
 }

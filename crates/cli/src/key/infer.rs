@@ -56,7 +56,8 @@ fn answer(sampled: &Sampled, table: &TableName, options: &InferOptions, source: 
 
 fn tell(inference: &Inference, table: &TableName, source: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} keys of {source}\n", grouped(inference.keys as u64))?;
+    let of = if inference.given > inference.keys { format!(" of {}", grouped(inference.given as u64)) } else { String::new() };
+    writeln!(out, "{}{of} keys of {source}\n", grouped(inference.keys as u64))?;
     for (at, candidate) in inference.candidates.iter().enumerate() {
         if at == 1 {
             writeln!(out, "What they may be as well:\n")?;
@@ -143,6 +144,7 @@ fn as_json(inference: &Inference, table: &TableName) -> Value {
     let finding = |finding: &Finding| json!({ "rule": finding.rule.id, "severity": finding.severity.name(), "message": finding.message, "evidence": finding.evidence, "fix": finding.fix });
     json!({
         "keys": inference.keys,
+        "of": inference.given,
         "candidates": inference.candidates.iter().map(candidate).collect::<Vec<_>>(),
         "findings": inference.findings.iter().map(finding).collect::<Vec<_>>(),
         "notes": inference.notes,

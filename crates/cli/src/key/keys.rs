@@ -5,13 +5,13 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use halite::key::successor_of_row;
 use halite::{Bytes, Filter, RegionInfo, Scan, Table, TableName, block_on};
 
+use halite::rowkey::literal::read_bytes;
 use halite::rowkey::{KeyFit, KeySchema};
 
-use super::code::read_key_bytes;
 use crate::place::PlaceFlags;
 
 /// Places in each region where keys are read, at most.
@@ -39,10 +39,13 @@ pub(super) fn of_file(file: &Path) -> anyhow::Result<Sampled> {
     } else {
         std::fs::read(file).with_context(|| format!("the keys in {}", file.display()))?
     };
+    // Editors that write a byte order mark do not make it part of the first key.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
     let lines = text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(|line| !line.is_empty());
     // What is no text cannot have been written by the shell, so it is the key itself.
-    let key = |line: &[u8]| std::str::from_utf8(line).map_or_else(|_| Ok(line.to_vec()), read_key_bytes);
-    let keys = lines.map(|line| Ok(Bytes::from(key(line)?))).collect::<anyhow::Result<Vec<_>>>()?;
+    let key = |line: &[u8]| std::str::from_utf8(line).map_or_else(|_| Ok(line.to_vec()), read_bytes);
+    let keys = lines.map(|line| key(line).map(Bytes::from)).collect::<Result<Vec<_>, _>>();
+    let keys = keys.map_err(|error| anyhow!("the keys in {}: {error}", file.display()))?;
     Ok(Sampled { keys, times_ms: Vec::new() })
 }
 

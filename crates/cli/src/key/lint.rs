@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, anyhow, bail};
 use halite::TableName;
 use halite::rowkey::LanguageError;
-use halite::rowkey::language::{Span, Statement, Suppression, located_key, located_statements};
+use halite::rowkey::language::{Span, Statement, Suppression, begins_with_key, located_key, located_statements};
 use halite::rowkey::lint::{Finding, Load, RULES, Rule, Sample, Severity, Subject, find_rule, lint, lint_declaration, lint_structs, report};
 use halite_types::nearest::{nearest, suggestion};
 use serde_json::{Value, json};
@@ -74,10 +74,9 @@ type Found = (Source, Vec<Finding>);
 pub(crate) fn lint_file(file: &Path, format: ReportFormat, fail_on: FailOn, load: ExpectedLoad) -> anyhow::Result<ExitCode> {
     let text = read(file)?;
     let shown = |error: LanguageError| anyhow!("{} cannot be read\n{}", file.display(), error.render(&text));
-    let first = text.lines().map(str::trim_start).find(|line| !line.is_empty() && !line.starts_with("--"));
     let found = if file.extension().is_some_and(|extension| extension == "java") {
         of_java(file, &text)
-    } else if first.and_then(|line| line.get(..7)).is_some_and(|begin| begin.eq_ignore_ascii_case("ROW KEY")) {
+    } else if begins_with_key(&text) {
         of_key(file, &text, load).map_err(shown)?
     } else {
         of_statements(file, &text, load).map_err(shown)?

@@ -4,13 +4,14 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::{anyhow, bail};
 use halite::key::hexadecimal;
+use halite::rowkey::Cause;
+use halite::rowkey::literal::read_bytes;
 use halite::rowkey::plan::Plan;
-use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions};
+use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions, Unreadable};
 use halite::{Row, Scan, TableName, block_on, print_bytes};
 
-use super::code::read_key_bytes;
 use super::declared::found_in;
 use super::explain::plan_of_rows;
 use super::keys::say_misfits;
@@ -25,9 +26,13 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
     // One row more than is wanted tells whether there is another page.
     let plan = Arc::new(plan_of_rows(&found, question, question.limit.map(|limit| limit.saturating_add(1)))?);
     let after = after.map(read_token).transpose()?;
-    let mut rows = Scatter::new(Arc::clone(&table), Arc::clone(&plan), template(columns)?, &ScatterOptions::default(), after.as_ref())?;
+    // What cannot be read as a key cannot meet a condition; where there is none, all rows are wanted.
+    let is_asked = !question.conditions.is_empty();
+    let unreadable = if is_asked { Unreadable::Count } else { Unreadable::Return };
+    let options = ScatterOptions { unreadable, ..ScatterOptions::default() };
+    let mut rows = Scatter::new(Arc::clone(&table), Arc::clone(&plan), template(columns)?, &options, after.as_ref())?;
     let mut out = std::io::stdout().lock();
-    let (mut count, mut last, mut more) = (0usize, None, false);
+    let (mut count, mut misfits, mut last, mut more) = (0usize, 0usize, None, false);
     while let Some(row) = block_on(rows.next())? {
         more = question.limit == Some(count);
         if more {
@@ -35,14 +40,20 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
         }
         writeln!(out, "{}", line(&plan, &row))?;
         count += 1;
+        // What only a dictionary could tell is no reason to doubt a row.
+        misfits += usize::from(plan.decode(row.key()).is_err_and(|error| error.cause != Cause::NotInDictionary));
         last = Some(row);
     }
     writeln!(out, "{count} row(s), {} examined", rows.examined())?;
     if plan.ranges().next().is_none() {
         writeln!(out, "no key meets all of these conditions")?;
     }
-    if rows.misfits() > 0 {
-        writeln!(out, "{} of these row(s) are no keys of the declared {}, and are shown as they are", rows.misfits(), found.key)?;
+    if misfits > 0 {
+        writeln!(out, "{misfits} of these row(s) are no keys of the declared {}, and are shown as they are", found.key)?;
+    }
+    if rows.left_out() > 0 {
+        let left_out = rows.left_out();
+        writeln!(out, "left out {left_out} row(s) that are no keys of the declared {}, of which no condition can be asked", found.key)?;
     }
     if let Some(text) = say_misfits(&table, &found.key, &found.regions)? {
         writeln!(out, "{text}")?;
@@ -66,7 +77,7 @@ fn template(columns: &[String]) -> anyhow::Result<Scan> {
 }
 
 fn read_token(text: &str) -> anyhow::Result<PageToken> {
-    let bytes = read_key_bytes(text).with_context(|| format!("--after {text}"))?;
+    let bytes = read_bytes(text).map_err(|error| anyhow!("--after {error}"))?;
     Ok(PageToken::from_bytes(&bytes)?)
 }
 

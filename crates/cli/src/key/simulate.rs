@@ -46,9 +46,9 @@ pub(crate) struct Simulated {
     /// Operations that are drawn
     #[arg(long, value_name = "COUNT", default_value_t = 200_000)]
     ops: usize,
-    /// Operations in a second
-    #[arg(long, value_name = "RATE", default_value_t = 1_000.0)]
-    rate: f64,
+    /// Operations in a second; 1000 if no now(n/s) of a field says otherwise
+    #[arg(long, value_name = "RATE")]
+    rate: Option<f64>,
     /// Share of operations that read, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     reads: f64,
@@ -85,8 +85,9 @@ pub(super) struct Planned {
 pub(crate) fn simulate_keys(what: &Simulated) -> anyhow::Result<ExitCode> {
     let planned = what.designs()?;
     let (traffic, said) = what.traffic(&planned)?;
-    // A window is as long as the traffic at most.
-    let options = SimulateOptions { window: what.window.min(traffic.operations.len()), window_ms: what.window_ms, seed: what.seed };
+    // A window is as long as the writes of the traffic at most.
+    let writes = traffic.operations.iter().filter(|operation| !operation.is_read).count();
+    let options = SimulateOptions { window: what.window.min(writes.max(1)), window_ms: what.window_ms, seed: what.seed };
     let found: Vec<Simulation> = planned.iter().map(|one| simulate(&one.design, &traffic, &options)).collect::<Result<_, _>>()?;
     match what.format {
         AnswerFormat::Text => tell(&planned, &found, &said, &options)?,
@@ -185,7 +186,7 @@ impl Simulated {
             let said = format!("{} operations of {}", traffic.operations.len(), file.display());
             return Ok((traffic, vec![said]));
         }
-        if !((0.0..=1.0).contains(&self.reads) && self.rate > 0.0 && self.rate.is_finite()) {
+        if !((0.0..=1.0).contains(&self.reads) && self.rate.is_none_or(|rate| rate > 0.0 && rate.is_finite())) {
             bail!("--reads is a share from 0 to 1, and --rate a number above 0");
         }
         let specs = self.specs(&known)?;

@@ -70,8 +70,8 @@ fn figures(options: &SimulateOptions) -> Vec<(String, Figure)> {
         figure("regions without writes", |of| of.writes.empty_regions.to_string()),
         figure("Gini of regions, all writes", |of| format!("{:.2}", of.writes.gini)),
         figure("greatest region over the mean, rows at the end", |of| format!("{:.2}", of.rows_max_over_mean)),
-        figure("new keys behind 99 % of those there", |of| format!("{:.0} %", of.frontier.in_last_percent * 100.0)),
-        figure("places where keys grow", |of| format!("{:.0}", of.frontier.frontiers)),
+        figure("new keys behind 99 % of those there", |of| of_new(of, || format!("{:.0} %", of.frontier.in_last_percent * 100.0))),
+        figure("places where keys grow", |of| of_new(of, || format!("{:.0}", of.frontier.frontiers))),
         figure("correlation of arrival and key", |of| format!("{:.2}", of.frontier.correlation)),
         figure("busiest row, of all operations", |of| format!("{:.2} %", of.hot_rows.top_share * 100.0)),
         figure("busiest first field, of all operations", |of| format!("{:.2} %", of.hot_prefixes.top_share * 100.0)),
@@ -87,6 +87,11 @@ fn figures(options: &SimulateOptions) -> Vec<(String, Figure)> {
             of.uniqueness.lost_per_second.map_or_else(String::new, |lost| format!("{lost:.2}, {:.2}", of.uniqueness.lost_bound))
         }),
     ]
+}
+
+/// A figure about where new keys land, if enough of them came to be looked at.
+fn of_new(simulation: &Simulation, figure: impl FnOnce() -> String) -> String {
+    if simulation.frontier.new == 0 { String::new() } else { figure() }
 }
 
 fn windows(skew: &Skew) -> String {
@@ -122,14 +127,16 @@ fn listed(simulation: &Simulation) -> Vec<(String, String)> {
         ));
     }
     for digest in &simulation.uniqueness.digests {
-        rows.push((format!("values that share the digest of segment {}", digest.segment + 1), format!("{:.3} expected", digest.expected)));
+        let least = if digest.is_least { "at least " } else { "" };
+        rows.push((format!("values that share the digest of segment {}", digest.segment + 1), format!("{least}{:.3} expected", digest.expected)));
     }
     for query in &simulation.queries {
         let all = if query.reads_all { ", full" } else { "" };
-        rows.push((
-            format!("query {}: ranges, regions", query.name),
-            format!("{}, {}{all}", grouped(query.ranges as u64), grouped(query.regions as u64)),
-        ));
+        let cost = match &query.unasked {
+            Some(why) => format!("cannot be asked: {why}"),
+            None => format!("{}, {}{all}", grouped(query.ranges as u64), grouped(query.regions as u64)),
+        };
+        rows.push((format!("query {}: ranges, regions", query.name), cost));
     }
     rows
 }
@@ -151,7 +158,7 @@ fn verdict(simulation: &Simulation) -> String {
     let at_once = format!("{:.1} of {regions} regions at a time", skew.window_effective_regions);
     match (skew.window_median, hot) {
         (window, _) if regions < 2.0 => format!("one region does everything ({window:.0}); split it"),
-        (_, Some((prefix, _))) if skew.window_median >= 2.0 && simulation.frontier.in_last_percent < 0.9 => {
+        (_, Some((prefix, _))) if skew.window_median >= 2.0 && (simulation.frontier.new == 0 || simulation.frontier.in_last_percent < 0.9) => {
             let prefix: String = print_bytes(prefix).chars().take(KEY_CHARS).collect();
             format!(
                 "{prefix} alone has {:.0} % of the operations: no split divides it (writes use {at_once})",
@@ -206,7 +213,7 @@ fn design(one: &Planned, of: &Simulation) -> Value {
         "reads": of.reads.as_ref().map(skew),
         "rows_max_over_mean": of.rows_max_over_mean,
         "frontier": {
-            "writes": of.frontier.writes, "in_last_percent": of.frontier.in_last_percent, "in_first_percent": of.frontier.in_first_percent,
+            "writes": of.frontier.writes, "new": of.frontier.new, "in_last_percent": of.frontier.in_last_percent, "in_first_percent": of.frontier.in_first_percent,
             "frontiers": of.frontier.frontiers, "correlation": of.frontier.correlation,
         },
         "hot_rows": hot(&of.hot_rows.top),
@@ -221,8 +228,8 @@ fn design(one: &Planned, of: &Simulation) -> Value {
             "writes": of.uniqueness.writes, "rows": of.uniqueness.rows, "writes_per_second": of.uniqueness.writes_per_second,
             "lost_per_second": of.uniqueness.lost_per_second, "lost_bound": of.uniqueness.lost_bound,
             "counted_per_second": of.uniqueness.counted_per_second, "doubts": of.uniqueness.doubts,
-            "digests": of.uniqueness.digests.iter().map(|digest| json!({ "segment": digest.segment + 1, "bits": digest.bits, "seen": digest.seen, "expected_pairs": digest.expected })).collect::<Vec<_>>(),
+            "digests": of.uniqueness.digests.iter().map(|digest| json!({ "segment": digest.segment + 1, "bits": digest.bits, "values": digest.values, "is_least": digest.is_least, "expected_pairs": digest.expected })).collect::<Vec<_>>(),
         },
-        "queries": of.queries.iter().map(|query| json!({ "name": query.name, "weight": query.weight, "ranges": query.ranges, "regions": query.regions, "reads_all": query.reads_all })).collect::<Vec<_>>(),
+        "queries": of.queries.iter().map(|query| json!({ "name": query.name, "weight": query.weight, "ranges": query.ranges, "regions": query.regions, "reads_all": query.reads_all, "unasked": query.unasked })).collect::<Vec<_>>(),
     })
 }

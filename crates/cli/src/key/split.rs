@@ -1,15 +1,17 @@
 //! Where tables are split: for the shell's `CREATE TABLE`, and `halite key split`.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use halite::rowkey::language::SplitClause;
 use halite::rowkey::split::{Rolling, Splits, WIDTHS_AHEAD};
 use halite::rowkey::{KeySchema, LanguageError};
 use halite::{Bytes, TableName, parse_bytes, print_bytes};
 
+use super::keys::of_file;
 use crate::cmd::key::Declared;
 use crate::text_table::TextTable;
 
@@ -30,7 +32,7 @@ pub(crate) fn splits_of(
     let splits = match (Splits::declared(clause, key)?, clause) {
         (Some(splits), _) => splits,
         (None, SplitClause::Like(table)) => Splits::at(like(table)?)?,
-        (None, SplitClause::FromSample { file, regions }) => Splits::from_sample(keys_of_file(file)?, *regions)?,
+        (None, SplitClause::FromSample { file, regions }) => Splits::from_sample(of_file(Path::new(file))?.keys, *regions)?,
         (None, SplitClause::Rolling(width_ms)) => {
             let rolling = Rolling::of(&Arc::new(key.clone()), *width_ms).map_err(|error| anyhow!(error))?;
             Splits::at(rolling.borders(jiff::Timestamp::now().as_millisecond(), WIDTHS_AHEAD)?)?
@@ -38,13 +40,6 @@ pub(crate) fn splits_of(
         (None, SplitClause::BySalt { .. } | SplitClause::Into(_) | SplitClause::At(_)) => bail!("SPLIT {clause} has no splits for this key"),
     };
     Ok(splits.for_schema(key))
-}
-
-/// Keys of a file, one in a line, as the shell prints them.
-fn keys_of_file(file: &str) -> anyhow::Result<Vec<Bytes>> {
-    let text = std::fs::read(file).with_context(|| format!("the sample of keys {file}"))?;
-    let lines = text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(|line| !line.is_empty());
-    Ok(lines.map(unescape).collect())
 }
 
 /// `\xNN` in a key is a byte, as in HBase's `toBytesBinary`; other bytes are themselves.

@@ -33,6 +33,53 @@ fn a_key_is_encoded_and_decoded_by_its_declaration() {
     assert!(said.starts_with("device_id = 'sensor_00001', ts = 2024-03-15T00:00:00Z\nabc: "), "{said}");
 }
 
+/// Bytes were read in one way here and in another there, and blanks at the end of a key were lost.
+#[test]
+fn keys_and_values_are_read_alike_wherever_they_stand() {
+    let (_, said, errors) = key(&["encode", "--key", "(a STRING, n U8)"], "a='x y' n=1\na=p,q n=2\n");
+    assert_eq!(said, "x y\\x00\\x01\\x01\np\\x00\\x01\\x02\nq\\x00\\x01\\x02\n", "{errors}");
+    let (_, _, errors) = key(&["encode", "--key", "(a STRING, n U8)"], "a=ok n=1\na=x* n=1\n");
+    assert!(errors.contains("line 2: a: ") && errors.contains("only a beginning"), "{errors}");
+    assert_eq!(key(&["decode", "--key", "(a STRING)", "X'6162'"], "").1, "a = 'ab'\n");
+    let (code, _, errors) = key(&["decode", "--key", "(a STRING)", "x'01"], "");
+    assert!(code != Some(0) && errors.contains("pairs of hexadecimal digits"), "{errors}");
+    assert_eq!(key(&["decode", "--key", "(b BYTES)"], "ab \r\nx'00'\n").1, "b = x'616220'\nb = x'00'\n");
+    let sample = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(sample.path(), "\u{feff}x'41'\n\\x42\nC\nX'44'\n").unwrap();
+    let clause = format!("FROM SAMPLE '{}' INTO 2", sample.path().display());
+    assert_eq!(key(&["split", "--key", "(b BYTES)", "--shell", &clause], "").1, "SPLITS => [\"C\"]\n");
+}
+
+#[test]
+fn rows_that_are_no_keys_are_left_out_of_an_answer_and_shown_in_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let lines = "CREATE TABLE mf (v STRING FAMILY d QUALIFIER v, ROW KEY (a STRING, n U8));\n\
+        put 'mf', \"a05\\x00\\x01\\x01\", 'd:v', '1'\nput 'mf', \"a05\\x00\\x01\\x02\", 'd:v', '2'\nput 'mf', 'a055', 'd:v', '3'\n";
+    let (code, _, errors) = halite(&["shell", "-n", "--data", data], lines);
+    assert_eq!(code, Some(0), "{errors}");
+    let scan = |more: &[&str]| key(&[&["scan", "mf", "--data", data], more].concat(), "").1;
+    let asked = scan(&["a=a05..a06"]);
+    assert!(asked.contains("2 row(s), ") && asked.contains("left out 1 row(s) that are no keys") && !asked.contains("d:v=3"), "{asked}");
+    let all = scan(&[]);
+    assert!(all.contains("3 row(s), ") && all.contains("1 of these row(s) are no keys") && all.contains("a055  d:v=3"), "{all}");
+    // The row behind the last one is looked at only to know whether there is one.
+    let few = scan(&["--limit", "2"]);
+    assert!(few.contains("2 row(s), ") && few.contains("more behind these") && !few.contains("of these row(s) are no keys"), "{few}");
+}
+
+/// A letter of two bytes in front of a qualifier ended lint, and what follows a comment was not seen to be a key.
+#[test]
+fn lint_reads_any_letters_and_keys_behind_comments() {
+    let create = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, b STRING));\n";
+    let (code, said, errors) = key(&["lint", "-"], create);
+    assert!(code == Some(0) && said.contains("F-LONGQ"), "{said}{errors}");
+    let (code, said, errors) = key(&["lint", "-"], "\u{feff}/* a key */ ROW  KEY (ts TIMESTAMP, a STRING)\n");
+    assert!(code == Some(1) && said.contains("K-MONO"), "{said}{errors}");
+    let (code, _, errors) = key(&["lint", "--explain", "K-MONO", "--format", "json"], "");
+    assert!(code != Some(0) && errors.contains("cannot be used with"), "{errors}");
+}
+
 #[test]
 fn a_table_is_declared_by_answering_seven_questions() {
     let answers = "orders\n\ntotal, status\n\ntotal=DECIMAL\n3\nSALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\n";
@@ -270,7 +317,7 @@ fn keys_of_a_file_are_found_out_with_what_speaks_for_them() {
     let (_, _, errors) = key(&["infer", "/no/such/file"], "");
     assert!(errors.contains("/no/such/file"), "{errors}");
     let (_, _, errors) = key(&["infer", "-"], "x'0'\n");
-    assert!(errors.contains("an even number of hexadecimal digits"), "{errors}");
+    assert!(errors.contains("pairs of hexadecimal digits are wanted"), "{errors}");
 }
 
 #[test]
@@ -356,11 +403,18 @@ fn traffic_that_makes_no_sense_is_refused() {
     refused(&["--query", "q: idd = ?"], "1 | q: idd = ?");
     refused(&["--window", "0"], "0 is no number above 0");
     refused(&["--field", "id=uuid", "--field", "id=random"], "--field id is given twice");
+    refused(&["--field", "id=now(5/s)", "--rate", "6"], "more than once: 5 by id, 6 for all");
     refused(&["--split", "INTO nothing"], "the splits cannot be read");
     refused(&["--start", "soon"], "--start");
     // So few writes are one window, in which a key that rises looks even.
     let (_, said, _) = key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--ops", "1000"], "");
     assert!(said.contains("1,000 writes make 1 window(s), too few to tell what each moment is like") && !said.contains("even:"), "{said}");
+    // Of so few keys nothing is said of where new ones land, and a window has as many writes as there are.
+    let few = ["simulate", "--key", "(id STRING)", "--ops", "1000", "--reads", "0.9", "--field", "id=one(a,b,c)", "--query", "some: id LIKE ?"];
+    let (_, said, errors) = key(&few, "");
+    assert!(!said.contains("places where keys grow") && !said.contains("new keys behind") && !said.contains("window of 1,000"), "{said}{errors}");
+    let (_, said, _) = key(&["simulate", "--key", "(n U32)", "--ops", "1000", "--query", "some: n LIKE ?"], "");
+    assert!(said.contains("cannot be asked: n is of type U32"), "{said}");
     let empty = tempfile::NamedTempFile::new().unwrap();
     refused(&["--trace", empty.path().to_str().unwrap()], "0 operations are not possible");
     std::fs::write(empty.path(), "1\tW\tid=a\n2\tW\tid=b\n3\tR\tid=a\n").unwrap();

@@ -33,6 +33,22 @@ fn points_are_written_read_packed_and_taken_away() {
     assert_eq!(said, "device,ts,value\ns1,2024-03-15T01:22:50Z,47.5\n");
 }
 
+/// Reading made the table of dictionaries.
+#[test]
+fn dictionaries_are_made_by_writing_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], input: &str| halite(folder.path(), arguments, input);
+    let tables = || run(&["shell", "-n"], "list\n").1;
+    run(&["shell"], "CREATE TABLE m (p SERIES(DOUBLE) FAMILY t, ROW KEY (DICT(device, 2), BUCKET(ts, '1h')));\n");
+    assert_eq!(run(&["series", "read", "m"], "").1, "device,ts,value\n");
+    assert_eq!(run(&["series", "pack", "m"], "").1, "0 points packed in 0 rows\n");
+    assert!(!tables().contains("m.dictionary"), "{}", tables());
+    let (_, said, errors) = run(&["series", "write", "m"], "device,ts,value\na,2024-03-15,1\nb,2024-03-15,2\n");
+    assert_eq!(said, "2 points written, 0 taken away\n", "{errors}");
+    assert!(tables().contains("m.dictionary"), "{}", tables());
+    assert_eq!(run(&["series", "read", "m", "device=b"], "").1, "device,ts,value\nb,2024-03-15T00:00:00Z,2\n");
+}
+
 #[test]
 fn what_cannot_be_a_point_is_said_with_its_line() {
     let folder = tempfile::tempdir().unwrap();

@@ -25,9 +25,10 @@ mod values;
 mod verify;
 mod witness;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
+use fastrand::Rng;
 use halite_types::TableName;
 
 use crate::language::print_table;
@@ -55,6 +56,9 @@ const KEYS_ENOUGH: usize = 40;
 /// Of 100 keys a part of text or of bytes has so many, or no guess is made from it.
 const PART_MIN: usize = 10;
 
+/// What chance begins with where some of many keys are taken: the same keys give the same answer.
+const SAMPLE_SEED: u64 = 0x6b65_7973;
+
 /// How much is looked at and told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InferOptions {
@@ -81,6 +85,8 @@ impl Default for InferOptions {
 pub struct Inference {
     /// Keys that were looked at.
     pub keys: usize,
+    /// Keys that there were; more than were looked at where these are a sample of them.
+    pub given: usize,
     /// Schemas, the likeliest first; none if there were no keys.
     pub candidates: Vec<Inferred>,
     /// What lint sees in the keys themselves, negative salts (K-NEGMOD) among them.
@@ -146,11 +152,11 @@ impl Inferred {
 /// The schemas that `keys` may have, the likeliest first. `cell_times_ms` are times of cells in the keys' rows, one for each
 /// key in the same order, or none at all; with them buckets of time are told from other numbers, and rising keys are seen.
 pub fn infer(keys: &[Bytes], cell_times_ms: &[i64], options: &InferOptions) -> Inference {
-    let step = keys.len().div_ceil(options.keys_max.max(1)).max(1);
-    let keys: Vec<Bytes> = keys.iter().step_by(step).cloned().collect();
-    let times: Vec<i64> = cell_times_ms.iter().step_by(step).copied().collect();
-    let times = if times.len() == keys.len() { times } else { Vec::new() };
-    let mut inference = Inference { keys: keys.len(), candidates: Vec::new(), findings: findings(&keys, &times), notes: Vec::new() };
+    let given = keys.len();
+    let places = some_of(given, options.keys_max.max(1));
+    let times: Vec<i64> = if cell_times_ms.len() == given { places.iter().map(|&at| cell_times_ms[at]).collect() } else { Vec::new() };
+    let keys: Vec<Bytes> = places.into_iter().map(|at| keys[at].clone()).collect();
+    let mut inference = Inference { keys: keys.len(), given, candidates: Vec::new(), findings: findings(&keys, &times), notes: Vec::new() };
     if keys.is_empty() {
         return inference;
     }
@@ -176,8 +182,7 @@ pub fn infer(keys: &[Bytes], cell_times_ms: &[i64], options: &InferOptions) -> I
 fn model(keys: &[Bytes], times: Vec<i64>, now_ms: Option<i64>) -> Seen<'_> {
     let all = Seen { keys: keys.iter().map(|key| &key[..]).collect(), times_ms: times, now_ms, no_times: false };
     let short: Vec<usize> = (0..keys.len()).filter(|&at| (1..=MODEL_KEY_BYTES_MAX).contains(&keys[at].len())).collect();
-    let step = short.len().div_ceil(MODEL_KEYS_MAX).max(1);
-    all.at(&short.into_iter().step_by(step).collect::<Vec<_>>())
+    all.at(&some_of(short.len(), MODEL_KEYS_MAX).into_iter().map(|at| short[at]).collect::<Vec<_>>())
 }
 
 /// Proves what can be proven of a draft, and keeps it if it explains something of the keys it was made from.
@@ -219,7 +224,7 @@ fn ranked(drafts: HashMap<String, (Draft, KeySchema, f64)>, keys: &[Bytes], opti
     found.extend(whole_key(keys).map(|(draft, schema)| inferred(&draft, schema, keys, options)));
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut candidates: Vec<Inferred> = found.into_iter().map(|(_, inferred)| inferred).filter(|inferred| inferred.explained > 0).collect();
-    let mut texts = std::collections::HashSet::new();
+    let mut texts = HashSet::new();
     candidates.retain(|inferred| texts.insert(inferred.schema.to_text()));
     others_first(&mut candidates);
     candidates.truncate(options.candidates.max(1));
@@ -314,10 +319,24 @@ fn whole_key(keys: &[Bytes]) -> Option<(Draft, KeySchema)> {
 /// What lint's rules about samples say; with times, keys are put in the order of these.
 fn findings(keys: &[Bytes], times: &[i64]) -> Vec<Finding> {
     let mut order: Vec<usize> = (0..keys.len()).collect();
-    let is_in_arrival_order = !times.is_empty();
+    let distinct = times.iter().collect::<HashSet<_>>().len();
+    // Keys of one time may have come in any order. Where most share theirs, as those of a bulk load do, times say nothing of the order.
+    let is_in_arrival_order = !times.is_empty() && distinct * 2 >= times.len();
     if is_in_arrival_order {
-        order.sort_by_key(|&at| times[at]);
+        // The greatest of one time stands first, so that a key only rises above those of earlier times.
+        order.sort_by(|&a, &b| times[a].cmp(&times[b]).then_with(|| keys[b].cmp(&keys[a])));
     }
     let sample = Sample { keys: order.into_iter().map(|at| keys[at].clone()).collect(), is_in_arrival_order };
     lint(&Subject { sample: Some(&sample), ..Subject::default() })
+}
+
+/// Places of `wanted` of so many keys, drawn by chance and in the order of the keys: in even steps, lines that alternate would
+/// all be of one kind.
+fn some_of(count: usize, wanted: usize) -> Vec<usize> {
+    if count <= wanted {
+        return (0..count).collect();
+    }
+    let mut places = Rng::with_seed(SAMPLE_SEED).choose_multiple(0..count, wanted);
+    places.sort_unstable();
+    places
 }

@@ -17,7 +17,7 @@ use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
 use super::build::{RawKind, RawSegment};
 use super::columns::{RawColumn, column};
 use super::cursor::{Cursor, Name};
-use super::declaration::{Column, ColumnType, Query, SplitClause, TableDeclaration, salted_by};
+use super::declaration::{Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, TableDeclaration, salted_by};
 use super::error::{LanguageError, Span};
 use super::foreign::{apply as apply_foreign, distribution, primary_key};
 use super::key::{RawKey, row_key};
@@ -214,7 +214,18 @@ fn descriptor(table: &RawTable, key: &KeySchema, name: TableName) -> Result<Tabl
     if descriptor.family_count() == 0 {
         descriptor.set_family(FamilyDescriptor::new(default));
     }
+    let before = descriptor.clone();
     apply_options(&table.options, &mut descriptor)?;
+    // Columns that say how many versions are kept said so of their family.
+    for family in before.families().filter(|family| family.attributes.contains_key("VERSIONS")) {
+        let now = descriptor.find_family(family.name()).and_then(|family| family.attributes.get("VERSIONS"));
+        let option = table.options.iter().rfind(|option| option.name.text.eq_ignore_ascii_case("VERSIONS"));
+        if let Some(option) = option.filter(|_| now != family.attributes.get("VERSIONS")) {
+            let versions = &family.attributes["VERSIONS"];
+            let message = format!("a column said already that family {} keeps {versions} versions", String::from_utf8_lossy(family.name()));
+            return Err(LanguageError::new(option.at, message));
+        }
+    }
     Ok(descriptor)
 }
 
@@ -226,8 +237,31 @@ fn check_queries(queries: &[Query], places: &[Span], columns: &[Column], key: &K
             let message = format!("query {} names {column}, and the table has no such column", query.name);
             return Err(LanguageError::new(*span, message).near(column, known));
         }
+        let is_prefix = |condition: &QueryCondition| condition.column == column && condition.kind == ConditionKind::Prefix;
+        if let Some(ty) = type_of(column, columns, key).filter(|ty| !has_beginnings(*ty))
+            && query.conditions.iter().any(is_prefix)
+        {
+            let message =
+                format!("query {} asks for a beginning of {column}, which is of type {ty}: only text and bytes have beginnings", query.name);
+            return Err(LanguageError::new(*span, message).suggest(format!("{column} = ? or {column} IN RANGE")));
+        }
     }
     Ok(())
+}
+
+fn type_of(name: &str, columns: &[Column], key: &KeySchema) -> Option<FieldType> {
+    let of_column = |column: &Column| match column.ty {
+        ColumnType::Value(ty) => Some(ty),
+        ColumnType::Series { .. } => None,
+    };
+    match key.field_id(name) {
+        Some(field) => Some(key.fields()[field].ty),
+        None => columns.iter().find(|column| column.name == name).and_then(of_column),
+    }
+}
+
+fn has_beginnings(ty: FieldType) -> bool {
+    ty.is_text() || matches!(ty, FieldType::Bytes | FieldType::Fixed(_))
 }
 
 /// What can only be seen once the key is known.

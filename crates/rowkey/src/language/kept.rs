@@ -165,7 +165,8 @@ impl TableDeclaration {
     }
 }
 
-fn check_split(split: &SplitClause, key: &KeySchema) -> Result<(), String> {
+/// Whether a key can be split so, as far as that needs no other table and no file.
+pub(crate) fn check_split(split: &SplitClause, key: &KeySchema) -> Result<(), String> {
     match split {
         SplitClause::Rolling(width_ms) => Rolling::of(&Arc::new(key.clone()), *width_ms).map(drop),
         split => Splits::declared(split, key).map(drop).map_err(|error| error.to_string()),

@@ -50,7 +50,9 @@ pub(super) fn cut(source: &str) -> Result<(Vec<Token<'_>>, Vec<Comment<'_>>), La
         let span = Span { start: 0, end: 0 };
         return Err(LanguageError::new(span, format!("the text has {} bytes, and at most {TEXT_BYTES_MAX} are read", source.len())));
     }
-    let mut lexer = Lexer { source, at: 0, comments: Vec::new() };
+    // Editors that write a byte order mark do not make it part of the text.
+    let begin = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut lexer = Lexer { source, at: begin, comments: Vec::new() };
     let mut tokens = Vec::new();
     loop {
         lexer.skip_blanks()?;

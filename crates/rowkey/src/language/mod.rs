@@ -59,11 +59,12 @@ pub use declaration::{
     Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause, Statement, Suppression, TableDeclaration,
 };
 pub use error::{LanguageError, Span};
+pub(crate) use kept::check_split;
 pub use kept::{ROW_KEY, ROW_SCHEMA, Redeclared};
 pub use split::REGIONS_MAX;
 pub(crate) use split::print_table;
 pub(crate) use statement::line_of;
-pub use statement::{Located, Progress, located_key, located_statements, progress, statements};
+pub use statement::{Located, Progress, begins_with_key, located_key, located_statements, progress, statements};
 pub(crate) use types::print_width;
 
 use self::cursor::Cursor;

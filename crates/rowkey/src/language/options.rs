@@ -97,9 +97,23 @@ fn value(cursor: &mut Cursor<'_>) -> Result<String, LanguageError> {
 /// # Errors
 /// Names that mean nothing here, families that are not there, and values that the descriptor's check refuses.
 pub(super) fn apply(options: &[RawOption], descriptor: &mut TableDescriptor) -> Result<(), LanguageError> {
+    said_once(options)?;
     for option in options.iter().filter(|option| !OURS.iter().any(|ours| ours.eq_ignore_ascii_case(&option.name.text))) {
         apply_one(option, descriptor)?;
         descriptor.check().map_err(|error| LanguageError::new(option.at, error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Refuses an option that was given before, of which one value would be lost without a word.
+fn said_once(options: &[RawOption]) -> Result<(), LanguageError> {
+    // Settings have names of their own, which case tells apart.
+    let is_same = |a: &str, b: &str| if a.contains('.') { a == b } else { a.eq_ignore_ascii_case(b) };
+    let family = |option: &RawOption| option.family.as_ref().map(|family| family.text.clone());
+    for (at, option) in options.iter().enumerate() {
+        if options[..at].iter().any(|before| family(before) == family(option) && is_same(&before.name.text, &option.name.text)) {
+            return Err(LanguageError::new(option.name.span, format!("{} was said already", option.name.text)));
+        }
     }
     Ok(())
 }

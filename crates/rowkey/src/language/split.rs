@@ -9,11 +9,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use halite_types::key::parse_bytes;
+
 use super::cursor::Cursor;
 use super::declaration::SplitClause;
 use super::error::LanguageError;
 use super::lexer::TokenKind;
-use super::print::{constant, name, quoted};
+use super::print::{constant, hexadecimal, name, quoted};
 use super::statement::table_name;
 use super::types::{duration_ms, print_duration_ms};
 
@@ -84,6 +86,11 @@ fn rows(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u8>>, LanguageError> {
     loop {
         let span = cursor.span();
         let row = match cursor.kind() {
+            // Elsewhere \xNN in a key is a byte; here it would be four letters, which nobody means.
+            TokenKind::Text(text) if text.contains('\\') => {
+                let error = LanguageError::new(span, "a row with a backslash is written as bytes");
+                return Err(error.suggest(hexadecimal(&parse_bytes(text))));
+            }
             TokenKind::Text(text) => text.clone().into_bytes(),
             TokenKind::Hex(bytes) => bytes.clone(),
             _ => return Err(cursor.unexpected(&["a row like 'm' or x'80'"])),
@@ -108,7 +115,11 @@ impl fmt::Display for SplitClause {
             Self::BySalt { regions_each: 1 } => out.write_str("BY SALT"),
             Self::BySalt { regions_each } => write!(out, "BY SALT x {regions_each}"),
             Self::Into(regions) => write!(out, "INTO {regions}"),
-            Self::At(rows) => write!(out, "AT ({})", rows.iter().map(|row| constant(row)).collect::<Vec<_>>().join(", ")),
+            Self::At(rows) => write!(
+                out,
+                "AT ({})",
+                rows.iter().map(|row| if row.contains(&b'\\') { hexadecimal(row) } else { constant(row) }).collect::<Vec<_>>().join(", ")
+            ),
             Self::Like(table) => write!(out, "LIKE {}", print_table(table)),
             Self::FromSample { file, regions } => write!(out, "FROM SAMPLE {} INTO {regions}", quoted(file)),
             Self::Rolling(ms) => write!(out, "ROLLING '{}'", print_duration_ms(*ms)),

@@ -94,6 +94,11 @@ pub fn located_statements(text: &str) -> Result<Vec<Located>, LanguageError> {
     }
 }
 
+/// Whether a text is a row key that stands alone, by the words it begins with behind comments.
+pub fn begins_with_key(text: &str) -> bool {
+    Cursor::new(text).is_ok_and(|mut cursor| cursor.eat_words(&["ROW", "KEY"]))
+}
+
 /// A row key that stands alone, with the places of its segments and the lint rules that comments allow to be broken.
 ///
 /// # Errors

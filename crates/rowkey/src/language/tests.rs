@@ -227,7 +227,10 @@ fn declaration(chance: &mut Chance) -> TableDeclaration {
             Action::Append,
         ]);
         let (is_read, is_raw) = (action == Action::Read, matches!(action, Action::RawScan { .. }));
-        let condition = QueryCondition { column: chance.pick(key.fields()).name, kind: chance.pick(&kinds) };
+        let field = chance.pick(key.fields());
+        let has_beginnings = field.ty.is_text() || matches!(field.ty, FieldType::Bytes | FieldType::Fixed(_));
+        let kind = chance.pick(&kinds[..if has_beginnings { 4 } else { 3 }]);
+        let condition = QueryCondition { column: field.name, kind };
         let wanted =
             key.fields().iter().take(2).map(|field| QueryOrder { column: field.name.clone(), order: chance.pick(&[Order::Asc, Order::Desc]) });
         let order: Vec<_> = wanted.filter(|_| is_read).collect();
@@ -319,4 +322,52 @@ fn a_change_that_would_move_rows_is_refused_with_what_to_do() {
     }
     let hashed = read("(HASH(a STRING), b U8)").check_change(&read("(HASH(a BYTES BYTES 4), b U8)")).unwrap_err().to_string();
     assert!(hashed.contains("a is STRING and would become BYTES"), "{hashed}");
+}
+
+/// What is a byte everywhere else was four letters of a border.
+#[test]
+fn rows_to_split_at_have_no_backslash_in_text() {
+    let error = "AT ('\\x41')".parse::<SplitClause>().unwrap_err();
+    assert!(error.to_string().contains("written as bytes") && error.render("AT ('\\x41')").contains("x'41'"), "{error}");
+    let clause: SplitClause = "SPLIT AT (x'5c78', 'm')".parse().unwrap();
+    assert_eq!(clause.to_string(), "SPLIT AT (x'5c78', 'm')");
+    assert_eq!(clause.to_string().parse(), Ok(clause));
+}
+
+/// It was accepted, shown again, and meant nothing.
+#[test]
+fn beginnings_are_asked_of_text_and_bytes_only() {
+    let create = |query: &str| format!("CREATE TABLE t (v I64 FAMILY d, w STRING FAMILY d, ROW KEY (n U32, s STRING)) WITH QUERIES (one: {query})");
+    for (query, wanted) in [("n LIKE ?", "n, which is of type U32"), ("s = ? AND v LIKE ?", "v, which is of type I64")] {
+        let error = create(query).parse::<Statement>().unwrap_err();
+        assert!(error.message.contains(wanted), "{error}");
+    }
+    assert!(create("s LIKE ? AND w LIKE ?").parse::<Statement>().is_ok());
+}
+
+/// The last one counted, without a word.
+#[test]
+fn options_are_said_once() {
+    let create = |columns: &str, options: &str| format!("CREATE TABLE t ({columns}, ROW KEY (s STRING)) WITH ({options})").parse::<Statement>();
+    for (columns, options, wanted) in [
+        ("v BYTES", "TTL=5, ttl=6", "ttl was said already"),
+        ("v BYTES", "COLUMN_FAMILY='x', COLUMN_FAMILY='y'", "COLUMN_FAMILY was said already"),
+        ("v BYTES FAMILY d", "d.TTL=5, d.TTL=5", "TTL was said already"),
+        ("v BYTES VERSIONS 5", "VERSIONS=2", "keeps 5 versions"),
+    ] {
+        let error = create(columns, options).unwrap_err();
+        assert!(error.message.contains(wanted), "{options}: {error}");
+    }
+    for (columns, options) in [("v BYTES FAMILY d, w BYTES FAMILY e", "d.TTL=5, e.TTL=6, TTL=7"), ("v BYTES VERSIONS 5", "VERSIONS=5, TTL=9")] {
+        assert!(create(columns, options).is_ok(), "{options}: {:?}", create(columns, options));
+    }
+}
+
+#[test]
+fn a_key_that_stands_alone_is_seen_behind_comments_and_blanks() {
+    for text in ["ROW KEY (a STRING)", "row  key (a STRING)", "/* a */ -- b\nROW\nKEY (a STRING)", "\u{feff}ROW KEY (a STRING)"] {
+        assert!(super::begins_with_key(text), "{text}");
+        assert!(super::located_key(text).is_ok(), "{text}");
+    }
+    assert!(!super::begins_with_key("CREATE TABLE t (ROW KEY (a STRING))") && !super::begins_with_key("ROW"));
 }

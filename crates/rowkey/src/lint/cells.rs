@@ -59,6 +59,7 @@ pub(super) struct Appended {
     pub(super) column: String,
     /// Lengths, the oldest first.
     pub(super) lengths: Vec<usize>,
+    pub(super) by: AppendedAs,
 }
 
 /// A number that grows from version to version.
@@ -164,9 +165,10 @@ impl CellSample {
             *longest = newest.length.max(*longest);
         }
         let (key, column) = (row.key.clone(), shown(&row.family, &row.column));
-        if self.appended.is_none() && is_appended(&versions) {
+        let is_surer = |found: AppendedAs| self.appended.as_ref().is_none_or(|known| known.by != found && found == AppendedAs::Numbers);
+        if let Some(by) = appended_as(&versions).filter(|found| is_surer(*found)) {
             let lengths = versions.iter().rev().map(|version| version.length).collect();
-            self.appended = Some(Appended { key, column, lengths });
+            self.appended = Some(Appended { key, column, lengths, by });
         } else if let Some(per_second) = rate_of(&versions)
             && self.counter.as_ref().is_none_or(|other| other.per_second < per_second)
         {
@@ -212,21 +214,36 @@ pub(super) fn shown(family: &[u8], qualifier: &[u8]) -> String {
     format!("{}:{}", halite_types::key::print_bytes(family), halite_types::key::print_bytes(qualifier))
 }
 
+/// How sure it is that values grow because somebody counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AppendedAs {
+    /// Numbers of eight bytes, or the same digits each time.
+    Numbers,
+    /// The same other text each time, which may be a count or a list.
+    Text,
+}
+
 /// Whether each of three or more versions, the newest first, is the older one with whole numbers of eight bytes behind it,
 /// or with the same text each time.
-fn is_appended(versions: &[Version]) -> bool {
+fn appended_as(versions: &[Version]) -> Option<AppendedAs> {
     let added = |newer: &Version, older: &Version| -> Option<Bytes> {
         let is_whole = newer.value.len() == newer.length;
         (is_whole && older.length > 0 && newer.length > older.length && newer.value.starts_with(&older.value))
             .then(|| newer.value.slice(older.length..))
     };
     let steps: Option<Vec<Bytes>> = versions.windows(2).map(|pair| added(&pair[0], &pair[1])).collect();
-    let Some(steps) = steps.filter(|steps| steps.len() >= 2) else { return false };
+    let steps = steps.filter(|steps| steps.len() >= 2)?;
     let eights = versions.iter().all(|version| version.length.is_multiple_of(8));
-    eights || steps.iter().all(|step| step == &steps[0])
+    // A list of words of eight letters is no number; numbers that count have zeros in front.
+    let is_text = versions[0].value.iter().all(|byte| (b' '..=b'~').contains(byte));
+    if eights && !is_text {
+        return Some(AppendedAs::Numbers);
+    }
+    let by = if steps[0].iter().all(u8::is_ascii_digit) { AppendedAs::Numbers } else { AppendedAs::Text };
+    steps.iter().all(|step| step == &steps[0]).then_some(by)
 }
 
-/// How fast a number of eight bytes grows, by three versions or more.
+/// How often a number of eight bytes that grows is written, by three versions or more: each is a write, whatever it adds.
 #[expect(clippy::cast_precision_loss, reason = "a rate is an estimate")]
 fn rate_of(versions: &[Version]) -> Option<f64> {
     /// Greater numbers are rather times in milliseconds, or no numbers at all.
@@ -239,5 +256,5 @@ fn rate_of(versions: &[Version]) -> Option<f64> {
     let (newest, oldest) = (versions.first()?, versions.last()?);
     let grows = numbers.len() >= 3 && numbers.windows(2).all(|pair| pair[0] > pair[1]);
     let ms = newest.timestamp.checked_sub(oldest.timestamp).filter(|&ms| grows && ms > 0)?;
-    Some((numbers.first()? - numbers.last()?) as f64 * 1000.0 / ms as f64)
+    Some((versions.len() - 1) as f64 * 1000.0 / ms as f64)
 }

@@ -28,14 +28,12 @@ pub(super) fn check(table: &TableDescriptor, subject: &Subject<'_>, found: &mut 
         encoding(family, subject, found);
     }
     for column in subject.columns {
-        if column.qualifier.len() > QUALIFIER_BYTES {
-            let more = column.qualifier.len() - 1;
+        if column.qualifier.len() > QUALIFIER_BYTES
+            && let Some(letter) = column.qualifier.chars().next()
+        {
+            let more = column.qualifier.len() - letter.len_utf8();
             let message = format!("Qualifier {} stands in every cell of the column: {more} bytes more than one letter takes.", column.qualifier);
-            found.add("F-LONGQ", None, message).fix(format!(
-                "{} ... QUALIFIER {}, which keeps the long name in queries",
-                column.name,
-                &column.qualifier[..1]
-            ));
+            found.add("F-LONGQ", None, message).fix(format!("{} ... QUALIFIER {letter}, which keeps the long name in queries", column.name));
         }
     }
 }

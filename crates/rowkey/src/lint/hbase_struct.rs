@@ -22,16 +22,47 @@ pub fn lint_structs(java: &str) -> Vec<(usize, Vec<Finding>)> {
     let mut at = source.split("new StructBuilder").next().map_or(0, str::len);
     for built in source.split("new StructBuilder").skip(1) {
         let line = line_of(&source, at);
+        let variable = assigned(&source[..at]);
         at += "new StructBuilder".len() + built.len();
         let mut found = Findings::default();
         let built = built.split("toStruct").next().unwrap_or(built);
-        let types: Vec<&str> = built.split(".add(").skip(1).filter_map(type_name).collect();
+        let types: Vec<&str> = added(built, variable).into_iter().filter_map(type_name).collect();
         if let Some(at) = types.iter().rev().skip(1).rev().position(|name| WITHOUT_END.contains(name)) {
             unended(&types, at, &mut found);
         }
         structs.push((line, found.0));
     }
     structs
+}
+
+/// The name that stands in front of `=`, at the end of a source.
+fn assigned(before: &str) -> Option<&str> {
+    last_name(before.trim_end().strip_suffix('=')?)
+}
+
+fn last_name(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let begin =
+        text.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    Some(&text[begin..]).filter(|name| !name.is_empty())
+}
+
+/// What stands behind the `.add(` of a builder, with blanks anywhere: in its own chain, and in those that begin with the variable it was
+/// given to. Lists have an `add` too.
+fn added<'s>(built: &'s str, variable: Option<&str>) -> Vec<&'s str> {
+    let (mut arguments, mut is_builder) = (Vec::new(), true);
+    for (at, word) in built.match_indices("add") {
+        let (before, behind) = (built[..at].trim_end(), built[at + word.len()..].trim_start());
+        let (Some(receiver), Some(argument)) = (before.strip_suffix('.'), behind.strip_prefix('(')) else { continue };
+        // A call in front of the dot goes on with the chain before.
+        if let Some(name) = last_name(receiver) {
+            is_builder = Some(name) == variable;
+        }
+        if is_builder {
+            arguments.push(argument);
+        }
+    }
+    arguments
 }
 
 /// K-SKIP.
@@ -67,14 +98,14 @@ fn type_name(argument: &str) -> Option<&str> {
 fn without_comments(java: &str) -> String {
     let mut out = String::with_capacity(java.len());
     let mut rest = java;
-    while let Some(at) = rest.find(['/', '"']) {
+    while let Some(at) = rest.find(['/', '"', '\'']) {
         out.push_str(&rest[..at]);
         let found = &rest[at..];
         let length = if found.starts_with("//") {
             found.find('\n').unwrap_or(found.len())
         } else if found.starts_with("/*") {
             found.find("*/").map_or(found.len(), |end| end + 2)
-        } else if found.starts_with('"') {
+        } else if found.starts_with(['"', '\'']) {
             quoted_bytes(found)
         } else {
             out.push('/');
@@ -91,12 +122,13 @@ fn without_comments(java: &str) -> String {
 
 /// How long a text in quotes is, both quotes included.
 fn quoted_bytes(text: &str) -> usize {
-    let mut escaped = false;
+    let (mut escaped, quote) = (false, text.as_bytes().first().copied());
     for (at, byte) in text.bytes().enumerate().skip(1) {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = true,
-            b'"' | b'\n' => return at + 1,
+            b'\n' => return at + 1,
+            _ if Some(byte) == quote => return at + 1,
             _ => {}
         }
     }
@@ -134,6 +166,18 @@ mod tests {
         assert_eq!(found("new StructBuilder().add(RawString.ASCENDING).toStruct()"), []);
         assert_eq!(found("// new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct()\n/* .add( */ class A {}"), []);
         assert_eq!(found("String s = \"new StructBuilder().add(RawString.ASCENDING).add(new RawLong())\";"), []);
+    }
+
+    /// A quote in single quotes hid what followed, blanks hid an `add`, and the `add` of a list was taken for one of the builder.
+    #[test]
+    fn what_is_added_to_the_builder_is_seen_and_nothing_else() {
+        assert_eq!(found("char q = '\"'; new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct()"), [Some(0)]);
+        assert_eq!(found("char q = '\\''; new StructBuilder()\n  . add (RawString.ASCENDING)\n  . add (new RawLong()).toStruct()"), [Some(0)]);
+        let lists =
+            "StructBuilder b = new StructBuilder(); list.add(RawString.ASCENDING).add(x); b.add(new RawLong()); b.add(new RawLong()); b.toStruct()";
+        assert_eq!(found(lists), []);
+        let steps = "StructBuilder b = new StructBuilder(); b.add(RawString.ASCENDING); names.add(n); this.b.add(new RawLong()); b.toStruct()";
+        assert_eq!(found(steps), [Some(0)]);
     }
 
     #[test]

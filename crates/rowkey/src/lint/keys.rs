@@ -44,7 +44,9 @@ pub(super) fn growth(field: &Field) -> Option<(Severity, &'static str)> {
     if field.ty.integer_range().is_some() && named(&["id", "seq", "sequence", "no", "number", "counter", "serial"]) {
         return Some((Severity::Warning, "looks like a number that is counted up"));
     }
-    let may_be_time = field.ty.is_text() || field.ty.integer_range().is_some();
+    // A zone of time, a day of the week and the like are a few values that come again.
+    let comes_again = name.split('_').any(|part| ["zone", "tz", "of", "offset", "format", "name", "slot", "unit", "weekday"].contains(&part));
+    let may_be_time = !comes_again && (field.ty.is_text() || field.ty.integer_range().is_some());
     if may_be_time && named(&["date", "day", "time", "ts", "timestamp", "month", "hour"]) {
         return Some((Severity::Warning, "looks like a time"));
     }

@@ -204,6 +204,7 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
     if let Some(keys) = subject.splits {
         splits::check(keys, subject, &mut findings);
     }
+    splits::refused(subject, &mut findings);
     splits::rolling(subject, &mut findings);
     if let Some(table) = subject.table {
         families::check(table, subject, &mut findings);

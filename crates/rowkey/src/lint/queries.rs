@@ -44,14 +44,31 @@ fn full(key: &KeySchema, query: &QueryShape, asked: &Asked, found: &mut Findings
         return;
     }
     let names: Vec<_> = query.conditions.iter().map(|(field, _)| key.fields()[*field].name.as_str()).collect();
-    let what =
-        if names.is_empty() { "no field of the key".to_owned() } else { format!("{}, which the key does not begin with", names.join(" and ")) };
+    let turned = turned(key, query);
+    let what = match &turned {
+        _ if names.is_empty() => "no field of the key".to_owned(),
+        Some((name, held)) => format!("a range or beginning of {name}, and the key holds it as {held}, which those do not narrow"),
+        None => format!("{}, which the key does not begin with", names.join(" and ")),
+    };
     let finding = found.add("Q-FULL", None, format!("Query {} asks for {what}: the whole table is read for it.", query.name));
-    if !names.is_empty() {
+    if let Some((name, _)) = turned {
+        finding.fix(format!("{name} as it is, behind a salt if it rises; or {name} = ? only"));
+    } else if !names.is_empty() {
         finding.fix(format!("a table whose key begins with {}, written beside this one", names.join(", ")));
     } else if let Some(first) = key.segments().iter().find_map(|segment| segment.kind.field()) {
         finding.fix(format!("a key that begins with what is asked for; this one begins with {}", key.fields()[first].name));
     }
+}
+
+/// The first field of the key and how it is held, where the query asks for more than single values of it and these do not lie side by side.
+fn turned(key: &KeySchema, query: &QueryShape) -> Option<(String, String)> {
+    let is_in_front = |segment: &Segment| matches!(segment.kind, SegmentKind::Const(_) | SegmentKind::Salt { .. });
+    let at = key.segments().iter().position(|segment| !is_in_front(segment))?;
+    let kind = &key.segments()[at].kind;
+    let is_turned = matches!(kind, SegmentKind::BitReverse(_) | SegmentKind::Reverse(_) | SegmentKind::Dict { .. } | SegmentKind::Ipv4(_));
+    let field = kind.field().filter(|_| is_turned)?;
+    let is_asked = query.conditions.iter().any(|&(of, asks)| of == field && matches!(asks, Asks::Range | Asks::Prefix));
+    is_asked.then(|| (key.fields()[field].name.clone(), key.segment_text(at)))
 }
 
 /// Q-FAN.
@@ -83,13 +100,13 @@ fn sorted(key: &KeySchema, query: &QueryShape, asked: &Asked, found: &mut Findin
     let finding = found.add("Q-SORT", None, message);
     if query.orders_by_values {
         finding.fix("the column in the key, behind what the query gives one value for");
-    } else {
-        finding.fix(ordered_key(key, query));
+    } else if let Some(fix) = ordered_key(key, query) {
+        finding.fix(fix);
     }
 }
 
-/// The key with what the query gives one value for in front, then its order, then the rest.
-fn ordered_key(key: &KeySchema, query: &QueryShape) -> String {
+/// The key with what the query gives one value for in front, then its order, then the rest; `None` if that is the key that there is.
+fn ordered_key(key: &KeySchema, query: &QueryShape) -> Option<String> {
     let is_given = |field: FieldId| query.conditions.iter().any(|&(of, asks)| of == field && matches!(asks, Asks::Equals | Asks::In));
     let place = |segment: &Segment| match segment.kind.field() {
         None => 0,
@@ -104,5 +121,5 @@ fn ordered_key(key: &KeySchema, query: &QueryShape) -> String {
             segment.order = order;
         }
     }
-    declaration(key, segments)
+    (segments != key.segments()).then(|| declaration(key, segments))
 }

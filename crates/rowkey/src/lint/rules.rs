@@ -53,6 +53,7 @@ pub static RULES: &[Rule] = &[
     rule!("K-UNUSED", Note, "no query asks for a field of the key"),
     rule!("K-LOCAL", Note, "times or numbers as text, whose form depends on who writes them"),
     rule!("K-CASE", Note, "text of mixed case or of different Unicode forms, which are different keys"),
+    rule!("P-CLAUSE", Error, "a SPLIT clause that the key cannot have"),
     rule!("P-NONE", Warning, "a salted table begins as one region"),
     rule!("P-SALTREG", Warning, "salts and regions do not divide"),
     rule!("P-ALIGN", Warning, "regions do not begin where salts do"),

@@ -13,6 +13,12 @@ use super::{Findings, Sample, Severity, Subject};
 
 /// Samples smaller than this say nothing about shares.
 const KEYS_MIN: usize = 100;
+/// Zeros in front of a sign, at most: salts are filled up to a few digits.
+const PADDING_MAX: usize = 4;
+/// Digits of a remainder, at most.
+const REMAINDER_DIGITS: usize = 6;
+/// Digits of the salts that are mostly made.
+const SALT_DIGITS: usize = 3;
 /// A field with fewer values than this is few for something that is to spread load.
 const VALUES_MIN: usize = 16;
 
@@ -41,6 +47,14 @@ fn duplicates(sample: &Sample, found: &mut Findings) {
     let mut seen = HashSet::with_capacity(sample.keys.len());
     let again: Vec<&Bytes> = sample.keys.iter().filter(|key| !seen.insert(*key)).collect();
     let Some(first) = again.first() else { return };
+    if !sample.is_in_arrival_order {
+        // Nobody said that each is a row that was written: a file may hold a key for each cell, or for each read.
+        let message =
+            format!("{} keys repeat one that stands before them; if each was a row of its own, the later one replaced the earlier one.", again.len());
+        let evidence = format!("in {} keys, {} for one", sample.keys.len(), print_bytes(first));
+        found.add("K-UNIQ", None, message).evidence(evidence).no_worse_than(Severity::Note);
+        return;
+    }
     let evidence = format!("{} of {} sampled keys stand there already, {} for one", again.len(), sample.keys.len(), print_bytes(first));
     found.add("K-UNIQ", None, "Different rows were given one key, and the later one replaced the earlier one.").evidence(evidence);
 }
@@ -75,25 +89,83 @@ fn long(sample: &Sample, found: &mut Findings) {
     }
 }
 
-/// K-NEGMOD: keys that begin with a number and its sign, filled up with zeros in front of the sign.
+/// K-NEGMOD: keys that begin with a number and its sign, as a remainder of hash codes has it.
 fn signed_salts(sample: &Sample, found: &mut Findings) {
-    let is_signed = |key: &Bytes| {
-        let zeros = key.iter().take_while(|&&byte| byte == b'0').count();
-        zeros <= 4 && key.get(zeros) == Some(&b'-') && key.get(zeros + 1).is_some_and(u8::is_ascii_digit)
+    let heads: Vec<(&Bytes, Head)> = sample.keys.iter().filter_map(|key| Some((key, Head::of(key)?))).collect();
+    let others = sample.keys.len() - heads.iter().filter(|(_, head)| head.is_negative).count();
+    let are_numbers = sample.keys.iter().filter(|key| key.first().is_some_and(u8::is_ascii_digit)).count() * 2 >= others;
+    let signed: Vec<&Bytes> = if has_padded_signs(sample) {
+        heads.iter().filter(|(_, head)| head.is_negative && head.zeros > 0).map(|(key, _)| *key).collect()
+    } else if are_remainders(&heads) {
+        heads.iter().filter(|(_, head)| head.is_negative).map(|(key, _)| *key).collect()
+    } else {
+        Vec::new()
     };
-    let signed: Vec<&Bytes> = sample.keys.iter().filter(|key| is_signed(key)).collect();
-    let others_are_numbers =
-        sample.keys.iter().filter(|key| key.first().is_some_and(u8::is_ascii_digit)).count() * 2 >= sample.keys.len() - signed.len();
     if let Some(first) = signed.first()
         && signed.len() * 100 >= sample.keys.len()
-        && others_are_numbers
+        && are_numbers
     {
         let share = percent(signed.len(), sample.keys.len());
+        // Long numbers of either sign may be places on a map as well.
+        let is_sure = heads.iter().all(|(_, head)| !head.is_negative || head.zeros > 0 || !head.is_long);
         found
             .add("K-NEGMOD", None, "Keys begin with a negative number: hashCode() % n was taken as a salt. They all sort into the first region, and a scan over the salts 0 to n - 1 never finds them.")
             .evidence(format!("{share:.1} % of {} keys, {} for one", sample.keys.len(), print_bytes(first)))
-            .fix("Math.floorMod(hash, n) where keys are written; rows that are there must be written anew");
+            .fix("Math.floorMod(hash, n) where keys are written; rows that are there must be written anew")
+            .no_worse_than(if is_sure { Severity::Error } else { Severity::Warning });
     }
+}
+
+/// The number that a key begins with.
+struct Head {
+    /// Zeros in front of its sign, or of its digits.
+    zeros: usize,
+    is_negative: bool,
+    /// Without its sign; of more digits than a remainder has, the first ones, because digits of something else may follow it.
+    size: u64,
+    is_long: bool,
+    /// Whether something other than a part of a number follows.
+    has_rest: bool,
+}
+
+impl Head {
+    fn of(key: &Bytes) -> Option<Self> {
+        let zeros = key.iter().take_while(|&&byte| byte == b'0').count();
+        let is_negative = key.get(zeros) == Some(&b'-');
+        let behind = &key[if is_negative { zeros + 1 } else { 0 }..];
+        let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let text = std::str::from_utf8(&behind[..digits]).ok().filter(|text| !text.is_empty())?;
+        let is_long = digits > REMAINDER_DIGITS;
+        let size = text[..if is_long { SALT_DIGITS } else { digits }].parse().ok()?;
+        let has_rest = behind.get(digits).is_some_and(|byte| !matches!(byte, b'.' | b'e' | b'E'));
+        Some(Self { zeros, is_negative, size, is_long, has_rest })
+    }
+}
+
+/// Whether signs stand behind zeros that fill a number up, as no program writes a number on purpose. A sign that others have in the same
+/// place behind other digits is a delimiter.
+fn has_padded_signs(sample: &Sample) -> bool {
+    let sign_at = |key: &Bytes| {
+        let digits = key.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (digits > 0 && key.get(digits) == Some(&b'-') && key.get(digits + 1).is_some_and(u8::is_ascii_digit)).then_some(digits)
+    };
+    let with_sign: Vec<(&Bytes, usize)> = sample.keys.iter().filter_map(|key| Some((key, sign_at(key)?))).collect();
+    let padded = with_sign.iter().filter(|(key, at)| key[..*at].iter().all(|&byte| byte == b'0') && *at <= PADDING_MAX).count();
+    padded > 0 && padded * 10 >= with_sign.len() * 9
+}
+
+/// Whether numbers in front of something else are about as often negative as not and reach as far on either side, as remainders of hash
+/// codes do, and numbers that mean something rarely.
+fn are_remainders(heads: &[(&Bytes, Head)]) -> bool {
+    let sizes = |is_negative: bool| -> HashSet<u64> {
+        let those =
+            heads.iter().filter(|(_, head)| head.is_negative == is_negative && head.has_rest && head.size != 0 && !(is_negative && head.zeros > 0));
+        those.map(|(_, head)| head.size).collect()
+    };
+    let (below, above) = (sizes(true), sizes(false));
+    let is_alike = |a: u64, b: u64, times: u64| a.max(b) <= a.min(b).saturating_mul(times);
+    let (Some(&least), Some(&greatest)) = (below.iter().max(), above.iter().max()) else { return false };
+    is_alike(below.len() as u64, above.len() as u64, 3) && is_alike(least, greatest, 2)
 }
 
 /// K-MONO by what happens: each new key is greater than nearly all before.
@@ -155,16 +227,24 @@ fn few_values(key: &KeySchema, counted: &Counted<'_>, found: &mut Findings) {
         let [field] = fields[..] else { continue };
         let rows: usize = counted[field].values().sum();
         let distinct = counted[field].len();
-        if rows < KEYS_MIN || distinct >= wanted {
+        if rows < KEYS_MIN || likely_values(&counted[field]) >= wanted.min(2 * distinct) {
             continue;
         }
         let name = &key.fields()[field].name;
         let (top, of_top) = counted[field].iter().max_by_key(|(_, count)| **count).map_or(("", 0), |(value, count)| (value.as_str(), *count));
         found
-            .add("K-LOWCARD", at, format!("{name} spreads the load, and has {distinct} values in the sample: at most {distinct} places in the table are written to, however many salts or regions there are."))
+            .add("K-LOWCARD", at, format!("{name} spreads the load, and has {distinct} values in the sample: hardly more places in the table are written to, however many salts or regions there are."))
             .evidence(format!("in {rows} keys; {top} alone has {:.1} %", percent(of_top, rows)))
             .fix("a salt over a field of many values, or over several fields");
     }
+}
+
+/// How many values a field has likely: those that were seen, and for those that were not by how many were seen just once and just twice
+/// (Chao's estimate). Where no value was seen again nobody knows how many there are, and it comes to very many.
+fn likely_values(counts: &HashMap<String, usize>) -> usize {
+    let seen = |times: usize| counts.values().filter(|count| **count == times).count();
+    let (once, twice) = (seen(1), seen(2));
+    counts.len() + once * once.saturating_sub(1) / (2 * (twice + 1))
 }
 
 /// K-CASE: values that differ by case only.

@@ -4,8 +4,8 @@ use halite_types::key::print_bytes;
 
 use crate::language::ColumnType;
 
-use super::cells::{CellSample, shown};
-use super::{Findings, HOT_ROW_PER_SECOND, Subject};
+use super::cells::{AppendedAs, CellSample, shown};
+use super::{Findings, HOT_ROW_PER_SECOND, Severity, Subject};
 
 /// Rows that are gone, one behind the other, from which on a scan over them is remarked upon.
 const DEAD_ROWS: usize = 100;
@@ -104,12 +104,16 @@ fn appended(cells: &CellSample, subject: &Subject<'_>, found: &mut Findings) {
     const FIX: &str = "Increment, which adds to the eight bytes of a number; what is there now has to be added up once";
     if let Some(seen) = &cells.appended {
         let lengths: Vec<_> = seen.lengths.iter().map(ToString::to_string).collect();
-        let message =
-            format!("The value of {} in row {} grows by what is put behind it: Append is used to count.", seen.column, print_bytes(&seen.key));
+        let (says, worst) = match seen.by {
+            AppendedAs::Numbers => ("Append is used to count", Severity::Error),
+            AppendedAs::Text => ("if Append is used to count, it does not add", Severity::Note),
+        };
+        let message = format!("The value of {} in row {} grows by what is put behind it: {says}.", seen.column, print_bytes(&seen.key));
         found
             .add("F-APPENDCNT", None, message)
             .evidence(format!("versions of {} bytes, each the beginning of the next", lengths.join(", ")))
-            .fix(FIX);
+            .fix(FIX)
+            .no_worse_than(worst);
         return;
     }
     for column in subject.columns {
@@ -126,7 +130,7 @@ fn appended(cells: &CellSample, subject: &Subject<'_>, found: &mut Findings) {
 fn hot(cells: &CellSample, found: &mut Findings) {
     let Some(counter) = cells.counter.as_ref().filter(|counter| counter.per_second > HOT_ROW_PER_SECOND) else { return };
     let message = format!(
-        "The number in {} of row {} grows by {:.0} each second, and one row takes its writes one after the other.",
+        "The number in {} of row {} is written {:.0} times each second, and one row takes its writes one after the other.",
         counter.column,
         print_bytes(&counter.key),
         counter.per_second

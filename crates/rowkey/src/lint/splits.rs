@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::language::SplitClause;
+use crate::language::{SplitClause, check_split};
 use crate::schema::{KeySchema, SegmentKind};
 use crate::split::{SplitNote, Splits, shares_of};
 use crate::value::FieldType;
@@ -31,11 +31,9 @@ pub(super) fn check(splits: &[Bytes], subject: &Subject<'_>, found: &mut Finding
 
 /// P-NONE: a salt spreads nothing while all of it lies in one region.
 fn none(key: &KeySchema, found: &mut Findings) {
-    let salts = |(at, segment): (usize, &crate::schema::Segment)| match segment.kind {
-        SegmentKind::Salt { count, .. } if count > 1 => Some((at, count)),
-        _ => None,
-    };
-    let Some((at, count)) = key.segments().iter().enumerate().find_map(salts) else { return };
+    // A salt behind a field spreads the rows of one of its values only, and there are no borders to give for it.
+    let first = key.segments().iter().enumerate().find(|(_, segment)| !matches!(segment.kind, SegmentKind::Const(_)));
+    let Some((at, &SegmentKind::Salt { count: count @ 2.., .. })) = first.map(|(at, segment)| (at, &segment.kind)) else { return };
     let message = format!(
         "The key has {count} salts, and the table begins as one region: all of them lie in one place until it has grown and split by itself."
     );
@@ -59,6 +57,16 @@ pub(super) fn rolling(subject: &Subject<'_>, found: &mut Findings) {
     found
         .add("P-ROLL", at, message)
         .fix("SPLIT ROLLING '1d', if the time has to come first: regions of the next day are cut where those of the last one were");
+}
+
+/// P-CLAUSE: splits that `CREATE TABLE` will refuse.
+pub(super) fn refused(subject: &Subject<'_>, found: &mut Findings) {
+    let (Some(key), Some(clause)) = (subject.key, subject.split) else { return };
+    if let Err(reason) = check_split(clause, key) {
+        found
+            .add("P-CLAUSE", None, format!("{clause} is refused when the table is made: {reason}."))
+            .fix("SPLIT AT (...) or SPLIT FROM SAMPLE, which any key can have");
+    }
 }
 
 /// P-SALTREG and P-ALIGN, as the splits know them.

@@ -25,6 +25,9 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("K-MONO", "(ts TIMESTAMP DESC, device STRING)", "(SALT(16 BY device), ts TIMESTAMP DESC, device STRING)"),
     ("K-MONO", "(order_id U64)", "(BITREV(order_id) U64)"),
     ("K-MONO", "(SALT(1), day DATE, user STRING)", "(SALT(2 BY user), day DATE, user STRING)"),
+    ("K-MONO", "(ts_ms U64, user STRING)", "(time_zone STRING, user STRING)"),
+    ("K-MONO", "(day STRING, user STRING)", "(day_of_week STRING, user STRING)"),
+    ("K-LOCAL", "(host STRING, day STRING, n U8)", "(host STRING, time_zone STRING, n U8)"),
     ("K-MONO", "TEXT '{date}_{user}'", "TEXT '{user}_{date}'"),
     ("K-BUCKETLEAD", "(BUCKET(ts, '15m'), host STRING)", "(host STRING, BUCKET(ts, '15m'))"),
     ("K-TSMOD", "(SALT(100 BY ts USING modulo), ts TIMESTAMP, host STRING)", "(SALT(100 BY host), ts TIMESTAMP, host STRING)"),
@@ -51,6 +54,17 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("K-ENTROPY", "(HASH(id BYTES 16 USING md5), id STRING)", "(HASH(id BYTES 2 USING md5), id STRING)"),
     ("K-LOCAL", "(host STRING, day STRING)", "(host STRING, day DATE)"),
 ];
+
+/// Its first letter was cut off by bytes, which panicked where it has two.
+#[test]
+fn a_long_qualifier_may_begin_with_any_letter() {
+    let text = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, b STRING))";
+    let Ok(Statement::CreateTable(table)) = text.parse::<Statement>() else { panic!("a statement") };
+    let columns = table.columns;
+    let found = lint(&Subject { columns: &columns, table: Some(&TableDescriptor::new("t".parse().unwrap())), ..Subject::default() });
+    let long = found.iter().find(|finding| finding.rule.id == "F-LONGQ").expect("a long qualifier");
+    assert!(long.fix.as_ref().is_some_and(|fix| fix.contains("QUALIFIER \u{e4}, ")) && long.message.contains("6 bytes more"), "{long:?}");
+}
 
 #[test]
 fn each_rule_of_keys_speaks_of_the_bad_one_and_not_of_the_good_one() {
@@ -101,8 +115,28 @@ fn a_sample_shows_what_a_declaration_cannot() {
     assert!(found(&signed, "(id STRING)").contains(&"K-NEGMOD"));
     assert!(!found(&rising, "(id STRING)").contains(&"K-NEGMOD"));
 
-    let twice = sample(&mut (0..200).map(|at| format!("k{}", at % 199)), false);
-    assert!(found(&twice, "(id STRING)").contains(&"K-UNIQ"));
+    // A sign is of a salt where zeros stand in front of it, or where numbers reach as far below zero as above it and text follows them.
+    let heads = |number: fn(i64) -> String| sample(&mut (0..200).map(number), false);
+    for (salts, wanted) in [
+        (heads(|at| format!("{}_k{at}", at * 37 % 200 - 100)), true),
+        // Digits of the key follow the salt, as in the lab's K20.
+        (heads(|at| format!("{:03}201505240{at:05}_1232", at * 337 % 2000 - 1000)), true),
+        (heads(|at| format!("{}", at - 50)), false),
+        (heads(|at| format!("{}", at - 100)), false),
+        (heads(|at| format!("{}.{}", at / 10 - 10, at % 10)), false),
+        (heads(|at| format!("{}_k{at}", at - 20)), false),
+        (heads(|at| format!("{:02}-{at}", at % 16)), false),
+    ] {
+        assert_eq!(found(&salts, "(id STRING)").contains(&"K-NEGMOD"), wanted, "{:?}", salts.keys[7]);
+    }
+
+    // A line of a file is not a row that was written.
+    let twice = |is_in_arrival_order| sample(&mut (0..200).map(|at| format!("k{}", at % 199)), is_in_arrival_order);
+    let worst = |sample: &Sample| {
+        let found = lint(&Subject { sample: Some(sample), ..Subject::default() });
+        found.into_iter().find(|finding| finding.rule.id == "K-UNIQ").map(|finding| finding.severity)
+    };
+    assert_eq!((worst(&twice(true)), worst(&twice(false)), worst(&rising)), (Some(Severity::Warning), Some(Severity::Note), None));
     assert!(!found(&rising, "(id STRING)").contains(&"K-UNIQ"));
 
     let cased = sample(&mut (0..200).map(|at| if at == 7 { "USER_000000008".into() } else { format!("user_{at:09}") }), false);
@@ -138,6 +172,56 @@ fn a_field_that_is_to_spread_load_is_counted() {
     let found = |regions| ids(&Subject { key: Some(&schema), sample: Some(&rows(regions)), ..Subject::default() });
     assert!(found(8).contains(&"K-LOWCARD"));
     assert!(!found(200).contains(&"K-LOWCARD"));
+}
+
+/// As many values as there are keys were called few.
+#[test]
+fn few_values_are_told_only_where_they_come_again() {
+    let schema = key("(SALT(1024 BY id), id STRING)");
+    let found = |values: usize| {
+        let keys = (0..250).map(|at| Bytes::copy_from_slice(&schema.encode(&[crate::Value::Text(format!("id{}", at % values).into())]).unwrap()));
+        let sample = Sample { keys: keys.collect(), is_in_arrival_order: false };
+        ids(&Subject { key: Some(&schema), sample: Some(&sample), ..Subject::default() }).contains(&"K-LOWCARD")
+    };
+    assert_eq!([found(250), found(200), found(50), found(3)], [false, false, true, true]);
+}
+
+/// What a value grew by was taken for how often it was written, and words that were added for numbers.
+#[test]
+fn versions_are_counted_as_writes_and_words_are_no_numbers() {
+    use halite_types::cell::CellParts;
+    let found = |values: &[&[u8]], step_ms: i64| {
+        let mut builder = halite_types::CellsBuilder::default();
+        for (at, value) in values.iter().enumerate().rev() {
+            let cell_type = halite_types::CellType::Put;
+            builder.push_parts(CellParts {
+                row: b"r",
+                family: b"d",
+                qualifier: b"v",
+                timestamp: 1 + i64::try_from(at).unwrap() * step_ms,
+                cell_type,
+                value,
+                tags: &[],
+            });
+        }
+        let mut cells = CellSample::default();
+        cells.see(&halite_types::Row::new(builder.finish()));
+        cells.end_of_range();
+        let found = lint(&Subject { cells: Some(&cells), ..Subject::default() });
+        found.iter().map(|finding| (finding.rule.id, finding.severity)).collect::<Vec<_>>()
+    };
+    let numbers = |numbers: [i64; 3]| numbers.map(i64::to_be_bytes);
+    let bytes_added = numbers([1_000_000, 2_000_000, 3_000_000]);
+    assert_eq!(found(&bytes_added.each_ref().map(|number| &number[..]), 1000), []);
+    let counted = numbers([1, 2, 3]);
+    assert_eq!(found(&counted.each_ref().map(|number| &number[..]), 1000), []);
+    // Three writes in two milliseconds are as many as one row takes, whatever they add.
+    assert_eq!(found(&counted.each_ref().map(|number| &number[..]), 1), []);
+    assert_eq!(found(&[b"ab", b"abab", b"ababab"], 1000), [("F-APPENDCNT", Severity::Note)]);
+    assert_eq!(found(&[b"1", b"11", b"111"], 1000), [("F-APPENDCNT", Severity::Error)]);
+    assert_eq!(found(&[b"eightsgn", b"eightsgnsixteens", b"eightsgnsixteensandmore."], 1000), []);
+    let ones = [&1i64.to_be_bytes()[..]; 3].concat();
+    assert_eq!(found(&[&ones[..8], &ones[..16], &ones], 1000), [("F-APPENDCNT", Severity::Error)]);
 }
 
 #[test]
@@ -212,6 +296,22 @@ fn queries_are_looked_at_with_the_key() {
     assert_eq!(found("(HASH(id BYTES 2), id STRING, ts TIMESTAMP)", "id = ?"), [""; 0]);
     assert_eq!(found("(msg_id STRING)", "msg_id = ? AND v = ?"), ["Q-FILTER"]);
     assert_eq!(found("(msg_id STRING)", "v = ?"), ["Q-FULL", "Q-FILTER"]);
+    // It was said that the key does not begin with what it does begin with.
+    let full = |key: &str, query: &str| {
+        let text = format!("CREATE TABLE t (v STRING FAMILY d, ROW KEY {key}) WITH QUERIES (one: {query})");
+        let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
+        let found = lint_declaration(&declaration, &Subject::default()).into_iter().find(|finding| finding.rule.id == "Q-FULL");
+        found.unwrap_or_else(|| panic!("{text}")).message
+    };
+    for (key, query, held) in [
+        ("(BITREV(id) U64, n U8)", "id IN RANGE", "BITREV(id) U64"),
+        ("(IPV4(h), n U8)", "h IN RANGE", "IPV4(h)"),
+        ("(DICT(m, 3), n U8)", "m LIKE ?", "DICT(m, 3)"),
+        ("(SALT(4 BY n), REVERSE(p) CHAR(11), n U8)", "p LIKE ?", "REVERSE(p) CHAR(11)"),
+    ] {
+        assert!(full(key, query).contains(&format!("the key holds it as {held}")), "{}", full(key, query));
+    }
+    assert!(full("(a STRING, n U8)", "n = ?").contains("which the key does not begin with"));
     let paged = QueryShape { name: "page".into(), conditions: vec![(0, Asks::Equals)], has_offset: true, ..QueryShape::default() };
     let schema = key("(id STRING)");
     assert_eq!(ids(&Subject { key: Some(&schema), queries: &[paged], ..Subject::default() }), ["Q-OFFSET"]);
@@ -231,6 +331,14 @@ fn splits_are_looked_at_with_the_salts_and_the_keys() {
     assert_eq!(found(&table(16, "SPLIT INTO 8")), [""; 0]);
     assert_eq!(found(&table(16, "SPLIT INTO 10")), ["P-SALTREG"]);
     assert_eq!(found(&table(4, "SPLIT AT (x'01', x'0161', x'02', x'03')")), ["P-ALIGN"]);
+    // Splits by a salt that is not in front were proposed, and refused ones were not spoken of.
+    let of_key = |key: &str, split: &str| found(&format!("CREATE TABLE s (v DOUBLE, ROW KEY {key}) {split}"));
+    assert_eq!(of_key("(a STRING, SALT(4 BY b), b STRING)", ""), [""; 0]);
+    assert_eq!(of_key("(CONST 'v', SALT(4 BY b), b STRING)", ""), ["P-NONE"]);
+    assert_eq!(of_key("(a STRING, b STRING)", "SPLIT BY SALT"), ["P-CLAUSE"]);
+    assert_eq!(of_key("(a STRING, b STRING)", "SPLIT ROLLING '1d'"), ["P-CLAUSE"]);
+    assert_eq!(of_key("(f F64, b STRING)", "SPLIT INTO 4"), ["P-CLAUSE"]);
+    assert_eq!(of_key("(a STRING, b STRING)", "SPLIT LIKE other"), [""; 0]);
 
     let keys: Vec<Bytes> = (0..400).map(|at| format!("{at:09}").chars().rev().collect::<String>().into()).collect();
     let sample = Sample { keys, is_in_arrival_order: false };
@@ -311,6 +419,11 @@ fn orders_are_those_of_the_planner() {
     assert!(found("(HASH(user BYTES 2), user STRING)", "ALL ORDER BY user").is_some());
     let fix = found("(user STRING, id U64, ts TIMESTAMP)", "user = ? ORDER BY ts DESC LIMIT 10").unwrap().fix.unwrap();
     assert_eq!(fix, "ROW KEY (user STRING, ts TIMESTAMP DESC, id U64)");
+    // The key that was declared was proposed in its own place.
+    assert_eq!(found("(user STRING, ts TIMESTAMP)", "user IN RANGE ORDER BY ts").map(|finding| finding.fix.is_some()), Some(true));
+    for (key, query) in [("(user STRING, ts TIMESTAMP)", "user IN LIST ORDER BY ts"), ("(DICT(user, 4), n U8)", "ALL ORDER BY user")] {
+        assert!(found(key, query).is_some_and(|finding| finding.fix.is_none()), "{key}");
+    }
 }
 
 #[test]

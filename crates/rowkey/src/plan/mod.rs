@@ -167,9 +167,9 @@ impl fmt::Display for PlanError {
         match self {
             Self::NoSuchField { field, fields } => write!(out, "a condition names field {field} of the row key, which has {fields}"),
             Self::WrongType { field, ty, given } => write!(out, "field {field} is of type {ty}, and a condition compares it with {given}"),
-            Self::NullBound { field } => write!(out, "a range of field {field} ends at null; leave that side open, or ask for NotNull"),
+            Self::NullBound { field } => write!(out, "a range of field {field} ends at null; leave that side open, which leaves null out too"),
             Self::OnlyHashed { field } => {
-                write!(out, "field {field} is in the key only as a hash: ask for it with Equals or In, with all that stands before the hash")
+                write!(out, "field {field} is in the key only as a hash: ask for single values of it, and of all that stands before the hash")
             }
             Self::NoPrefix { field, ty } => {
                 write!(out, "field {field} is of type {ty}: only text and bytes have prefixes, and those of text end with a letter")

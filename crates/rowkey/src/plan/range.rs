@@ -50,6 +50,8 @@ impl KeyRange {
         let behind = |end: Option<Vec<u8>>| end.map_or(Bound::Unbounded, |end| Bound::Excluded(Bytes::from(end)));
         let from = |low: Vec<u8>| if low.is_empty() { Bound::Unbounded } else { Bound::Included(Bytes::from(low)) };
         let range = match tail {
+            // HBase has no row without bytes: there is nothing to get.
+            Tail::Complete if start.bytes.is_empty() => return None,
             Tail::Complete => {
                 let key = Bytes::copy_from_slice(&start.bytes);
                 RowRange { start: Bound::Included(key.clone()), end: Bound::Included(key) }

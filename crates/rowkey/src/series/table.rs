@@ -59,7 +59,7 @@ impl Series {
     pub async fn of_table(cluster: &dyn Cluster, table: &TableName, name: Option<&str>) -> Result<Self> {
         let handle = cluster.table(table);
         let (key, column) = declared(&*handle.descriptor().await?, name)?;
-        let dictionary = if Dictionary::is_needed(&key) { Some(Arc::new(Dictionary::open(cluster, table, &key).await?)) } else { None };
+        let dictionary = if Dictionary::is_needed(&key) { Some(Arc::new(Dictionary::open_lazily(cluster, table, &key).await?)) } else { None };
         Ok(Self { table: handle, key: Arc::new(key), column, dictionary })
     }
 

@@ -13,6 +13,19 @@ const WIDTH_MAX: usize = 32;
 /// What may be drawn, for messages.
 const KNOWN: &str = "uniform(n), zipf(n,s), hot(share,n), seq(from), cycle(n), one(a,b,c), random, uuid, now(rate/s, jitter=500ms, step=1s), or text with draws in braces as in sensor_{uniform(100):05}";
 
+/// Names of draws, with how many arguments they take, at least and at most.
+const DRAWS: [(&str, usize, usize); 9] = [
+    ("uniform", 1, 1),
+    ("zipf", 2, 2),
+    ("hot", 2, 2),
+    ("seq", 0, 1),
+    ("cycle", 1, 1),
+    ("one", 1, usize::MAX),
+    ("random", 0, 0),
+    ("uuid", 0, 0),
+    ("now", 0, 3),
+];
+
 /// How the values of one field are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldSpec {
@@ -70,7 +83,10 @@ impl FieldSpec {
         if !text.contains('{') {
             let part = match text.split_once('(') {
                 Some((name, rest)) => Part::Draw(spec.call(name.trim(), rest.strip_suffix(')').ok_or_else(|| format!("{text}: ) is missing"))?)?, 0),
-                None if matches!(text, "random" | "uuid" | "now" | "seq") => Part::Draw(spec.call(text, "")?, 0),
+                None if DRAWS.iter().any(|(name, least, _)| *name == text && *least == 0) => Part::Draw(spec.call(text, "")?, 0),
+                None if DRAWS.iter().any(|(name, ..)| *name == text) => {
+                    return Err(format!("{text} is drawn with what it takes in parentheses, and one({text}) is the word itself; there are {KNOWN}"));
+                }
                 None => Part::Text(text.to_owned()),
             };
             spec.parts.push(part);
@@ -89,6 +105,9 @@ impl FieldSpec {
             let (name, arguments) = call.split_once('(').unwrap_or((call, ")"));
             let arguments = arguments.strip_suffix(')').ok_or_else(|| format!("{text}: ) is missing"))?;
             let draw = spec.call(name.trim(), arguments)?;
+            if width > 0 && matches!(draw, Draw::Uuid | Draw::One(_)) {
+                return Err(format!("{text}: only numbers are filled up with zeros, and {call} is none"));
+            }
             spec.parts.push(Part::Draw(draw, width));
             rest = behind;
         }
@@ -97,7 +116,14 @@ impl FieldSpec {
     }
 
     fn call(&mut self, name: &str, arguments: &str) -> Result<Draw, String> {
-        let given: Vec<&str> = arguments.split(',').map(str::trim).filter(|argument| !argument.is_empty()).collect();
+        let given: Vec<&str> = if arguments.trim().is_empty() { Vec::new() } else { arguments.split(',').map(str::trim).collect() };
+        if given.iter().any(|argument| argument.is_empty()) {
+            return Err(format!("{name}({arguments}): there is nothing between two commas, or behind the last one"));
+        }
+        // Too few are told with what is wanted, below.
+        if let Some((_, _, most)) = DRAWS.iter().find(|(known, _, most)| *known == name && given.len() > *most) {
+            return Err(format!("{name}({arguments}): {} values are given, and it takes {most} at most; there are {KNOWN}", given.len()));
+        }
         let count = |at: usize| match given.get(at).and_then(|text| text.parse::<u64>().ok()) {
             Some(count) if count > 0 => Ok(count),
             _ => Err(format!("{name}({arguments}): a number of values above 0 is wanted; there are {KNOWN}")),
@@ -122,8 +148,15 @@ impl FieldSpec {
 
     fn now(&mut self, given: &[&str]) -> Result<Draw, String> {
         let (mut jitter_ms, mut step_ms) = (0, 1);
-        for argument in given {
+        let kind = |argument: &str| argument.split_once('=').map_or("", |(name, _)| name).to_owned();
+        for (at, argument) in given.iter().enumerate() {
+            if given[..at].iter().any(|before| kind(before) == kind(argument)) {
+                return Err(format!("now({}): {argument} says again what was said before", given.join(", ")));
+            }
             if let Some(rate) = argument.strip_suffix("/s") {
+                if self.rate.is_some() {
+                    return Err(format!("now({argument}): how many operations there are in a second is said once"));
+                }
                 let rate = rate.trim_start_matches('+').parse::<f64>().ok().filter(|rate| *rate > 0.0 && rate.is_finite());
                 self.rate = Some(rate.ok_or_else(|| format!("now({argument}): operations in a second are wanted, like 1000/s"))?);
             } else if let Some(time) = argument.strip_prefix("jitter=") {
@@ -190,6 +223,7 @@ impl Drawn {
     ///
     /// # Errors
     /// That it is none of the type, as the end of a sentence.
+    #[expect(clippy::cast_precision_loss, reason = "a drawn number may be rounded")]
     pub(super) fn value(&self, ty: FieldType) -> Result<Value<'static>, String> {
         let value = match (self, ty) {
             (Self::Text(text), _) => return ty.parse(text),
@@ -198,9 +232,14 @@ impl Drawn {
             (Self::Time(ms), FieldType::Timestamp(unit)) => Value::Signed(ms.saturating_mul(unit.per_second() / TimeUnit::Millis.per_second())),
             (Self::Time(ms), FieldType::Date) => Value::Signed(ms.div_euclid(86_400_000)),
             (Self::Time(ms), FieldType::U32 | FieldType::I32) => return ty.parse(&ms.div_euclid(1000).to_string()),
-            (Self::Time(ms), _) => return ty.parse(&ms.to_string()),
             // Digits of text as wide as the field, zeros in front.
             (Self::Number(number), FieldType::Char(width)) => return ty.parse(&format!("{number:0width$}", width = usize::from(width))),
+            // What is drawn is not meant to the last digit.
+            (Self::Number(number), FieldType::F32) => Value::F32(*number as f32),
+            (Self::Number(number), FieldType::F64) => Value::F64(*number as f64),
+            (Self::Time(ms), FieldType::F32) => Value::F32(*ms as f32),
+            (Self::Time(ms), FieldType::F64) => Value::F64(*ms as f64),
+            (Self::Time(ms), _) => return ty.parse(&ms.to_string()),
             (Self::Number(number), _) => return ty.parse(&number.to_string()),
         };
         Ok(value)

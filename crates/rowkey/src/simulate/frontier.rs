@@ -14,6 +14,8 @@ const KEYS_MIN: usize = 200;
 pub struct Frontier {
     /// Writes that were looked at, the first ones.
     pub writes: usize,
+    /// New keys whose place was looked at; if there are none, nothing is said of where they land.
+    pub new: usize,
     /// The share of new keys that landed among the last hundredth of the keys there were.
     pub in_last_percent: f64,
     /// The same, among the first hundredth: keys that fall.
@@ -54,8 +56,8 @@ impl Frontier {
         let middle = median(&ages);
         // Of streams that take turns by chance, some wait much longer than others.
         let usual: Vec<f64> = ages.into_iter().filter(|age| *age <= 10.0 * middle).collect();
-        let frontiers = super::figures::mean(&usual);
-        Self { writes: ranks.len(), in_last_percent: share(last), in_first_percent: share(first), frontiers, correlation: correlation(ranks) }
+        let frontiers = if usual.is_empty() { 0.0 } else { super::figures::mean(&usual) };
+        Self { writes: ranks.len(), new, in_last_percent: share(last), in_first_percent: share(first), frontiers, correlation: correlation(ranks) }
     }
 }
 
@@ -128,5 +130,8 @@ mod tests {
     #[test]
     fn a_few_keys_say_nothing() {
         assert!(Frontier::of(&[]).frontiers.abs() < 1e-9 && Frontier::of(&[0; 1000]).correlation.abs() < 1e-9);
+        let few = Frontier::of(&(0..199).collect::<Vec<_>>());
+        assert!(few.new == 0 && few.frontiers.is_sign_positive(), "{few:?}");
+        assert_eq!(Frontier::of(&(0..300).collect::<Vec<_>>()).new, 100);
     }
 }

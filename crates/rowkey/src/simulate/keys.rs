@@ -96,10 +96,11 @@ struct Helper {
     dictionaries: Mutex<Numbers>,
 }
 
+/// For each field with a dictionary, numbers from 1 on, as a table's dictionary gives them.
 #[derive(Default)]
 struct Numbers {
     of_values: HashMap<(FieldId, Vec<u8>), u64>,
-    values: Vec<Vec<u8>>,
+    values: HashMap<FieldId, Vec<Vec<u8>>>,
 }
 
 impl Helper {
@@ -114,15 +115,17 @@ impl KeyHelper for Helper {
         if let Some(number) = numbers.of_values.get(&(field, value.to_vec())) {
             return Some(*number);
         }
-        let next = numbers.values.len() as u64;
-        numbers.values.push(value.to_vec());
-        numbers.of_values.insert((field, value.to_vec()), next);
-        Some(next)
+        let values = numbers.values.entry(field).or_default();
+        values.push(value.to_vec());
+        let number = values.len() as u64;
+        numbers.of_values.insert((field, value.to_vec()), number);
+        Some(number)
     }
 
-    fn dictionary_value(&self, _: FieldId, id: u64) -> Option<Vec<u8>> {
+    fn dictionary_value(&self, field: FieldId, id: u64) -> Option<Vec<u8>> {
         let numbers = self.numbers();
-        let known = usize::try_from(id).ok().and_then(|id| numbers.values.get(id).cloned());
+        let place = id.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+        let known = place.and_then(|place| numbers.values.get(&field)?.get(place).cloned());
         // A number of a trace of whole keys stands for itself.
         Some(known.unwrap_or_else(|| id.to_string().into_bytes()))
     }

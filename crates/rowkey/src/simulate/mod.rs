@@ -18,6 +18,7 @@ mod skew;
 mod tests;
 mod traffic;
 mod unique;
+mod values;
 
 use std::fmt;
 
@@ -33,7 +34,7 @@ pub use frontier::Frontier;
 pub use heat::Heat;
 pub use rows::{Cardinality, EffectiveSpread, Hot, Partitions};
 pub use skew::{Skew, SkewCounter};
-pub use traffic::{Generator, OPERATIONS_MAX, Operation, Row, Traffic};
+pub use traffic::{Generator, OPERATIONS_MAX, Operation, RATE_PER_SECOND, Row, Traffic};
 pub use unique::{DigestCollisions, Uniqueness};
 
 use keys::Keys;
@@ -160,6 +161,8 @@ pub enum SimulateError {
         /// Keys of the trace.
         keys: usize,
     },
+    /// How many operations there are in a second, said more than once.
+    Rates(Vec<String>),
     /// A window without width.
     Window,
     /// Traffic that only reads.
@@ -184,6 +187,7 @@ impl fmt::Display for SimulateError {
             Self::NoKeys { design, keys } => {
                 write!(out, "{design}: none of the {keys} keys of the trace is a key of it; nothing is said of rows it cannot have")
             }
+            Self::Rates(said) => write!(out, "operations in a second are said more than once: {}; say them in one place", said.join(", ")),
             Self::Window => out.write_str("a window holds at least one operation, and lasts at least one millisecond"),
             Self::NoWrites => out.write_str("the traffic has reads only; without writes there are no rows"),
             Self::Splits(error) => write!(out, "{error}"),
@@ -222,7 +226,6 @@ pub fn simulate(design: &Design, traffic: &Traffic, options: &SimulateOptions) -
     let time_of = |at: u32| traffic.operations[at as usize].time_ms;
     let ends = rows::first_field_ends(&design.key, &keys, count);
     let first_field = |at: u32| usize::from(ends[at as usize]);
-    let cardinalities = rows::cardinalities(&design.key, &keys, &distinct);
     let span_ms = time_of(writes[writes.len() - 1]) - time_of(writes[0]);
     Ok(Simulation {
         name: design.name.clone(),
@@ -235,11 +238,11 @@ pub fn simulate(design: &Design, traffic: &Traffic, options: &SimulateOptions) -
         frontier: Frontier::of(&ranks(&keys, &writes, &written)),
         hot_rows: rows::hot(&keys, &all, |at| keys.get(at as usize).len()),
         hot_prefixes: rows::hot(&keys, &all, first_field),
-        spreads: rows::effective_spread(&design.key, &cardinalities),
-        cardinalities,
+        spreads: rows::effective_spread(&design.key, &keys, traffic, &writes),
+        cardinalities: rows::cardinalities(&design.key, &keys, traffic, &writes),
         partitions: rows::partitions(&keys, &written, first_field),
         uniqueness: unique::uniqueness(&design.key, &keys, traffic, &writes, distinct.len() as u64, span_ms),
-        queries: fanout::costs(&design.key, &design.queries, &keys, &distinct, &borders),
+        queries: fanout::costs(design, &keys, traffic, &distinct, &borders),
         heat: heat(&keys, &writes, time_of, &borders),
         borders,
     })

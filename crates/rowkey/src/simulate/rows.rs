@@ -1,16 +1,12 @@
 //! Rows and what they share: how often each is written, how many lie under one beginning, how many values fields have.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use bytes::Bytes;
 
 use super::keys::Keys;
-use crate::schema::{KeySchema, SegmentKind};
-use crate::value::Value;
+use super::traffic::Traffic;
+use super::values::{Counted, counted};
+use crate::schema::{FieldId, KeySchema, SegmentKind};
 
-/// Values of a field that are counted; of more it is said that there are at least as many.
-const DISTINCT_MAX: usize = 1_000_000;
 /// Busiest rows and beginnings that are told.
 const HOT_MAX: usize = 5;
 
@@ -49,7 +45,7 @@ pub struct Cardinality {
     pub field: String,
     /// Values that were seen.
     pub distinct: usize,
-    /// Whether counting ended there, so that there may be more.
+    /// Whether there may be more: counting ended there, or the keys of a trace hold only a part of the field.
     pub is_least: bool,
 }
 
@@ -132,48 +128,33 @@ pub(super) fn first_field_ends(schema: &KeySchema, keys: &Keys, count: usize) ->
     (0..count).map(end).collect()
 }
 
-/// How many values fields have, from the keys; buckets and truncations count as what is in the key.
-pub(super) fn cardinalities(schema: &KeySchema, keys: &Keys, distinct: &[u32]) -> Vec<Cardinality> {
-    let mut seen: Vec<HashSet<u64>> = vec![HashSet::new(); schema.fields().len()];
-    for &at in distinct {
-        let Some(decoded) = keys.decode(schema, at as usize) else { continue };
-        for (values, value) in seen.iter_mut().zip(decoded.values()).filter(|(values, _)| values.len() < DISTINCT_MAX) {
-            values.insert(fingerprint(value));
-        }
-    }
-    let told = |(field, values): (&crate::schema::Field, HashSet<u64>)| Cardinality {
+/// How many values fields have.
+pub(super) fn cardinalities(schema: &KeySchema, keys: &Keys, traffic: &Traffic, writes: &[u32]) -> Vec<Cardinality> {
+    let alone: Vec<Vec<FieldId>> = (0..schema.fields().len()).map(|field| vec![field]).collect();
+    let found = counted(schema, keys, traffic, writes, &alone);
+    let told = |(field, found): (&crate::schema::Field, Counted)| Cardinality {
         field: field.name.clone(),
-        distinct: values.len(),
-        is_least: values.len() >= DISTINCT_MAX,
+        distinct: found.distinct,
+        is_least: found.is_least,
     };
-    schema.fields().iter().zip(seen).map(told).collect()
+    schema.fields().iter().zip(found).map(told).collect()
 }
 
-/// A value as a number that is the same for the same value.
-pub(super) fn fingerprint(value: &Value<'_>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    match value {
-        Value::Unsigned(number) => number.hash(&mut hasher),
-        Value::Signed(number) => number.hash(&mut hasher),
-        Value::Text(text) => text.hash(&mut hasher),
-        Value::Bytes(bytes) => bytes.hash(&mut hasher),
-        other => format!("{other:?}").hash(&mut hasher),
-    }
-    hasher.finish()
-}
-
-/// How widely each salt and hash spreads, of the values its fields were seen to have.
-pub(super) fn effective_spread(schema: &KeySchema, found: &[Cardinality]) -> Vec<EffectiveSpread> {
-    let values = |at: usize| schema.hashed_fields(at).iter().map(|&field| found[field].distinct.max(1) as u64).fold(1, u64::saturating_mul);
-    let spread = |(at, segment): (usize, &crate::schema::Segment)| {
-        let of = match segment.kind {
+/// How widely each salt and hash spreads, of the values its fields were seen to have together.
+pub(super) fn effective_spread(schema: &KeySchema, keys: &Keys, traffic: &Traffic, writes: &[u32]) -> Vec<EffectiveSpread> {
+    let spread = |at: usize| {
+        let of = match schema.segments()[at].kind {
             SegmentKind::Salt { count, ref function, .. } if function.is_deterministic() => u64::from(count),
             SegmentKind::Hash { bytes, .. } => 1_u64.checked_shl(8 * u32::from(bytes)).unwrap_or(u64::MAX),
             _ => return None,
         };
-        // A field that only the hash holds is not read back from keys.
-        let is_known = schema.hashed_fields(at).iter().all(|&field| !schema.is_only_hashed(field));
-        is_known.then(|| EffectiveSpread { segment: at, places: of.min(values(at)), of })
+        // A field that a key of a trace does not hold is not read back from it.
+        let is_known = !traffic.fields.is_empty() || schema.hashed_fields(at).iter().all(|&field| !schema.is_only_hashed(field));
+        is_known.then_some((at, of))
     };
-    schema.segments().iter().enumerate().filter_map(spread).collect()
+    let derived: Vec<(usize, u64)> = (0..schema.segments().len()).filter_map(spread).collect();
+    let groups: Vec<Vec<FieldId>> = derived.iter().map(|&(at, _)| schema.hashed_fields(at)).collect();
+    let found = counted(schema, keys, traffic, writes, &groups);
+    let told = |((segment, of), found): ((usize, u64), Counted)| EffectiveSpread { segment, places: of.min(found.distinct.max(1) as u64), of };
+    derived.into_iter().zip(found).map(told).collect()
 }

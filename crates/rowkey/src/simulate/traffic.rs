@@ -4,14 +4,18 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use fastrand::Rng;
-use halite_types::key::parse_bytes;
 use halite_types::nearest::{nearest, suggestion};
+
+use crate::literal::read_bytes;
 
 use super::SimulateError;
 use super::draw::{Drawn, FieldSpec};
 
 /// Operations of one simulation, at most: their keys are kept in memory.
 pub const OPERATIONS_MAX: usize = 5_000_000;
+
+/// Operations in a second where nobody says how many.
+pub const RATE_PER_SECOND: f64 = 1_000.0;
 
 /// What stands in front of a key in a trace.
 const KEY_MARK: &str = "KEY\t";
@@ -52,8 +56,8 @@ pub struct Generator {
     pub fields: Vec<(String, FieldSpec)>,
     /// How many operations.
     pub operations: usize,
-    /// Operations in a second; a field's `now(n/s)` goes before it.
-    pub rate_per_second: f64,
+    /// Operations in a second; `None` where a field's `now(n/s)` says so, or [`RATE_PER_SECOND`] if none does.
+    pub rate_per_second: Option<f64>,
     /// When they begin, in milliseconds since 1970.
     pub start_ms: i64,
     /// The share of operations that read, 0 to 1.
@@ -66,14 +70,20 @@ impl Generator {
     /// Draws it.
     ///
     /// # Errors
-    /// More operations than [`OPERATIONS_MAX`], or none.
+    /// More operations than [`OPERATIONS_MAX`], or none; rates of more than one place.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a few million operations")]
     pub fn traffic(&self) -> Result<Traffic, SimulateError> {
         if !(1..=OPERATIONS_MAX).contains(&self.operations) {
             return Err(SimulateError::Operations(self.operations));
         }
         let mut rng = Rng::with_seed(self.seed);
-        let rate = self.fields.iter().find_map(|(_, spec)| spec.rate).unwrap_or(self.rate_per_second).max(1e-6);
+        let of_fields = self.fields.iter().filter_map(|(name, spec)| Some((Some(name), spec.rate?)));
+        let rates: Vec<_> = of_fields.chain(self.rate_per_second.map(|rate| (None, rate))).collect();
+        if rates.len() > 1 {
+            let said = |(name, rate): &(Option<&String>, f64)| name.map_or(format!("{rate} for all"), |name| format!("{rate} by {name}"));
+            return Err(SimulateError::Rates(rates.iter().map(said).collect()));
+        }
+        let rate = rates.first().map_or(RATE_PER_SECOND, |(_, rate)| *rate).max(1e-6);
         let operation = |at: u64| {
             let time_ms = self.start_ms.saturating_add((at as f64 * 1000.0 / rate) as i64);
             let is_read = self.reads > 0.0 && rng.f64() < self.reads;
@@ -87,7 +97,7 @@ impl Generator {
 
 impl Traffic {
     /// Reads a trace: a line for each operation, its time in milliseconds, `R` or `W`, and its row, with tabs between
-    /// them. The row is `field=value` for each field with blanks between, or `KEY`, a tab and the key as the shell prints it. `fields`
+    /// them. The row is `field=value` for each field with blanks between, or `KEY`, a tab and the key as [`read_bytes`] reads it. `fields`
     /// are the names that may stand there.
     ///
     /// # Errors
@@ -95,6 +105,7 @@ impl Traffic {
     pub fn of_trace(text: &str, fields: &[&str]) -> Result<Self, SimulateError> {
         let mut traffic = Self::default();
         let mut names: HashMap<&str, usize> = HashMap::new();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
             let wrong = |message: String| SimulateError::Trace { line: at + 1, message };
             if traffic.operations.len() == OPERATIONS_MAX {
@@ -109,7 +120,7 @@ impl Traffic {
                 _ => return Err(wrong(format!("{what:?} is neither R nor W"))),
             };
             let row = match row.strip_prefix(KEY_MARK) {
-                Some(key) => Row::Key(parse_bytes(key).into()),
+                Some(key) => Row::Key(read_bytes(key).map_err(wrong)?.into()),
                 None => values(row, fields, &mut names, &mut traffic.fields).map_err(wrong)?,
             };
             traffic.operations.push(Operation { time_ms, is_read, row });

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
 
 use super::keys::Keys;
-use super::rows::fingerprint;
 use super::traffic::{Row, Traffic};
+use super::values::{counted, fingerprint};
 use crate::schema::{FieldId, HashFunction, KeySchema, SegmentKind};
 use crate::value::{FieldType, Value};
 
@@ -50,8 +50,10 @@ pub struct DigestCollisions {
     pub segment: usize,
     /// Bits of the digest that are in the key.
     pub bits: u32,
-    /// Different digests that were seen.
-    pub seen: u64,
+    /// Values of its fields in the traffic; of a trace of keys, different digests.
+    pub values: u64,
+    /// Whether there may be more values, because keys of a trace hold only their digests.
+    pub is_least: bool,
     /// Pairs of values that share one, expected of as many values: `n^2 / 2^(bits + 1)`.
     pub expected: f64,
 }
@@ -66,7 +68,7 @@ pub(super) fn uniqueness(schema: &KeySchema, keys: &Keys, traffic: &Traffic, wri
         rows,
         writes_per_second: writes.len() as f64 / seconds,
         counted_per_second: lost / seconds,
-        digests: (0..schema.segments().len()).filter_map(|at| digest(schema, keys, writes, at)).collect(),
+        digests: (0..schema.segments().len()).filter_map(|at| digest(schema, keys, traffic, writes, at)).collect(),
         ..Uniqueness::default()
     };
     let Some(alike) = Alike::of(schema, traffic) else { return found };
@@ -295,19 +297,23 @@ fn step(sorted: &[Event]) -> u64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an expectation")]
-fn digest(schema: &KeySchema, keys: &Keys, writes: &[u32], at: usize) -> Option<DigestCollisions> {
+fn digest(schema: &KeySchema, keys: &Keys, traffic: &Traffic, writes: &[u32], at: usize) -> Option<DigestCollisions> {
     let SegmentKind::Hash { by, bytes, .. } = &schema.segments()[at].kind else { return None };
     if !by.iter().any(|&field| schema.is_only_hashed(field)) {
         return None;
     }
-    let mut seen = HashSet::new();
-    for &write in writes {
-        let key = keys.get(write as usize);
-        if let Ok(ranges) = schema.split_segments(key) {
-            seen.insert(&key[ranges[at].clone()]);
-        }
-    }
+    let is_least = traffic.fields.is_empty();
+    let values = if is_least {
+        // Keys do not say how many values share a digest already.
+        let digest = |&write: &u32| {
+            let key = keys.get(write as usize);
+            schema.split_segments(key).ok().map(|ranges| &key[ranges[at].clone()])
+        };
+        writes.iter().filter_map(digest).collect::<HashSet<_>>().len()
+    } else {
+        counted(schema, keys, traffic, writes, std::slice::from_ref(by)).first()?.distinct
+    };
     let bits = 8 * u32::from(*bytes);
-    let expected = (seen.len() as f64).powi(2) / 2_f64.powi(i32::try_from(bits).unwrap_or(i32::MAX).saturating_add(1));
-    Some(DigestCollisions { segment: at, bits, seen: seen.len() as u64, expected })
+    let expected = (values as f64).powi(2) / 2_f64.powi(i32::try_from(bits).unwrap_or(i32::MAX).saturating_add(1));
+    Some(DigestCollisions { segment: at, bits, values: values as u64, is_least, expected })
 }

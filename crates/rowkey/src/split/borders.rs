@@ -2,7 +2,7 @@
 
 use halite_types::Bytes;
 
-use super::model::KeyModel;
+use super::model::{Beginning, KeyModel};
 use super::sample::Spread;
 use super::{REGIONS_MAX, SplitError, SplitNote, Splits};
 use crate::codec::KeyBuf;
@@ -41,15 +41,15 @@ impl LeadingSalt {
     /// Splits with so many regions for each salt, given one by one.
     fn with_regions(&self, schema: &KeySchema, each: impl Fn(usize) -> u32, model: Option<&KeyModel>) -> Result<Splits, SplitError> {
         let is_divided = (0..self.starts.len()).any(|salt| each(salt) > 1);
-        let assumed = KeyModel::of_segment(schema, first_of_key(schema, self.segment + 1));
-        let Some(inside) = model.copied().or(assumed).or((!is_divided).then_some(KeyModel::Bytes)) else {
-            return Err(no_model(schema, self.segment + 1));
+        let behind = Beginning::of(schema, self.segment + 1);
+        let Some(inside) = model.copied().or(behind.assumed).or((!is_divided).then_some(KeyModel::Bytes)) else {
+            return Err(no_model(schema, &behind));
         };
         let (mut keys, mut shares) = (Vec::new(), Vec::new());
         for (salt, start) in self.starts.iter().enumerate() {
             let regions = each(salt).max(1);
             keys.push(start.clone());
-            keys.extend(inside.cuts(regions).iter().map(|cut| Bytes::from([&start[..], &cut[..]].concat())));
+            keys.extend(behind.cuts(inside, regions).map(|cut| Bytes::from([&start[..], &cut[..]].concat())));
             let share = 1.0 / f64::from(self.count()) / f64::from(regions);
             shares.extend((0..regions).map(|_| share));
         }
@@ -91,29 +91,17 @@ pub(super) fn into_regions(schema: &KeySchema, regions: u32, model: Option<&KeyM
 }
 
 fn unsalted(schema: &KeySchema, regions: u32, model: Option<&KeyModel>) -> Result<Splits, SplitError> {
-    let first = first_of_key(schema, 0);
-    let assumed = KeyModel::of_segment(schema, first);
-    let Some(used) = model.copied().or(assumed) else { return Err(no_model(schema, 0)) };
-    let constants = schema.segments()[..first].iter().map(|segment| match &segment.kind {
-        SegmentKind::Const(bytes) => &bytes[..],
-        _ => &[],
-    });
-    let prefix = constants.collect::<Vec<_>>().concat();
-    let keys = used.cuts(regions).iter().map(|cut| Bytes::from([&prefix[..], &cut[..]].concat())).collect();
+    let beginning = Beginning::of(schema, 0);
+    let Some(used) = model.copied().or(beginning.assumed) else { return Err(no_model(schema, &beginning)) };
+    let keys = beginning.cuts(used, regions).collect();
     let shares = Some(vec![1.0 / f64::from(regions); regions as usize]);
-    let is_certain = matches!(schema.segments()[first].kind, SegmentKind::Hash { .. });
+    let is_certain = matches!(schema.segments()[beginning.segment].kind, SegmentKind::Hash { .. });
     let notes = if model.is_none() && !is_certain { vec![SplitNote::Assumed(used)] } else { Vec::new() };
     Ok(Splits { keys, shares, notes })
 }
 
-/// The first segment from `from` on that is no constant.
-fn first_of_key(schema: &KeySchema, from: usize) -> usize {
-    let is_const = |segment: &usize| matches!(schema.segments()[*segment].kind, SegmentKind::Const(_));
-    (from..schema.segments().len()).find(|segment| !is_const(segment)).unwrap_or(0)
-}
-
-fn no_model(schema: &KeySchema, from: usize) -> SplitError {
-    let field = schema.segments()[first_of_key(schema, from)].kind.field();
+fn no_model(schema: &KeySchema, beginning: &Beginning) -> SplitError {
+    let field = schema.segments()[beginning.segment].kind.field();
     SplitError::NoModel { field: field.map_or_else(String::new, |field| schema.fields()[field].name.clone()) }
 }
 

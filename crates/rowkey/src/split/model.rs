@@ -4,8 +4,10 @@ use std::fmt;
 
 use halite_types::Bytes;
 
-use crate::schema::{KeySchema, Order, Profile, SegmentKind};
-use crate::value::FieldType;
+use crate::codec::KeyBuf;
+use crate::plan::from_integer;
+use crate::schema::{KeySchema, Order, Profile, Segment, SegmentKind};
+use crate::value::{FieldType, Value};
 
 /// How the bytes in front of keys are distributed: every letter of an alphabet in every place alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,18 +35,29 @@ impl KeyModel {
 
     /// What a segment of a schema is taken to be; `None` if its values are not spread over its type: times, numbers that
     /// count something, floats.
-    pub(super) fn of_segment(schema: &KeySchema, segment: usize) -> Option<Self> {
-        let declared = schema.segments().get(segment)?;
-        let ty = declared.kind.field().map(|field| schema.fields()[field].ty);
-        let is_text_profile = schema.profile() == Profile::Text;
-        match (&declared.kind, ty) {
+    fn of_segment(schema: &KeySchema, segment: &Segment) -> Option<Self> {
+        let ty = segment.kind.field().map(|field| schema.fields()[field].ty);
+        let in_text = schema.profile() == Profile::Text;
+        let is_ascending = segment.order == Order::Asc;
+        let is_number = |ty: FieldType| ty.integer_range().is_some() && !matches!(ty, FieldType::Timestamp(_) | FieldType::Date);
+        match (&segment.kind, ty) {
             (SegmentKind::Hash { hex: true, .. }, _) => Some(Self::HexDigits),
-            (SegmentKind::Hash { .. }, _) => Some(if is_text_profile { Self::HexDigits } else { Self::Bytes }),
-            (SegmentKind::BitReverse(_), _) | (SegmentKind::Plain(_), Some(FieldType::Uuid)) if !is_text_profile => Some(Self::Bytes),
-            (SegmentKind::Reverse(_), _) if declared.order == Order::Asc => Some(Self::Digits),
-            (SegmentKind::Plain(_), Some(FieldType::String | FieldType::Char(_))) if declared.order == Order::Asc => Some(Self::Letters),
+            (SegmentKind::Hash { .. }, _) => Some(if in_text { Self::HexDigits } else { Self::Bytes }),
+            (SegmentKind::BitReverse(_), _) | (SegmentKind::Plain(_) | SegmentKind::Reverse(_), Some(FieldType::Uuid)) if !in_text => {
+                Some(Self::Bytes)
+            }
+            // Of numbers that count something the last bytes are spread evenly, and so are the last digits.
+            (SegmentKind::Reverse(_), Some(ty)) if !in_text && is_number(ty) => Some(Self::Bytes),
+            (SegmentKind::Reverse(_), Some(ty)) if is_ascending && (ty.is_text() || in_text && is_number(ty)) => Some(Self::Digits),
+            (SegmentKind::Plain(_), Some(FieldType::String | FieldType::Char(_))) if is_ascending => Some(Self::Letters),
             _ => None,
         }
+    }
+
+    /// Whether what is between two bytes is what it has in each place.
+    fn spans(self, first: u8, last: u8) -> bool {
+        let alphabet = self.alphabet();
+        alphabet.first() == Some(&first) && alphabet.last() == Some(&last)
     }
 
     /// The keys that cut what the model has into `parts` equal parts, one fewer than these; they are as short as can be.
@@ -75,6 +88,72 @@ impl KeyModel {
         };
         (1..parts).map(cut).collect()
     }
+}
+
+/// What keys begin with, or what they go on with behind a salt.
+pub(super) struct Beginning {
+    /// The bytes that are the same in all keys whose first field is not null: constants, and what marks a type or a value.
+    head: Vec<u8>,
+    /// What follows these, if the schema lets it be assumed.
+    pub(super) assumed: Option<KeyModel>,
+    /// The first segment that is no constant.
+    pub(super) segment: usize,
+}
+
+impl Beginning {
+    /// That of the segments from `from` on.
+    pub(super) fn of(schema: &KeySchema, from: usize) -> Self {
+        let mut head = Vec::new();
+        for (at, segment) in schema.segments().iter().enumerate().skip(from) {
+            if let SegmentKind::Const(bytes) = &segment.kind {
+                head.extend_from_slice(bytes);
+                continue;
+            }
+            let model = KeyModel::of_segment(schema, segment);
+            let Some(ends) = ends_of_values(schema, at) else { return Self { head, assumed: model, segment: at } };
+            let same = ends.low.iter().zip(&ends.high).take_while(|(low, high)| low == high).count();
+            head.extend_from_slice(&ends.low[..same]);
+            let fits = |model: &KeyModel| matches!((ends.low.get(same), ends.high.get(same)), (Some(&low), Some(&high)) if model.spans(low, high));
+            return Self { head, assumed: model.filter(fits), segment: at };
+        }
+        Self { head, assumed: None, segment: 0 }
+    }
+
+    /// The keys that cut what follows the head into `parts` equal parts.
+    pub(super) fn cuts(&self, model: KeyModel, parts: u32) -> impl Iterator<Item = Bytes> {
+        model.cuts(parts).into_iter().map(|cut| Bytes::from([&self.head[..], &cut[..]].concat()))
+    }
+}
+
+/// The least and the greatest bytes that some values of a segment are encoded to.
+struct Ends {
+    low: Vec<u8>,
+    high: Vec<u8>,
+}
+
+/// Encodes values of which some lie at each end of what the bytes of the segment can be, so that the profile itself says what stands in
+/// front of them. `None` where nothing does: in text, for derived segments, and for types that no model is of.
+fn ends_of_values(schema: &KeySchema, segment: usize) -> Option<Ends> {
+    let field = schema.segments()[segment].kind.field().filter(|_| schema.profile() != Profile::Text)?;
+    let ty = schema.fields()[field].ty;
+    let is_reversed = matches!(schema.segments()[segment].kind, SegmentKind::Reverse(_));
+    let text = |letter: &str| Value::Text(letter.repeat(ty.fixed_bytes().unwrap_or(1)).into());
+    let values: Vec<Value<'static>> = match ty {
+        FieldType::String | FieldType::Char(_) => vec![text("0"), text(if is_reversed { "9" } else { "z" })],
+        FieldType::Uuid => vec![Value::Uuid([0; 16]), Value::Uuid([0xff; 16])],
+        // Bits and bytes back to front are least and greatest for these, the sign being the first bit.
+        _ => {
+            let (least, greatest) = ty.integer_range()?;
+            let signs = [0, 1, -2, 0x80, !0x80, least, greatest];
+            signs.into_iter().filter_map(|number| from_integer(ty, number)).collect()
+        }
+    };
+    let encoded = values.iter().map(|value| {
+        let mut bytes = KeyBuf::new();
+        schema.encode_segment(segment, value, &mut bytes).ok().map(|()| bytes.to_vec())
+    });
+    let encoded = encoded.collect::<Option<Vec<_>>>()?;
+    Some(Ends { low: encoded.iter().min()?.clone(), high: encoded.into_iter().max()? })
 }
 
 impl fmt::Display for KeyModel {

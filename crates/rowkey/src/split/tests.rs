@@ -116,6 +116,41 @@ fn keys_without_a_salt_are_split_by_what_they_begin_with() {
     assert_eq!(Splits::into_regions(&schema("ROW KEY (ts TIMESTAMP, id STRING)"), 4, None), Err(SplitError::NoModel { field: "ts".into() }));
 }
 
+/// The borders were those of text without the bytes that mark a type or a value that is not null, so that all rows were in one region.
+#[test]
+fn assumed_borders_lie_between_keys_whatever_marks_their_first_field() {
+    use crate::Value;
+    type Make = fn(u64) -> Vec<Value<'static>>;
+    let text: Make = |n| vec![Value::Text(format!("{}{}x{n}", char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[(n % 36) as usize]), n % 7).into())];
+    let uuid: Make = |n| vec![Value::Uuid((u128::from(n) << 112).to_be_bytes())];
+    let unsigned: Make = |n| vec![Value::Unsigned(n)];
+    let signed: Make = |n| vec![Value::Signed(n.cast_signed())];
+    let cases: &[(&str, Make, u32)] = &[
+        ("(a STRING NULLABLE, n U8 NULLABLE)", text, 4),
+        ("(a STRING, n I8) PROFILE ORDERED", text, 4),
+        ("(CONST 'v1', a STRING NULLABLE, n U8)", text, 4),
+        ("(u UUID NULLABLE, n U8)", uuid, 4),
+        ("(u UUID NULLABLE DESC, n U8)", uuid, 8),
+        ("(REVERSE(a) U64, n U8)", unsigned, 4),
+        ("(REVERSE(a) I64 NULLABLE, n U8)", signed, 4),
+        ("(BITREV(a) U64 NULLABLE, n U8)", unsigned, 8),
+        ("(BITREV(a) I32, n U8)", signed, 8),
+        ("(SALT(2 BY a), a STRING NULLABLE, n U8)", text, 8),
+        ("(SALT(2 BY a), CONST 'v1', a STRING, n U8)", text, 8),
+    ];
+    for (declared, make, regions) in cases {
+        let key = schema(declared);
+        let small = if declared.ends_with("ORDERED") { Value::Signed(1) } else { Value::Unsigned(1) };
+        let keys = rows(65_536, |row| key.encode(&[make(row as u64), vec![small.clone()]].concat()).expect(declared).to_vec());
+        let splits = Splits::into_regions(&key, *regions, None).unwrap_or_else(|error| panic!("{declared}: {error}"));
+        let spread = Spread::of(&shares_of(&keys, &splits.keys));
+        assert!(spread.empty == 0 && spread.max_over_mean < 1.25, "{declared}: {:?} {spread:?}", printed(&splits));
+    }
+    for declared in ["(REVERSE(a) BYTES)", "(REVERSE(t) TIMESTAMP, n U8)", "(a STRING DESC, n U8)"] {
+        assert!(matches!(Splits::into_regions(&schema(declared), 4, None), Err(SplitError::NoModel { .. })), "{declared}");
+    }
+}
+
 #[test]
 fn a_sample_is_cut_into_equal_parts_by_keys_as_short_as_can_be() {
     let keys: Vec<_> = (0..1000).map(|row| Bytes::from(format!("user_{row:04}_x"))).collect();

@@ -31,6 +31,35 @@ fn s4s_negative_salts_are_reported_and_the_others_explained() {
     assert!(best.counter_examples.iter().all(|example| example.key.starts_with(b"00-")), "{:?}", best.counter_examples);
 }
 
+/// Keys of one time were compared with each other in the order of the keys, so that any keys of a bulk load rose.
+#[test]
+fn keys_put_with_one_time_are_in_no_order() {
+    let keys = |make: fn(u64) -> u64| (0..1000u64).map(|at| Bytes::from(format!("{:016x}", make(at)))).collect::<Vec<_>>();
+    let scattered = keys(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut sorted = scattered.clone();
+    sorted.sort();
+    let rises = |keys: &[Bytes], time: fn(i64) -> i64| {
+        let times: Vec<i64> = (0..1000).map(time).collect();
+        infer(keys, &times, &InferOptions::default()).findings.iter().any(|finding| finding.rule.id == "K-MONO")
+    };
+    assert!(!rises(&sorted, |_| 7) && !rises(&sorted, |at| at / 100));
+    assert!(!rises(&scattered, |at| at / 2));
+    assert!(rises(&keys(|at| at), |at| at) && rises(&keys(|at| at), |at| at - at % 3 % 2));
+}
+
+/// In even steps, lines that alternate were all of one kind.
+#[test]
+fn some_of_many_keys_are_of_every_kind_of_them() {
+    let line = |at: usize| if at.is_multiple_of(2) { format!("user_{at:06}") } else { format!("{at:06}#2024-03-15") };
+    let keys: Vec<Bytes> = (0..4000).map(|at| Bytes::from(line(at))).collect();
+    let inference = infer(&keys, &[], &InferOptions { keys_max: 2000, ..InferOptions::default() });
+    assert_eq!((inference.keys, inference.given), (2000, 4000));
+    let best = &inference.candidates[0];
+    assert!((800..1200).contains(&best.explained), "{} explains {}", best.schema.to_text(), best.explained);
+    let again = infer(&keys, &[], &InferOptions { keys_max: 2000, ..InferOptions::default() });
+    assert_eq!(inference, again);
+}
+
 #[test]
 fn a_few_other_keys_are_counter_examples() {
     let mut keys = text_rows(41, |rng, _| {

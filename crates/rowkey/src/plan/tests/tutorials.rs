@@ -279,6 +279,18 @@ fn k30_an_hour_of_quarter_hour_rows_is_four_buckets() {
     assert!(found.serves_order(&[(0, Order::Asc)]) && !found.serves_order(&[(2, Order::Asc)]));
 }
 
+/// A get without a key was planned, which no server takes: it took the answers of the other gets with it.
+#[test]
+fn values_of_which_nothing_is_left_in_the_key_are_not_asked_for() {
+    let names = schema(&[("name", FieldType::String)], vec![plain(0)]);
+    let points = |values: &[&'static str]| {
+        let found = plan(&names, KeyQuery::all().is_in(0, values.iter().map(|value| Value::from(*value))));
+        found.ranges().map(|range| range.point().map(|key| key.to_vec())).collect::<Vec<_>>()
+    };
+    assert_eq!(points(&["x", ""]), [Some(b"x".to_vec())]);
+    assert_eq!(points(&[""]), []);
+}
+
 #[test]
 fn m07_a_stop_is_exclusive_or_inclusive() {
     let schema = schema(&[("k", FieldType::String)], vec![plain(0)]);

@@ -1,10 +1,10 @@
 //! Traffic, traces and specifications that make no sense are refused with what would.
 
-use crate::simulate::{Design, FieldSpec, Generator, OPERATIONS_MAX, Regions, SimulateOptions, Traffic, simulate};
+use crate::simulate::{Design, FieldSpec, Generator, OPERATIONS_MAX, Regions, Row, SimulateOptions, Traffic, simulate};
 
 fn generator(fields: &[(&str, &str)], operations: usize) -> Generator {
     let fields = fields.iter().map(|(name, spec)| ((*name).to_owned(), FieldSpec::parse(spec).unwrap())).collect();
-    Generator { fields, operations, rate_per_second: 1000.0, start_ms: 0, reads: 0.0, seed: 1 }
+    Generator { fields, operations, rate_per_second: Some(1000.0), start_ms: 0, reads: 0.0, seed: 1 }
 }
 
 fn design(key: &str) -> Design {
@@ -26,6 +26,17 @@ fn specifications_are_refused_with_those_there_are() {
         ("now(soon)", "1000/s, jitter=500ms or step=1s"),
         ("now(-5/s)", "operations in a second"),
         ("now(jitter=5)", "is no duration"),
+        // What was not looked at was left out, or taken as text.
+        ("uniform(10,20)", "takes 1 at most"),
+        ("cycle(5,3)", "takes 1 at most"),
+        ("zipf(10,1,9)", "takes 2 at most"),
+        ("random(5)", "takes 0 at most"),
+        ("one(x,,y)", "nothing between two commas"),
+        ("{uuid:08}", "only numbers are filled up"),
+        ("now(5/s,6/s)", "says again"),
+        ("{now(5/s)}{now(6/s)}", "is said once"),
+        ("zipf", "one(zipf) is the word itself"),
+        ("cycle", "one(cycle) is the word itself"),
     ];
     for (text, wanted) in bad {
         let said = FieldSpec::parse(text).expect_err(text);
@@ -35,6 +46,11 @@ fn specifications_are_refused_with_those_there_are() {
 
 #[test]
 fn traffic_must_fit_the_key() {
+    let twice = generator(&[("a", "now(5/s)"), ("b", "now(6/s)")], 10);
+    let said = Generator { rate_per_second: None, ..twice }.traffic().unwrap_err().to_string();
+    assert!(said.contains("more than once: 5 by a, 6 by b"), "{said}");
+    let said = generator(&[("a", "now(5/s)")], 10).traffic().unwrap_err().to_string();
+    assert!(said.contains("5 by a, 1000 for all"), "{said}");
     let refused = |key: &str, fields: &[(&str, &str)]| {
         let traffic = generator(fields, 10).traffic().unwrap();
         simulate(&design(key), &traffic, &SimulateOptions::default()).unwrap_err().to_string()
@@ -85,6 +101,15 @@ fn a_trace_is_refused_at_the_line_that_is_wrong() {
     assert!(said.contains("none of the 2 keys of the trace is a key of it"), "{said}");
 }
 
+/// The notation itself was taken as the key.
+#[test]
+fn keys_of_a_trace_are_read_as_everywhere() {
+    let traffic = Traffic::of_trace("\u{feff}1\tW\tKEY\tx'6100'\n2\tW\tKEY\tb\\x00\n", &[]).unwrap();
+    let keys: Vec<_> = traffic.operations.iter().map(|operation| operation.row.clone()).collect();
+    assert_eq!(keys, [Row::Key(bytes::Bytes::from_static(b"a\0")), Row::Key(bytes::Bytes::from_static(b"b\0"))]);
+    assert!(Traffic::of_trace("1\tW\tKEY\tx'610'", &[]).unwrap_err().to_string().contains("hexadecimal"));
+}
+
 #[test]
 fn windows_have_a_width() {
     let traffic = generator(&[("id", "random")], 10).traffic().unwrap();
@@ -103,4 +128,13 @@ fn values_of_dictionaries_are_counted_and_asked_for() {
     let found = simulate(&design, &traffic, &SimulateOptions::default()).unwrap();
     assert_eq!(found.cardinalities[0].distinct, 5);
     assert!(!found.queries[0].reads_all && found.queries[0].ranges == 1, "{:?}", found.queries);
+}
+
+/// Numbers went on from field to field, and began with 0, unlike those of a table.
+#[test]
+fn each_dictionary_has_numbers_of_its_own_from_one_on() {
+    let traffic = generator(&[("a", "x{cycle(3)}"), ("b", "y{cycle(2)}")], 6).traffic().unwrap();
+    let found = simulate(&design("(DICT(a, 1), DICT(b, 1))"), &traffic, &SimulateOptions::default()).unwrap();
+    let keys: Vec<&[u8]> = found.hot_rows.top.iter().map(|(key, _)| &key[..]).collect();
+    assert_eq!(keys, [[1, 1], [1, 2], [2, 1], [2, 2], [3, 1]]);
 }

@@ -23,7 +23,7 @@ fn hex_digits() -> Regions {
 /// 200,000 writes of these fields at so many in a second.
 fn run(key: &str, regions: Regions, fields: &[(&str, &str)], rate: f64) -> Simulation {
     let fields = fields.iter().map(|(name, spec)| ((*name).to_owned(), FieldSpec::parse(spec).unwrap())).collect();
-    let traffic = Generator { fields, operations: 200_000, rate_per_second: rate, start_ms: T0, reads: 0.0, seed: 7 }.traffic().unwrap();
+    let traffic = Generator { fields, operations: 200_000, rate_per_second: Some(rate), start_ms: T0, reads: 0.0, seed: 7 }.traffic().unwrap();
     let design = Design { name: key.to_owned(), key: format!("ROW KEY TEXT '{key}'").parse().unwrap(), regions, queries: Vec::new() };
     simulate(&design, &traffic, &SimulateOptions::default()).unwrap()
 }
@@ -75,7 +75,7 @@ fn the_day_in_front_of_the_user_is_hot_all_day() {
     let mut operations = Generator {
         fields: vec![("user".into(), FieldSpec::parse("user_{uniform(100000):06}").unwrap())],
         operations: 199_980,
-        rate_per_second: 1.0,
+        rate_per_second: Some(1.0),
         start_ms: T0,
         reads: 0.0,
         seed: 7,
@@ -97,7 +97,7 @@ fn the_day_in_front_of_the_user_is_hot_all_day() {
 fn devices_newest_first_are_even_and_a_few_busy_users_are_not() {
     let even = run("{sensor}_{rev(ts):19}", Regions::Even(16), &[("sensor", "sensor_{uniform(1000):05}"), ("ts", "now")], 100.0);
     skews(&even, 1.00, 1.16, 3.0);
-    let fields = [("user", "{one(celeb,)}{hot(0.3,100000):06}"), ("ts", "now")];
+    let fields = [("user", "{one(celeb)}{hot(0.3,100000):06}"), ("ts", "now")];
     let hot = run("{md5(user):8}_{user}_{rev(ts):19}", hex_digits(), &fields, 1000.0);
     skews(&hot, 5.52, 5.52, 5.0);
     assert!((hot.hot_prefixes.top_share - 0.3).abs() < 0.01 && hot.hot_prefixes.top[0].0.ends_with(b"celeb000000"), "{:?}", hot.hot_prefixes.top);
@@ -109,7 +109,7 @@ fn a_hash_of_eight_regions_has_eight_places() {
     let traffic = Generator {
         fields: vec![("n".into(), FieldSpec::parse("zipf(8,1)").unwrap()), ("ts".into(), FieldSpec::parse("now").unwrap())],
         operations: 200_000,
-        rate_per_second: 1000.0,
+        rate_per_second: Some(1000.0),
         start_ms: T0,
         reads: 0.0,
         seed: 7,
@@ -202,7 +202,7 @@ fn queries_cost_as_many_ranges_as_there_are_salts_that_cannot_be_computed() {
         "CREATE TABLE t (FAMILY d, ROW KEY (SALT(100 BY ts USING modulo), ts TIMESTAMP, host STRING)) WITH QUERIES (all: ts IN RANGE, one: host = ?)";
     let Ok(crate::language::Statement::CreateTable(table)) = text.parse() else { panic!("a table") };
     let fields = [("ts", "now"), ("host", "host{uniform(50)}")].map(|(name, spec)| (name.to_owned(), FieldSpec::parse(spec).unwrap()));
-    let traffic = Generator { fields: fields.to_vec(), operations: 20_000, rate_per_second: 1000.0, start_ms: T0, reads: 0.25, seed: 1 };
+    let traffic = Generator { fields: fields.to_vec(), operations: 20_000, rate_per_second: Some(1000.0), start_ms: T0, reads: 0.25, seed: 1 };
     let borders = (1..100).map(|salt: u8| Bytes::copy_from_slice(&[salt])).collect();
     let design = Design { name: "t".into(), key: table.key, regions: Regions::Borders(borders), queries: table.queries };
     let found = simulate(&design, &traffic.traffic().unwrap(), &SimulateOptions::default()).unwrap();
@@ -221,4 +221,65 @@ fn the_same_seed_gives_the_same_figures_and_pictures() {
     assert!(painted.starts_with("<svg ") && painted.ends_with("</svg>\n") && painted.contains("a &lt; b") && !painted.contains("NaN"));
     let lines = crate::simulate::picture::terminal(&twice[0], 100);
     assert!(lines.len() == 18 && lines.iter().all(|line| line.chars().count() <= 100), "{lines:?}");
+}
+
+fn few(key: &str, fields: &[(&str, &str)], operations: usize, queries: &[&str]) -> Simulation {
+    let schema: crate::schema::KeySchema = key.parse().unwrap();
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name.as_str()).collect();
+    let queries = queries.iter().map(|text| crate::language::Query::parse(text, &names).unwrap()).collect();
+    let fields = fields.iter().map(|(name, spec)| ((*name).to_owned(), FieldSpec::parse(spec).unwrap())).collect();
+    let traffic = Generator { fields, operations, rate_per_second: None, start_ms: T0, reads: 0.0, seed: 1 }.traffic().unwrap();
+    simulate(&Design { name: "d".into(), key: schema, regions: Regions::Even(4), queries }, &traffic, &SimulateOptions::default()).unwrap()
+}
+
+/// A field that only a digest or a part of it holds was counted by what can be read back.
+#[test]
+fn values_are_counted_as_the_traffic_has_them() {
+    let hashed = few("(HASH(id STRING BYTES 1 USING md5), ts TIMESTAMP)", &[("id", "u{seq}"), ("ts", "now")], 10_000, &[]);
+    assert_eq!((hashed.cardinalities[0].distinct, hashed.spreads[0].places), (10_000, 256));
+    let digest = hashed.uniqueness.digests[0];
+    assert!((digest.values, digest.is_least) == (10_000, false) && (digest.expected - 195_312.5).abs() < 1.0, "{digest:?}");
+    let cut = few("(TRUNC(a, 4), n U32)", &[("a", "user{cycle(5000)}"), ("n", "seq")], 10_000, &[]);
+    assert_eq!((cut.cardinalities[0].distinct, cut.cardinalities[0].is_least), (5_000, false));
+    let pairs = few("(SALT(64 BY a, b), a STRING, b STRING)", &[("a", "a{cycle(4)}"), ("b", "b{cycle(4)}")], 1_000, &[]);
+    assert_eq!((pairs.spreads[0].places, pairs.spreads[0].of), (4, 64));
+}
+
+#[test]
+fn keys_of_a_trace_say_the_least_there_can_be() {
+    let schema: crate::schema::KeySchema = "(HASH(id STRING BYTES 1 USING md5), ts TIMESTAMP)".parse().unwrap();
+    let line = |at: i64| {
+        let key = schema.encode(&[crate::Value::Text(format!("u{at}").into()), crate::Value::Signed(at)]).unwrap();
+        format!("{at}\tW\tKEY\tx'{}'\n", halite_types::key::hexadecimal(&key))
+    };
+    let traffic = crate::simulate::Traffic::of_trace(&(0..2_000).map(line).collect::<Vec<_>>().concat(), &[]).unwrap();
+    let queries = ["one: id = ?", "by_time: ts IN RANGE"].map(|text| crate::language::Query::parse(text, &["id", "ts"]).unwrap());
+    let design = Design { name: "d".into(), key: schema.clone(), regions: Regions::Even(4), queries: queries.to_vec() };
+    let found = simulate(&design, &traffic, &SimulateOptions::default()).unwrap();
+    assert!(found.cardinalities[0].is_least && !found.cardinalities[1].is_least, "{:?}", found.cardinalities);
+    let digest = found.uniqueness.digests[0];
+    assert!(digest.is_least && (240..=256).contains(&digest.values), "{digest:?}");
+    assert!(found.queries[0].unasked.as_deref().is_some_and(|why| why.contains("only as a hash")), "{:?}", found.queries);
+    assert!(found.queries[1].unasked.is_none() && found.queries[1].reads_all, "{:?}", found.queries);
+}
+
+/// Values were read back from the keys, raw scans planned by fields, and what could not be asked was left out without a word.
+#[test]
+fn queries_are_asked_with_values_of_the_traffic() {
+    let cost = |key: &str, fields: &[(&str, &str)], query: &str| {
+        let cost = few(key, fields, 5_000, &[query]).queries.remove(0);
+        (cost.ranges, cost.regions, cost.reads_all, cost.unasked.is_some())
+    };
+    let hosts = [("host", "h{uniform(50)}"), ("ts", "now")];
+    let (ranges, _, reads_all, unasked) = cost("(HASH(host STRING BYTES 2 USING md5), ts TIMESTAMP)", &hosts, "one: host = ? AND ts IN RANGE");
+    assert_eq!((ranges, reads_all, unasked), (1, false, false));
+    assert_eq!(cost("(n U32)", &[("n", "seq")], "raw: RAW SCAN FROM x'00000001' TO x'00000002'"), (1, 1, false, false));
+    assert_eq!(cost("(n U32)", &[("n", "seq")], "raw: RAW SCAN"), (1, 4, true, false));
+    let names = [("a", "\u{e4}\u{f6}\u{fc}{uniform(100)}"), ("n", "seq")];
+    assert_eq!(cost("(a STRING, n U32)", &names, "some: a LIKE ?"), (1, 4, false, false));
+    let letters = [("a", "{uniform(1000):04}"), ("n", "seq")];
+    let (ranges, regions, reads_all, unasked) = cost("(a STRING, n U32)", &letters, "some: a IN RANGE");
+    assert_eq!((ranges, reads_all, unasked), (1, false, false));
+    assert!(regions <= 2, "{regions}");
+    assert_eq!(cost("(n U32)", &[("n", "seq")], "some: n LIKE ?"), (0, 0, false, true));
 }
