@@ -1,6 +1,6 @@
 //! Some worlds, and worlds with a fault in them, which must be found.
 
-use halite_engine::WalSync;
+use halite_engine::{WalRecovery, WalSync};
 
 use crate::run::{Plan, Report, play};
 
@@ -11,14 +11,13 @@ fn lived(plan: &Plan) -> Report {
     play(plan).unwrap_or_else(|error| panic!("seed {:#x}: the simulation failed: {error}", plan.seed))
 }
 
-/// What the first of some seeds shows that is wrong with a world that was changed like this.
-fn found(seeds: u64, change: impl Fn(&mut Plan)) -> Vec<String> {
-    let wrong = (0..seeds).map(|seed| {
+/// Whether some seed shows a row that no order explains, in a world that was changed like this.
+fn is_found(seeds: u64, change: impl Fn(&mut Plan)) -> bool {
+    (0..seeds).any(|seed| {
         let mut plan = Plan::of(seed);
         change(&mut plan);
-        lived(&plan).wrong
-    });
-    wrong.into_iter().find(|wrong| !wrong.is_empty()).unwrap_or_default()
+        lived(&plan).wrong.iter().any(|wrong| wrong.contains("no order explains"))
+    })
 }
 
 #[test]
@@ -66,12 +65,14 @@ fn a_world_without_trouble_has_no_failures_but_those_of_regions_that_have_gone()
 
 #[test]
 fn a_server_that_forgets_nonces_is_found() {
-    let wrong = found(40, |plan| (plan.settings.config.limits.nonce_ms, plan.settings.options.nonce_ms) = (1, 1));
-    assert!(wrong.iter().any(|wrong| wrong.contains("no order explains")), "{wrong:?}");
+    assert!(is_found(40, |plan| (plan.settings.config.limits.nonce_ms, plan.settings.options.nonce_ms) = (1, 1)));
 }
 
 #[test]
 fn acknowledged_writes_that_a_power_loss_takes_back_are_found() {
-    let wrong = found(10, |plan| (plan.settings.options.wal_sync, plan.loses_power) = (WalSync::Flush, true));
-    assert!(wrong.iter().any(|wrong| wrong.contains("no order explains")), "{wrong:?}");
+    assert!(is_found(20, |plan| {
+        (plan.settings.options.wal_sync, plan.loses_power) = (WalSync::Flush, true);
+        // A power loss may leave holes in such a log, with which it is not opened otherwise.
+        plan.settings.options.wal_recovery = WalRecovery::SkipDamaged;
+    }));
 }

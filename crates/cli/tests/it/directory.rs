@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use halite_patience::Program;
 use rustix::process::Signal;
 
 use crate::program::{self, output_of};
@@ -131,9 +132,11 @@ fn a_server_whose_log_fails_ends_if_it_is_told_to_and_the_store_has_what_was_ack
     // The directory it has locked is not the store any more: no further segment of the log is begun.
     fs::rename(&root, &moved).unwrap();
     fs::create_dir(&root).unwrap();
-    let output = halite(&["shell", "-n", "--connect", &address], &(1..9).map(put).collect::<String>());
-    assert!(!output.status.success());
+    let puts: Vec<String> = (1..9).map(put).collect();
+    let shell = Program::start_with(program::halite().args(["shell", "-n", "--connect", &address]), puts.concat()).unwrap();
     let (code, log) = served.wait();
+    // It would try again for minutes.
+    shell.kill();
     assert_eq!(code, Some(3), "{log}");
     assert!(log.contains("on-log-failure") && log.contains("the lock of") && log.contains("is lost"), "{log}");
     let output = halite(&["shell", "-n", "--data", moved.to_str().unwrap()], "count 't'\nget 't', 'row0'\n");
