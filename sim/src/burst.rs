@@ -3,7 +3,7 @@
 //!
 //! One thread makes all the calls, so what is in the log is decided by who waits: the first of them writes and syncs for
 //! everybody before him. A reader may see of each region the writes up to some place, which is not before one that was
-//! acknowledged and never goes back. What he has seen no crash takes back ([`crate::log`]).
+//! acknowledged and never goes back. What he has seen no crash takes back (`log.rs`).
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
