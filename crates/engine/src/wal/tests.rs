@@ -239,7 +239,9 @@ fn a_number_whose_nonces_are_kept_is_not_given_again() {
 fn a_segment_whose_nonces_cannot_be_read_stays_and_its_owner_is_told() {
     let sim = SimEnv::new(1);
     let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
-    (0..3).for_each(|_| drop(append(&wal, &mvcc).unwrap()));
+    for _ in 0..3 {
+        append(&wal, &mvcc).unwrap();
+    }
     wal.roll().unwrap();
     let whole = sim.fs.read(&segment_path(1)).unwrap();
     sim.fs.corrupt(&segment_path(1), whole.len() / 2, 1).unwrap();
