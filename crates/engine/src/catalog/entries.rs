@@ -196,6 +196,11 @@ impl Catalog {
         self.tables.iter().filter(|(name, _)| !layout::is_hidden(name))
     }
 
+    /// Up to which sequence id the cells of each region are in store files, by its number.
+    pub(crate) fn flushed_sequences(&self) -> BTreeMap<u64, u64> {
+        self.tables.values().flat_map(|table| &table.regions).map(|region| (region.number, region.flushed_sequence)).collect()
+    }
+
     /// The table, or the error that it does not exist.
     pub(crate) fn table(&self, name: &TableName) -> Result<&TableEntry> {
         self.tables.get(name).ok_or_else(|| no_table(name))

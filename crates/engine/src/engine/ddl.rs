@@ -124,18 +124,22 @@ impl Engine {
     }
 
     pub(super) fn write_table_info(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
-        let directory = format!("{}/.tabledesc", layout::table_directory(descriptor.name()));
         let new = self.add_table_info(descriptor, version)?;
+        self.remove_other_table_infos(&new)
+    }
+
+    /// Removes the files of other versions than that of the given one. HBase takes the highest number, so an older one that stays does no
+    /// harm.
+    fn remove_other_table_infos(&self, kept: &str) -> Result<()> {
+        let (directory, _) = kept.rsplit_once('/').unwrap_or_default();
         let fs = &self.shared.env.fs;
         let failed = |error| Error::io(format!("writing the table descriptor in {}/{directory}", fs.root()), error);
-        // HBase takes the highest sequence number, so an older one that stays does no harm.
-        for old in fs.list(&directory).map_err(failed)?.into_iter().filter(|entry| entry.name.starts_with(".tableinfo.")) {
-            let old = format!("{directory}/{}", old.name);
-            if old != new {
-                fs.remove_file(&old).map_err(failed)?;
-            }
+        let others = fs.list(directory).map_err(failed)?.into_iter().filter(|entry| entry.name.starts_with(".tableinfo."));
+        let others: Vec<String> = others.map(|entry| format!("{directory}/{}", entry.name)).filter(|path| path != kept).collect();
+        if others.is_empty() {
+            return Ok(());
         }
-        fs.sync_dir(&directory).map_err(failed)
+        others.iter().try_for_each(|path| fs.remove_file(path)).and_then(|()| fs.sync_dir(directory)).map_err(failed)
     }
 
     /// Writes the file beside those of the versions before, durably, and returns its path.
@@ -214,7 +218,7 @@ impl Engine {
             }
         })?;
         // Those that stay are older, and do no harm.
-        let _ = self.write_table_info(&descriptor, version);
+        let _ = self.remove_other_table_infos(&table_info);
         self.shared.settle(before.iter().flat_map(RegionEntry::homes).filter(|home| descriptor.find_family(&home.family).is_none()));
         for info in &infos {
             for family in old.families().filter(|family| descriptor.find_family(family.name()).is_none()) {

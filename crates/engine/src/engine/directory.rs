@@ -6,7 +6,7 @@ use prost::Message as _;
 use crate::catalog::layout;
 use crate::catalog::manifest::read_whole;
 use crate::catalog::messages::{OneString, PBUF};
-use crate::env::{DirEntry, Env};
+use crate::env::{DirEntry, Env, Fs};
 use crate::wal;
 
 /// What is in the directory.
@@ -163,4 +163,23 @@ pub(crate) fn begin_creation(env: &Env) -> Result<()> {
         env.fs.sync_dir(directory).map_err(|error| Error::io(format!("creating a store in {}", env.fs.root()), error))?;
     }
     env.fs.create_dir_all(wal::DIRECTORY).map_err(|error| Error::io(format!("making directory {}/{}", env.fs.root(), wal::DIRECTORY), error))
+}
+
+/// Removes a directory with all that is in it, as far as it comes until `is_closing`.
+///
+/// # Errors
+/// The file system's.
+pub(super) fn remove_tree(fs: &dyn Fs, directory: &str, is_closing: &dyn Fn() -> bool) -> std::io::Result<()> {
+    for entry in fs.list(directory)? {
+        if is_closing() {
+            return Ok(());
+        }
+        let path = format!("{directory}/{}", entry.name);
+        // A link to a directory goes like a file; what it leads to stays.
+        match fs.remove_file(&path) {
+            Err(_) if entry.is_dir => remove_tree(fs, &path, is_closing)?,
+            removed => removed?,
+        }
+    }
+    if is_closing() { Ok(()) } else { fs.remove_dir(directory) }
 }

@@ -212,8 +212,7 @@ fn replay(
     let catalog = shared.manifest.current();
     let covered = covered(&catalog, &recovered);
     shared.wal.resume(recovered);
-    let flushed: BTreeMap<u64, u64> =
-        catalog.tables.values().flat_map(|table| &table.regions).map(|region| (region.number, region.flushed_sequence)).collect();
+    let flushed = catalog.flushed_sequences();
     shared.wal.release_all(in_log.into_iter().map(|number| (number, flushed.get(&number).copied().unwrap_or(u64::MAX))));
     for region in regions.values() {
         region.replayed();

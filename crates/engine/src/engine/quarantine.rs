@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use halite_types::{Error, Result};
 
-use super::directory::list;
+use super::directory::{list, remove_tree};
 use crate::catalog::Catalog;
 use crate::env::{Env, Fs};
 use crate::shared::Shared;
@@ -85,19 +85,4 @@ pub(super) fn remove(shared: &Shared, directory: &str) -> Result<()> {
     // The last one takes the quarantine along; others stay in it.
     let _ = shared.env.fs.remove_dir(QUARANTINE);
     Ok(())
-}
-
-fn remove_tree(fs: &dyn Fs, directory: &str, is_closing: &dyn Fn() -> bool) -> std::io::Result<()> {
-    for entry in fs.list(directory)? {
-        if is_closing() {
-            return Ok(());
-        }
-        let path = format!("{directory}/{}", entry.name);
-        // A link to a directory goes like a file; what it leads to stays.
-        match fs.remove_file(&path) {
-            Err(_) if entry.is_dir => remove_tree(fs, &path, is_closing)?,
-            removed => removed?,
-        }
-    }
-    if is_closing() { Ok(()) } else { fs.remove_dir(directory) }
 }

@@ -12,6 +12,7 @@ use halite_types::cell::{TYPE_MAXIMUM, key_row, make_key};
 use halite_types::key::print_bytes;
 use halite_types::{CompactionKind, Error, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
 
+use super::directory::remove_tree;
 use super::open::write_small;
 use super::{Engine, Table, no_region};
 use crate::catalog::messages::{Reference, pbuf};
@@ -156,15 +157,11 @@ impl Engine {
         for region in old {
             region.close();
         }
-        let replaced = self.write_replacement(&descriptor, old, new, keep);
-        let entries = match replaced {
-            Ok(entries) => entries,
-            Err(error) => {
-                old.iter().for_each(|region| region.reopen());
-                self.give_up_regions(new);
-                return Err(error);
-            }
+        let give_up = |_: &Error| {
+            old.iter().for_each(|region| region.reopen());
+            self.give_up_regions(new);
         };
+        let entries = self.write_replacement(&descriptor, old, new, keep).inspect_err(give_up)?;
         let open = |entry| Region::open(&self.shared, Arc::clone(&descriptor), entry);
         let opened = entries.iter().map(open).collect::<Result<Vec<_>>>();
         let changed = opened.and_then(|opened| {
@@ -180,14 +177,7 @@ impl Engine {
             }
             changed.map(|()| opened)
         });
-        let opened = match changed {
-            Ok(opened) => opened,
-            Err(error) => {
-                old.iter().for_each(|region| region.reopen());
-                self.give_up_regions(new);
-                return Err(error);
-            }
-        };
+        let opened = changed.inspect_err(give_up)?;
         opened.iter().for_each(|region| self.shared.background.add_region(region));
         table.replace_regions(old, opened.clone());
         for region in old {
@@ -208,7 +198,7 @@ impl Engine {
     fn give_up_regions(&self, regions: &[RegionInfo]) {
         if self.shared.manifest.fate().check().is_ok() {
             for info in regions {
-                let _ = super::staging::remove_tree(&*self.shared.env.fs, &layout::region_directory(&info.table, &info.encoded_name));
+                let _ = remove_tree(&*self.shared.env.fs, &layout::region_directory(&info.table, &info.encoded_name), &|| false);
             }
         }
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use halite_types::{BulkLoad, Bytes, Error, ErrorKind, RegionInfo, Result, TableName};
 
+use super::directory::remove_tree;
 use super::{Engine, Table};
 use crate::catalog::layout;
-use crate::env::Fs;
 use crate::region::{Part, Region, verify};
 
 /// Directories that are prepared at once; an opening removes those that are empty.
@@ -63,7 +63,7 @@ impl Engine {
         };
         let directory = format!("{}/{name}", layout::STAGING);
         let failed = |error| Error::io(format!("removing {}/{directory}", fs.root()), error);
-        if fs.exists(&directory).map_err(failed)? { remove_tree(fs, &directory).map_err(failed) } else { Ok(()) }
+        if fs.exists(&directory).map_err(failed)? { remove_tree(fs, &directory, &|| false).map_err(failed) } else { Ok(()) }
     }
 
     /// Loads files into a table, each into the region that its rows belong to; of one that lies across several regions
@@ -153,15 +153,4 @@ fn within(rows: Option<&(Bytes, Bytes)>, region: &RegionInfo) -> (Bytes, Bytes) 
         _ => end.min(&region.end),
     };
     (start.max(&region.start).clone(), end.clone())
-}
-
-pub(super) fn remove_tree(fs: &dyn Fs, directory: &str) -> std::io::Result<()> {
-    for entry in fs.list(directory)? {
-        let path = format!("{directory}/{}", entry.name);
-        // A link to a directory goes like a file; what it leads to is somebody else's.
-        if fs.remove_file(&path).is_err() {
-            remove_tree(fs, &path)?;
-        }
-    }
-    fs.remove_dir(directory)
 }

@@ -3,7 +3,7 @@
 //! Files are read with `pread`, so readers share one handle; a file has one writer, whose position is its handle's.
 #![expect(clippy::disallowed_methods, reason = "this file is the door that everything else goes through")]
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -72,7 +72,7 @@ const KEPT_OPEN: [&str; 2] = ["halite", "halite/wal"];
 #[derive(Debug)]
 pub struct OsFs {
     root: PathBuf,
-    kept_open: Mutex<BTreeMap<String, File>>,
+    kept_open: Mutex<BTreeMap<String, Arc<File>>>,
 }
 
 impl OsFs {
@@ -186,14 +186,12 @@ impl Fs for OsFs {
         if !KEPT_OPEN.contains(&path) {
             return File::open(self.path(path)?)?.sync_all();
         }
-        let mut kept = self.kept_open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(directory) = kept.get(path) {
-            return directory.sync_all();
-        }
-        let directory = File::open(self.path(path)?)?;
-        directory.sync_all()?;
-        kept.insert(path.to_owned(), directory);
-        Ok(())
+        // A sync of one need not wait for that of the other.
+        let directory = match self.kept_open.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_owned()) {
+            Entry::Occupied(kept) => Arc::clone(kept.get()),
+            Entry::Vacant(place) => Arc::clone(place.insert(Arc::new(File::open(self.path(path)?)?))),
+        };
+        directory.sync_all()
     }
 
     #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! Everything that can be said against a store, without changing it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use halite_types::{Error, Result};
 
@@ -248,12 +248,7 @@ impl Check<'_> {
         }
         let Some(store_id) = store_id else { return Ok(()) };
         let mut newest = 0;
-        let flushed: BTreeMap<u64, u64> = catalog
-            .iter()
-            .flat_map(|catalog| catalog.tables.values())
-            .flat_map(|table| &table.regions)
-            .map(|region| (region.number, region.flushed_sequence))
-            .collect();
+        let flushed = catalog.map(Catalog::flushed_sequences).unwrap_or_default();
         let segments = wal::inspect(self.env, store_id, |write| {
             newest = newest.max(write.region);
             // A region that is gone was flushed, split or dropped.

@@ -238,14 +238,12 @@ impl Region {
         let snapshot = self.snapshot();
         let family = &snapshot.families[snapshot.family_index(&part.family)?];
         let reader = open_original(&self.shared, &part.path)?;
-        let tags = reader.has_tags();
+        let (tags, length) = (reader.has_tags(), reader.bytes());
         let mut cursor = Cursor::new(reader, DirectBlocks);
         part.seek_to_first(&mut cursor)?;
         if cursor.peek().is_none_or(|cell| part.ends_before(cell.row())) {
             return Ok(());
         }
-        let length = self.shared.env.fs.open_outside(&part.path).and_then(|file| file.len());
-        let length = length.map_err(|error| Error::io(format!("asking for the length of {}", part.path), error))?;
         let _room = self.shared.disk.claim(length, || format!("writing rows of {} anew", part.path))?;
         let name = layout::new_file_name(&self.shared.env);
         let to = self.staged_path(&name);

@@ -8,7 +8,7 @@ use halite_engine::env::sim::SimEnv;
 use halite_engine::{Engine, Nonce, Options, WalSync};
 use halite_types::{CheckAndMutate, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
 
-use crate::support::{apply, engine, name, put, region};
+use crate::support::{apply, engine, name, put, region, store_file};
 
 #[test]
 fn a_process_that_has_lost_its_lock_changes_nothing() {
@@ -28,8 +28,7 @@ fn what_is_set_aside_stays_until_a_clean_end() {
     put(&first, "row", "value");
     first.flush(&name()).unwrap();
     first.close().unwrap();
-    let (path, bytes) =
-        sim.fs.files().into_iter().find(|(path, _)| path.starts_with("data/") && path.contains("/f/") && !path.contains("/.")).unwrap();
+    let (path, bytes) = store_file(&sim);
     let digits = path.rsplit_once('/').unwrap().1;
     let unnamed = path.replace(digits, &digits.chars().rev().collect::<String>());
     sim.fs.add(&unnamed, bytes).unwrap();

@@ -6,7 +6,7 @@ use halite_engine::env::sim::{Call, Fault, SimEnv};
 use halite_engine::{Engine, Options};
 use halite_types::{Bytes, ErrorKind, FamilyDescriptor, Get, TableDescriptor, Tier};
 
-use crate::support::{engine, name, put};
+use crate::support::{engine, name, put, store_file};
 
 fn paths(sim: &SimEnv) -> Vec<String> {
     sim.fs.files().into_keys().filter(|path| path.starts_with("data/")).collect()
@@ -22,7 +22,7 @@ fn a_table_whose_files_cannot_be_opened_stays_disabled_and_the_store_can_be_open
     let engine = engine(&sim, &[]);
     put(&engine, "row", "value");
     engine.disable_table(&name()).unwrap();
-    let (path, bytes) = sim.fs.files().into_iter().find(|(path, _)| path.contains("/f/")).unwrap();
+    let (path, bytes) = store_file(&sim);
     sim.fs.write(&path, b"no store file".to_vec()).unwrap();
     assert_eq!(engine.enable_table(&name()).unwrap_err().kind(), ErrorKind::Corrupt);
     assert!(!engine.is_enabled(&name()).unwrap());
@@ -85,7 +85,7 @@ fn what_could_not_all_be_set_aside_is_told_as_far_as_it_was() {
     put(&first, "row", "value");
     first.flush(&name()).unwrap();
     first.close().unwrap();
-    let (path, bytes) = sim.fs.files().into_iter().find(|(path, _)| path.contains("/f/")).unwrap();
+    let (path, bytes) = store_file(&sim);
     let directory = path.rsplit_once('/').unwrap().0;
     // References to files that are gone: whatever is in them, only a store makes them.
     for digit in ["a", "b"] {

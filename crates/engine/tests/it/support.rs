@@ -39,3 +39,8 @@ pub(crate) fn show(row: &Row) -> String {
     let values: Vec<_> = row.iter().map(|cell| String::from_utf8_lossy(cell.value()).into_owned()).collect();
     format!("{}={}{}", String::from_utf8_lossy(row.key()), values.join(","), if row.is_partial() { ".." } else { "" })
 }
+
+/// A store file of the family `f`: its path and its bytes.
+pub(crate) fn store_file(sim: &SimEnv) -> (String, Vec<u8>) {
+    sim.fs.files().into_iter().find(|(path, _)| path.starts_with("data/") && path.contains("/f/") && !path.contains("/.")).unwrap()
+}

@@ -211,20 +211,16 @@ impl FileWriter for Handle {
     fn rewind(&mut self, bytes: u64) -> io::Result<()> {
         let _disk = self.process.enter(Call::Rewind, &self.path)?;
         let mut file = locked(&self.file);
-        match usize::try_from(bytes) {
-            Ok(length) if length <= file.bytes().len() => file.rewind(length),
-            _ => return Err(Errno::INVAL.into()),
-        }
+        let length = usize::try_from(bytes).ok().filter(|length| *length <= file.bytes().len()).ok_or(Errno::INVAL)?;
+        file.rewind(length);
         Ok(())
     }
 
     fn truncate(&mut self, bytes: u64) -> io::Result<()> {
         let _disk = self.process.enter(Call::Truncate, &self.path)?;
         let mut file = locked(&self.file);
-        match usize::try_from(bytes) {
-            Ok(length) if length <= file.bytes().len() => file.truncate(length),
-            _ => return Err(Errno::INVAL.into()),
-        }
+        let length = usize::try_from(bytes).ok().filter(|length| *length <= file.bytes().len()).ok_or(Errno::INVAL)?;
+        file.truncate(length);
         Ok(())
     }
 }
