@@ -115,23 +115,23 @@ fn router(site: Site) -> Router {
 }
 
 async fn overview(State(site): State<Site>) -> Response {
-    respond(site, "text/plain; charset=utf-8", |figures| (StatusCode::OK, page::text(figures))).await
+    respond(site, "text/plain; charset=utf-8", |site| (StatusCode::OK, page::text(&site.figures()))).await
 }
 
 async fn metrics(State(site): State<Site>) -> Response {
-    respond(site, prometheus::CONTENT_TYPE, |figures| (StatusCode::OK, prometheus::text(figures))).await
+    respond(site, prometheus::CONTENT_TYPE, |site| (StatusCode::OK, prometheus::text(&site.figures()))).await
 }
 
 async fn jmx(State(site): State<Site>, Query(asked): Query<query::Asked>) -> Response {
-    respond(site, "application/json; charset=utf8", move |figures| query::answer(&beans::all(figures), &asked)).await
+    respond(site, "application/json; charset=utf8", move |site| query::answer(&beans::all(&site.figures()), &asked)).await
 }
 
 async fn health(State(site): State<Site>) -> Response {
-    respond(site, probes::CONTENT_TYPE, |figures| probes::health(&figures.health)).await
+    respond(site, probes::CONTENT_TYPE, |site| probes::health(&site.context.engine.health())).await
 }
 
 async fn ready(State(site): State<Site>) -> Response {
-    respond(site, probes::CONTENT_TYPE, |figures| probes::ready(&figures.health)).await
+    respond(site, probes::CONTENT_TYPE, |site| probes::ready(&site.context.engine.health())).await
 }
 
 /// HBase's page of a region server, and behind it what its shell's `processlist` reads.
@@ -139,20 +139,25 @@ async fn server_status(State(site): State<Site>, Query(asked): Query<tasks::Aske
     if !asked.is_for_tasks() {
         return overview(State(site)).await;
     }
-    let context = Arc::clone(&site.context);
-    respond(site, "application/json; charset=utf8", move |_| (StatusCode::OK, tasks::tasks(&context, &asked))).await
+    respond(site, "application/json; charset=utf8", move |site| (StatusCode::OK, tasks::tasks(&site.context, &asked))).await
 }
 
-/// Gathers the figures and makes a page of them, on a thread that may take its time.
-async fn respond(site: Site, content_type: &'static str, write: impl FnOnce(&Figures<'_>) -> (StatusCode, String) + Send + 'static) -> Response {
+impl Site {
+    fn figures(&self) -> Figures<'_> {
+        Figures::gather(&self.context, self.local, &self.rates)
+    }
+}
+
+/// Makes a page on a thread that may take its time.
+async fn respond(site: Site, content_type: &'static str, write: impl FnOnce(&Site) -> (StatusCode, String) + Send + 'static) -> Response {
     let machine = site.context.machine.clone();
-    let page = machine.block(move || write(&Figures::gather(&site.context, site.local, &site.rates)));
+    let page = machine.block(move || write(&site));
     let headers: [(HeaderName, &str); 3] =
         [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-cache"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
     if let Some((status, body)) = page.await {
         (status, headers, body).into_response()
     } else {
-        tracing::error!("a page of figures could not be made for a defect of the server");
+        tracing::error!("a page could not be made for a defect of the server");
         StatusCode::INTERNAL_SERVER_ERROR.into_response()
     }
 }
