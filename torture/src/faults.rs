@@ -10,7 +10,7 @@ use halite::{Cluster as _, FamilyDescriptor, Put, RemoteCluster, TableDescriptor
 use tokio::time::timeout;
 
 use crate::Context;
-use crate::kills::{self, Failed, end_well, expect_alive, expect_no_panic, tell, wrong};
+use crate::kills::{self, Failed, end_well, expect_alive, expect_no_panic, start_or_be_refused, tell, wrong};
 use crate::load::{self, Load};
 use crate::report::Fault;
 use crate::served::{Served, Setting};
@@ -166,22 +166,10 @@ impl Faults<'_> {
     /// The process dies while calls fail, starts if it can, and starts when it must.
     async fn restart_while_it_fails(&mut self, mut load: Load, served: Served, cluster: &RemoteCluster) -> Result<(Load, Served), Failed> {
         expect_no_panic(&served.kill().map_err(|text| (Fault::Hung, text))?)?;
-        let mut starting = self.setting.spawn(&[]).map_err(|text| wrong(&text))?;
-        let result = starting.await_ready();
-        if result.is_err() {
-            starting.await_end();
-        }
-        if result.is_ok() {
-            self.count("starts while calls fail that succeeded", 1);
-        } else if starting.has_ended() {
-            self.count("starts while calls fail that were refused", 1);
-            let log = starting.last_words();
-            expect_no_panic(&log)?;
-            if !log.contains("os error") {
-                return Err(wrong(&format!("a start was refused and the reason is not said: {log}")));
-            }
-        } else {
-            return Err((Fault::Hung, starting.complaint("neither starts nor ends while calls fail")));
+        let (starting, refusal) = start_or_be_refused(&self.setting, "while calls fail")?;
+        self.count(if refusal.is_none() { "starts while calls fail that succeeded" } else { "starts while calls fail that were refused" }, 1);
+        if let Some(log) = refusal.filter(|log| !log.contains("os error")) {
+            return Err(wrong(&format!("a start was refused and the reason is not said: {log}")));
         }
         let failed = self.plan.disarm()?;
         self.count("calls that failed", failed.into());

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::Context;
 use crate::faults::expect_right;
-use crate::kills::{self, Failed, end_well, expect_alive, expect_no_panic, tell, wrong};
+use crate::kills::{self, Failed, end_well, expect_alive, expect_no_panic, start_or_be_refused, tell, wrong};
 use crate::load::{self, Load};
 use crate::report::Fault;
 use crate::served::{Served, Setting, ms_since};
@@ -193,22 +193,10 @@ impl Full<'_> {
     fn die_while_full(&mut self, served: Served) -> Result<Served, Failed> {
         expect_no_panic(&served.kill().map_err(|text| (Fault::Hung, text))?)?;
         self.count("kills while the disk is full", 1);
-        let mut starting = self.setting.spawn(&[]).map_err(|text| wrong(&text))?;
-        let result = starting.await_ready();
-        if result.is_err() {
-            starting.await_end();
-        }
-        if result.is_ok() {
-            self.count("starts on a full disk that succeeded", 1);
-        } else if starting.has_ended() {
-            self.count("starts on a full disk that were refused", 1);
-            let log = starting.last_words();
-            expect_no_panic(&log)?;
-            if !log.contains("make room") {
-                return Err(wrong(&format!("a start on a full disk does not say what to do: {log}")));
-            }
-        } else {
-            return Err((Fault::Hung, starting.complaint("neither starts nor ends on a full disk")));
+        let (starting, refusal) = start_or_be_refused(self.setting, "on a full disk")?;
+        self.count(if refusal.is_none() { "starts on a full disk that succeeded" } else { "starts on a full disk that were refused" }, 1);
+        if let Some(log) = refusal.filter(|log| !log.contains("make room")) {
+            return Err(wrong(&format!("a start on a full disk does not say what to do: {log}")));
         }
         self.free()?;
         self.restart(starting)

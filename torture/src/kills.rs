@@ -1,5 +1,6 @@
 //! Real kills: a server under load dies at any moment, in its starts and its ends, too, and everything acknowledged is there afterwards.
 
+use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -155,12 +156,7 @@ impl Kills<'_> {
     fn check(&self) -> Result<(), Failed> {
         let output = self.setting.run("check").map_err(|text| (Fault::Hung, text))?;
         self.report().count(PART, "checks of a killed store", 1);
-        let said = String::from_utf8_lossy(&output.stdout);
-        if said.lines().any(|line| line.starts_with("error")) || !matches!(output.status.code(), Some(0 | 1)) {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            return Err((Fault::Wrong, format!("halite check of a killed store ended with {}: {said}{errors}", output.status)));
-        }
-        Ok(())
+        expect_sound(&output, "of a killed store").map_err(|text| (Fault::Wrong, text))
     }
 
     fn finish(&mut self, mut served: Served) -> Result<(), Failed> {
@@ -191,12 +187,35 @@ pub(crate) fn end_well(context: &Context, served: Served, setting: &Setting) -> 
     }
     expect_no_panic(&log).map_err(|(_, text)| text)?;
     let checked = crate::served::run(&context.program, "check", &setting.data)?;
-    let said = String::from_utf8_lossy(&checked.stdout);
     // What crashes left behind lies in the quarantine until the opening after this end, and that is not an error.
+    expect_sound(&checked, "after a clean end")
+}
+
+/// `halite check` has found no errors.
+fn expect_sound(checked: &Output, when: &str) -> Result<(), String> {
+    let said = String::from_utf8_lossy(&checked.stdout);
     if said.lines().any(|line| line.starts_with("error")) || !matches!(checked.status.code(), Some(0 | 1)) {
-        return Err(format!("halite check after a clean end: {}\n{said}{}", checked.status, String::from_utf8_lossy(&checked.stderr)));
+        return Err(format!("halite check {when} ended with {}: {said}{}", checked.status, String::from_utf8_lossy(&checked.stderr)));
     }
     Ok(())
+}
+
+/// Starts a server that may refuse to: the server, and what it said last if it has ended.
+///
+/// # Errors
+/// It neither starts nor ends, or has panicked.
+pub(crate) fn start_or_be_refused(setting: &Setting, when: &str) -> Result<(Served, Option<String>), Failed> {
+    let mut starting = setting.spawn(&[]).map_err(|text| wrong(&text))?;
+    if starting.await_ready().is_ok() {
+        return Ok((starting, None));
+    }
+    starting.await_end();
+    if !starting.has_ended() {
+        return Err((Fault::Hung, starting.complaint(&format!("neither starts nor ends {when}"))));
+    }
+    let log = starting.last_words();
+    expect_no_panic(&log)?;
+    Ok((starting, Some(log)))
 }
 
 /// What a server logged has no panic in it.
