@@ -6,7 +6,7 @@ use bytes::Bytes;
 use halite_types::key::print_bytes;
 use halite_types::{CellRef, CellType, Row, Scan, Selection};
 
-use crate::model::{Answers, Model, Seen};
+use crate::model::{Answers, Model, Name, Seen};
 
 /// How many answers were checked, for the report that a run checked something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub type Mismatch = String;
 /// # Errors
 /// What differs.
 pub fn check_row(model: &Model, key: &[u8], selection: &Selection, now: i64, row: &Row, checked: &mut Checked) -> Result<(), Mismatch> {
-    let seen = seen_cells(key, row.iter())?;
+    let seen = seen_cells(key, row)?;
     let mut rest = &seen[..];
     for (family, answers) in model.answers(key, selection, now) {
         let count = rest.iter().take_while(|cell| cell.family == family).count();
@@ -39,9 +39,9 @@ pub fn check_row(model: &Model, key: &[u8], selection: &Selection, now: i64, row
             Answers::Among(_) => checked.doubtful += 1,
         }
         if !answers.admit(answer) {
-            let (row, name, history) = (print_bytes(key), print_bytes(&family), model.history(key, &family));
+            let (row, history) = (print_bytes(key), model.history(key, family));
             let (got, right) = (print(answer), print_answers(&answers));
-            return Err(format!("row {row}, family {name}:\n  got   {got}\n  right {right}\n  written{history}"));
+            return Err(format!("row {row}, family {family}:\n  got   {got}\n  right {right}\n  written{history}"));
         }
     }
     if rest.is_empty() { Ok(()) } else { Err(format!("row {}: cells of no family asked for, or out of order: {}", print_bytes(key), print(rest))) }
@@ -70,6 +70,20 @@ pub fn check_scan(model: &Model, scan: &Scan, now: i64, rows: &[Row], checked: &
     }
 }
 
+/// What a table holds, read in every way that does not depend on a step.
+pub(crate) struct Found {
+    pub(crate) all: (Scan, Vec<Row>),
+    pub(crate) raw: (Scan, Vec<Row>),
+    pub(crate) backwards: Option<(Scan, Vec<Row>)>,
+}
+
+impl Found {
+    pub(crate) fn check(&self, model: &Model, now: i64, checked: &mut Checked) -> Result<(), Mismatch> {
+        let mut reads = [&self.all, &self.raw].into_iter().chain(&self.backwards);
+        reads.try_for_each(|(scan, rows)| check_scan(model, scan, now, rows, checked))
+    }
+}
+
 /// All rows that a scan found, to be looked up by key.
 pub(crate) struct RowsFound(BTreeMap<Bytes, Row>);
 
@@ -80,7 +94,7 @@ impl RowsFound {
 
     /// The cells of a row.
     pub(crate) fn seen(&self, row: &Bytes) -> BTreeSet<Seen> {
-        self.0.get(row).into_iter().flat_map(Row::iter).map(seen_cell).collect()
+        self.0.get(row).into_iter().flat_map(|row| row.iter().map(|cell| seen_cell(row, cell))).collect()
     }
 }
 
@@ -132,10 +146,10 @@ fn join_pieces(rows: &[Row], batch: Option<usize>) -> Result<Vec<(Bytes, Row)>, 
 }
 
 fn check_raw(model: &Model, key: &[u8], now: i64, row: &Row) -> Result<(), Mismatch> {
-    let seen: BTreeSet<Seen> = row.iter().map(seen_cell).collect();
+    let seen: BTreeSet<Seen> = row.iter().map(|cell| seen_cell(row, cell)).collect();
     let (must, may) = model.raw(key, now);
     if let Some(missing) = must.difference(&seen).next() {
-        let history = model.history(key, &missing.family);
+        let history = model.history(key, missing.family);
         return Err(format!("raw row {}: {} is missing\n  written{history}", print_bytes(key), print(std::slice::from_ref(missing))));
     }
     match seen.difference(&may).next() {
@@ -148,30 +162,26 @@ fn check_raw(model: &Model, key: &[u8], now: i64, row: &Row) -> Result<(), Misma
 ///
 /// # Errors
 /// If one is of another row or a marker.
-pub fn seen_cells<'a>(key: &[u8], cells: impl Iterator<Item = CellRef<'a>>) -> Result<Vec<Seen>, Mismatch> {
+pub fn seen_cells(key: &[u8], row: &Row) -> Result<Vec<Seen>, Mismatch> {
     let mut seen = Vec::new();
-    for cell in cells {
+    for cell in row {
         if cell.row() != key || cell.cell_type() != Some(CellType::Put) {
             return Err(format!("row {} came with {:?} of row {}", print_bytes(key), cell.cell_type(), print_bytes(cell.row())));
         }
-        seen.push(seen_cell(cell));
+        seen.push(seen_cell(row, cell));
     }
     Ok(seen)
 }
 
-fn seen_cell(cell: CellRef<'_>) -> Seen {
-    Seen {
-        family: Bytes::copy_from_slice(cell.family()),
-        qualifier: Bytes::copy_from_slice(cell.qualifier()),
-        timestamp: cell.timestamp(),
-        value: Bytes::copy_from_slice(cell.value()),
-    }
+fn seen_cell(row: &Row, cell: CellRef<'_>) -> Seen {
+    let value = row.cells().bytes().slice_ref(cell.value());
+    Seen { family: Name::new(cell.family()), qualifier: Name::new(cell.qualifier()), timestamp: cell.timestamp(), value }
 }
 
 /// Values for people: `family:qualifier@timestamp=value`, long values cut.
 pub fn print(cells: &[Seen]) -> String {
     let value = |value: &Bytes| print_bytes(&value[..value.len().min(16)]);
-    let cell = |cell: &Seen| format!("{}:{}@{}={}", print_bytes(&cell.family), print_bytes(&cell.qualifier), cell.timestamp, value(&cell.value));
+    let cell = |cell: &Seen| format!("{}:{}@{}={}", cell.family, cell.qualifier, cell.timestamp, value(&cell.value));
     if cells.is_empty() { "nothing".to_owned() } else { cells.iter().map(cell).collect::<Vec<_>>().join(", ") }
 }
 

@@ -76,10 +76,7 @@ impl World {
             Some(Change::Unset(name)) => drop(self.copies.settings.remove(&name)),
             Some(Change::Clone(name, model)) => drop(self.copies.clones.insert(name, model)),
             Some(Change::Drop(name)) => drop(self.copies.clones.remove(&name)),
-            Some(Change::Restore(model, _)) => {
-                self.all_is_safe();
-                self.model = model;
-            }
+            Some(Change::Restore(model, _)) => self.replace_all(model),
             None => {}
         }
         Ok(())
@@ -89,6 +86,13 @@ impl World {
         let name = format!("s{}", number % SNAPSHOTS);
         if self.copies.snapshots.contains_key(&name) {
             return self.change_copies(Change::Delete(name.clone()), |store| store.delete_snapshot(&name));
+        }
+        if self.has_late_entries() {
+            // What failed may come with the flush before the snapshot, and be in it.
+            self.flush()?;
+        }
+        if self.has_late_entries() {
+            return Ok(());
         }
         let mut model = self.model.clone();
         model.note_compaction(self.now());
@@ -226,10 +230,7 @@ impl World {
                 self.copies.under_way = None;
             }
             // A restored table has regions of its own.
-            Some(Change::Restore(model, before)) if store.regions()? != before => {
-                self.all_is_safe();
-                self.model = model;
-            }
+            Some(Change::Restore(model, before)) if store.regions()? != before => self.replace_all(model),
             _ => {}
         }
         // A table of a look into a snapshot is nobody's.

@@ -15,9 +15,9 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use halite_engine::WalSync;
-use halite_types::{Durability, RowOp, Scan};
+use halite_types::{Durability, RowOp};
 
-use crate::check::{Mismatch, RowsFound, check_found};
+use crate::check::{Found, Mismatch, RowsFound, check_found};
 use crate::model::{Effect, Model};
 use crate::world::{Outcome, World};
 
@@ -178,11 +178,26 @@ impl World {
         });
     }
 
-    /// All that is in the model is in files.
+    /// All that is in the model is in files. What failed, and has not been seen, may still come.
     pub(crate) fn all_is_safe(&mut self) {
-        if let Some(log) = self.log.take() {
-            self.nonces.extend(log.entries.iter().filter_map(|entry| entry.nonce));
+        let Some(log) = self.log.take() else { return };
+        let (late, safe): (Vec<_>, Vec<_>) = log.entries.into_iter().partition(|entry| entry.way == Way::Failed && !entry.visible);
+        self.nonces.extend(safe.iter().filter_map(|entry| entry.nonce));
+        if !late.is_empty() {
+            self.log = Some(Unsafe { base: self.model.clone(), entries: late, drops: Vec::new() });
         }
+    }
+
+    /// Other rows stand where those of the table stood.
+    pub(crate) fn replace_all(&mut self, model: Model) {
+        self.all_is_safe();
+        self.log = None;
+        self.model = model;
+    }
+
+    /// Whether writes that failed may still come.
+    pub(crate) fn has_late_entries(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.entries.iter().any(|entry| entry.way == Way::Failed && !entry.visible))
     }
 
     /// The store that was just opened knows the nonces of the writes that are there, and of no others.
@@ -199,12 +214,12 @@ impl World {
             }
         }
         for (entry, there) in entries.iter().zip(there) {
-            let Some((nonce, _)) = entry.nonce else { continue };
+            let Some((nonce, given)) = entry.nonce else { continue };
             let is_listed = self.replayed.contains(&nonce);
             if is_listed && !there {
                 return Err(format!("nonce {nonce} counts as done, and its write is not there: {}", entry.effect));
             }
-            if !is_listed && *there && Unsafe::must(entry, after) {
+            if !is_listed && *there && is_young(given) && Unsafe::must(entry, after) {
                 return Err(format!("nonce {nonce} is forgotten, and its write is there: {}", entry.effect));
             }
         }
@@ -234,11 +249,10 @@ impl World {
             self.check_files_to_load(false)?;
             return Ok(self.check_nonces(after, &[], &[])?);
         };
-        let store = self.store()?;
-        let all = RowsFound::of(&store.scan(&Scan::all().all_versions())?)?;
-        let raw = RowsFound::of(&store.scan(&Scan::all().raw(true).all_versions())?)?;
+        let found = self.read_table(self.table.name())?;
+        let (all, raw) = (RowsFound::of(&found.all.1)?, RowsFound::of(&found.raw.1)?);
         if after == After::Gaps {
-            return self.take_what_is_there(&log, &raw);
+            return self.take_what_is_there(&log, &found, &raw);
         }
         let rows: Vec<RowChoices> = log.rows().iter().map(|row| RowChoices::of(&log, row, after, now, &all, &raw)).collect();
         let by_region = after == After::Failure || (after == After::PowerLoss && self.promised == WalSync::Flush);
@@ -248,7 +262,7 @@ impl World {
         log.apply_to(&mut model, log.entries.len(), |at| there[at].then_some(certain[at]));
         self.tally.in_flight += log.entries.len() as u64;
         self.tally.in_flight_kept += chosen().count() as u64;
-        self.check_all(&model)?;
+        found.check(&model, now, &mut self.tally.checked)?;
         self.model = model;
         self.check_nonces(after, &log.entries, &there)?;
         if after == After::Failure {
@@ -272,14 +286,14 @@ impl World {
 
 impl World {
     /// Any of the writes may be gone: the model becomes what is there of them.
-    fn take_what_is_there(&mut self, log: &Unsafe, raw: &RowsFound) -> Outcome {
+    fn take_what_is_there(&mut self, log: &Unsafe, found: &Found, raw: &RowsFound) -> Outcome {
         let mut model = log.base.clone();
         log.apply_to(&mut model, log.entries.len(), |_| Some(true));
         for row in log.rows() {
             let seen = raw.seen(&row);
             model.doubt_missing(&row, |cell| seen.contains(cell));
         }
-        self.check_all(&model)?;
+        found.check(&model, self.now(), &mut self.tally.checked)?;
         self.model = model;
         self.check_files_to_load(true)?;
         self.log = None;

@@ -1,5 +1,6 @@
 //! A random run from a seed: a table, options and steps, and a report that repeats it.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -12,6 +13,9 @@ use crate::world::{Tally, World};
 
 /// Steps that a failure shows.
 const STEPS_SHOWN: usize = 12;
+
+/// Bytes of a step that are shown.
+const STEP_TEXT_MAX: usize = 1500;
 
 /// What a run did, and the state it ended in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +36,14 @@ pub struct Failure {
     at: u64,
     what: String,
     options: String,
-    last_steps: Vec<String>,
+    /// When each came, and what it was.
+    last_steps: VecDeque<(i64, Step)>,
 }
 
 impl Failure {
     /// Of a run that ended in a panic, whose text has been printed.
     pub fn panicked(seed: u64, steps: u64) -> Self {
-        Self { seed, steps, at: 0, what: "a panic; its text stands above".to_owned(), options: String::new(), last_steps: Vec::new() }
+        Self { seed, steps, at: 0, what: "a panic; its text stands above".to_owned(), options: String::new(), last_steps: VecDeque::new() }
     }
 }
 
@@ -47,8 +52,9 @@ impl fmt::Display for Failure {
         writeln!(f, "seed {:#x}, step {} of {}: {}", self.seed, self.at, self.steps, self.what)?;
         writeln!(f, "with {}", self.options)?;
         writeln!(f, "the last steps:")?;
-        for step in &self.last_steps {
-            writeln!(f, "  {step}")?;
+        for (now, step) in &self.last_steps {
+            let text = step.to_string();
+            writeln!(f, "  at {now}: {}", &text[..text.floor_char_boundary(STEP_TEXT_MAX)])?;
         }
         write!(f, "repeat it with: cargo xtask sim --seed {:#x} --steps {}", self.seed, self.steps)
     }
@@ -68,7 +74,7 @@ pub fn run(seed: u64, steps: u64) -> Result<Report, Failure> {
 /// What the engine did wrong.
 pub fn run_with(seed: u64, steps: u64, adjust: impl FnOnce(&mut Options)) -> Result<Report, Failure> {
     let mut generator = Generator::new(seed);
-    let mut failure = Failure { seed, steps, at: 0, what: String::new(), options: String::new(), last_steps: Vec::new() };
+    let mut failure = Failure { seed, steps, at: 0, what: String::new(), options: String::new(), last_steps: VecDeque::new() };
     let mut options = options(&generator);
     let promised = options.wal_sync;
     adjust(&mut options);
@@ -84,8 +90,12 @@ pub fn run_with(seed: u64, steps: u64, adjust: impl FnOnce(&mut Options)) -> Res
             _ => generator.step(world.now()),
         };
         failure.at = at;
-        remember(&mut failure.last_steps, world.now(), &step);
-        world.step(&step).map_err(|what| Failure { what, ..failure.clone() })?;
+        let (now, done) = (world.now(), world.step(&step));
+        if failure.last_steps.len() == STEPS_SHOWN {
+            failure.last_steps.pop_front();
+        }
+        failure.last_steps.push_back((now, step));
+        done.map_err(|what| Failure { what, ..failure.clone() })?;
         let pause = generator.below(24);
         sim.clock.advance_ms(u32::try_from(pause.saturating_sub(3)).unwrap_or(0));
     }
@@ -108,15 +118,6 @@ fn options(generator: &Generator) -> Options {
     options.compaction_files_min = 2 + usize::try_from(generator.below(2)).unwrap_or(0);
     options.wal_segments_max = 2 + usize::try_from(generator.below(8)).unwrap_or(0);
     options
-}
-
-fn remember(steps: &mut Vec<String>, now: i64, step: &Step) {
-    let mut text = format!("at {now}: {step}");
-    let end = text.floor_char_boundary(1500);
-    text.truncate(end);
-    steps.push(text);
-    let old = steps.len().saturating_sub(STEPS_SHOWN);
-    steps.drain(..old);
 }
 
 fn digest(sim: &SimEnv) -> u64 {

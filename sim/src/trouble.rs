@@ -42,6 +42,9 @@ pub(crate) const CALLS: [Call; 11] = [
     Call::RemoveFile,
 ];
 
+/// Within this a store that is written to sees that the disk has room again.
+const ROOM_SEEN_NS: u64 = 100_000_000;
+
 /// What went wrong with the process that is alive.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Health {
@@ -49,6 +52,8 @@ pub(crate) struct Health {
     pub(crate) troubled: bool,
     /// A call has failed since the store was opened.
     pub(crate) wounded: bool,
+    /// The store may not have seen before this time that the disk has room again, in nanoseconds.
+    pub(crate) room_seen_ns: u64,
 }
 
 impl World {
@@ -74,13 +79,14 @@ impl World {
 
     fn end_of_trouble(&mut self) {
         self.health.troubled = false;
+        self.health.room_seen_ns = self.sim.env().clock.monotonic_ns() + ROOM_SEEN_NS;
         self.sim.fs.clear_faults();
         self.sim.fs.set_capacity(None);
     }
 
-    /// Whether the store may refuse things: a call may fail, or one has.
+    /// Whether the store may refuse things: a call may fail, or one has, or the disk was full a moment ago.
     pub(crate) fn may_refuse(&self) -> bool {
-        self.health.troubled || self.health.wounded
+        self.health.troubled || self.health.wounded || self.sim.env().clock.monotonic_ns() < self.health.room_seen_ns
     }
 
     /// A step failed, and the process is alive. It ends, or goes on with what readers see.
@@ -106,7 +112,7 @@ impl World {
     /// Before a step: writes that failed may have come about since, where the store has mended itself. What would read them is
     /// left out until that is known.
     pub(crate) fn look_again(&mut self, step: &Step) -> Result<bool, Stop> {
-        if !self.health.wounded || !self.entries().iter().any(|entry| entry.way == Way::Failed) {
+        if !self.health.wounded || !self.has_late_entries() {
             return Ok(true);
         }
         self.find_entries(After::Failure)?;

@@ -10,10 +10,10 @@ use halite_engine::env::sim::SimEnv;
 use halite_engine::{CommitTicket, Options, WalSync};
 use halite_types::{CompactionKind, Error, ErrorKind, OpResult, Result, RowOp, Scan, TableDescriptor, TableName};
 
-use crate::check::{Checked, Mismatch, check_row, check_scan, print, seen_cells};
+use crate::check::{Checked, Found, Mismatch, check_row, check_scan, print, seen_cells};
 use crate::copies::Copies;
 use crate::generate::Step;
-use crate::log::{Entry, Promise, Unsafe, way_of};
+use crate::log::{After, Entry, Promise, Unsafe, way_of};
 use crate::model::{Effect, Model, Refusal, note_batch};
 use crate::show::show_op;
 use crate::store::{Rewrites, Store, is_refusal};
@@ -346,8 +346,13 @@ impl World {
         submitted.entries.clone().for_each(|at| self.note_visible(at));
     }
 
-    fn flush(&mut self) -> Outcome {
+    pub(crate) fn flush(&mut self) -> Outcome {
         self.store()?.flush()?;
+        if self.has_late_entries() {
+            // A flush waits for the log, and brings with it what nobody waited for.
+            self.note_rewrites(true);
+            self.find_entries(After::Failure)?;
+        }
         self.all_is_safe();
         Ok(())
     }
@@ -464,19 +469,24 @@ impl World {
     }
 
     pub(crate) fn check_table(&mut self, table: &TableName, model: &Model) -> Outcome {
-        let now = self.now();
-        let backwards = self.sim.fs.calls().is_multiple_of(4).then(|| Scan::all().reverse(true));
-        for scan in [Scan::all().all_versions(), Scan::all().raw(true).all_versions()].into_iter().chain(backwards) {
-            let rows = self.store()?.on(table).scan(&scan)?;
-            check_scan(model, &scan, now, &rows, &mut self.tally.checked)?;
-        }
-        Ok(())
+        let found = self.read_table(table)?;
+        Ok(found.check(model, self.now(), &mut self.tally.checked)?)
+    }
+
+    pub(crate) fn read_table(&self, table: &TableName) -> Result<Found> {
+        let store = self.store()?.on(table);
+        let read = |scan: Scan| store.scan(&scan).map(|rows| (scan, rows));
+        Ok(Found {
+            all: read(Scan::all().all_versions())?,
+            raw: read(Scan::all().raw(true).all_versions())?,
+            backwards: if self.sim.fs.calls().is_multiple_of(4) { Some(read(Scan::all().reverse(true))?) } else { None },
+        })
     }
 }
 
 pub(crate) fn compare_answer(op: &RowOp, effect: &Effect, result: &OpResult) -> std::result::Result<(), Mismatch> {
     let key: &Bytes = op.row();
-    let seen = seen_cells(key, result.row.iter())?;
+    let seen = seen_cells(key, &result.row)?;
     if seen == effect.answer && result.processed == effect.processed {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_types::Selection;
 
-use super::{Family, Model, ModelCell, Question, Rules, count_different, visible};
+use super::{Family, Model, ModelCell, Name, Question, Rules, count_different, visible};
 
 /// More doubtful cells than this in one answer are not worked through.
 const DOUBTFUL_MAX: usize = 8;
@@ -15,9 +15,9 @@ const DOUBTFUL_MAX: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
     /// Family.
-    pub family: Bytes,
+    pub family: Name,
     /// Qualifier.
-    pub qualifier: Bytes,
+    pub qualifier: Name,
     /// Timestamp.
     pub timestamp: i64,
     /// Value.
@@ -25,8 +25,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(family: &Bytes, cell: &ModelCell) -> Self {
-        Self { family: family.clone(), qualifier: cell.column.qualifier(), timestamp: cell.timestamp, value: cell.value.clone() }
+    pub(super) fn new(family: Name, cell: &ModelCell) -> Self {
+        Self { family, qualifier: cell.column, timestamp: cell.timestamp, value: cell.value.clone() }
     }
 }
 
@@ -56,29 +56,28 @@ impl Answers {
 
 impl Model {
     /// The right answers for a row, family by family; families that are not asked for answer nothing.
-    pub fn answers(&self, row: &[u8], selection: &Selection, now: i64) -> Vec<(Bytes, Answers)> {
+    pub fn answers(&self, row: &[u8], selection: &Selection, now: i64) -> Vec<(Name, Answers)> {
         let nothing = Family::new();
-        let cells = |family: &Bytes| self.rows.get(row).and_then(|row| row.get(family)).unwrap_or(&nothing);
-        let answer = |(family, rules): (&Bytes, &Rules)| {
-            let answers = match Question::of(selection, family, now) {
-                Some(question) => answers(family, rules, cells(family), &question),
+        let cells = |family: &Name| self.rows.get(row).and_then(|row| row.get(family)).unwrap_or(&nothing);
+        let answer = |(family, rules): (&Name, &Rules)| {
+            let answers = match Question::of(selection, &rules.family, now) {
+                Some(question) => answers(*family, rules, cells(family), &question),
                 None => Answers::Among(BTreeSet::from([Vec::new()])),
             };
-            (family.clone(), answers)
+            (*family, answers)
         };
         self.rules.iter().map(answer).collect()
     }
 
     /// Every cell of a family of a row as it was written, for a person who looks for what went wrong: when it was
     /// written, counted in writes and drops, and since when it may have been dropped.
-    pub fn history(&self, row: &[u8], family: &[u8]) -> String {
-        let cells = self.rows.get(row).and_then(|row| row.get(family)).into_iter().flatten();
+    pub fn history(&self, row: &[u8], family: Name) -> String {
+        let cells = self.rows.get(row).and_then(|row| row.get(&family)).into_iter().flatten();
         let doubt = |cell: &ModelCell| cell.doubtful.map_or_else(String::new, |moment| format!(", in doubt since {moment}"));
         let value = |cell: &ModelCell| halite_types::key::print_bytes(&cell.value[..cell.value.len().min(16)]);
         let ttl = |cell: &ModelCell| cell.ttl_ms.map_or_else(String::new, |ttl| format!(" for {ttl} ms"));
         let line = |cell: &ModelCell| {
-            let qualifier = halite_types::key::print_bytes(&cell.column.qualifier());
-            format!("\n    {}: {qualifier}@{} {} {}{}{}", cell.born, cell.timestamp, cell.kind.name(), value(cell), ttl(cell), doubt(cell))
+            format!("\n    {}: {}@{} {} {}{}{}", cell.born, cell.column, cell.timestamp, cell.kind.name(), value(cell), ttl(cell), doubt(cell))
         };
         cells.map(line).collect()
     }
@@ -88,7 +87,7 @@ impl Model {
     pub fn doubt_missing(&mut self, row: &Bytes, is_found: impl Fn(&Seen) -> bool) {
         let Some(families) = self.rows.get_mut(row) else { return };
         for (family, cells) in Arc::make_mut(families) {
-            for cell in cells.iter_mut().filter(|cell| !is_found(&Seen::new(family, cell))) {
+            for cell in cells.iter_mut().filter(|cell| !is_found(&Seen::new(*family, cell))) {
                 cell.doubtful = cell.doubtful.or(Some(self.moment));
                 cell.early = true;
             }
@@ -105,9 +104,9 @@ impl Model {
                 let is_same = |other: &ModelCell| (other.column, other.timestamp, other.kind) == (cell.column, cell.timestamp, cell.kind);
                 let rewritten = cells.iter().any(|other| is_same(other) && other.born > cell.born);
                 if cell.doubtful.is_none() && !rewritten && !rules.is_expired(cell, now) && !cell.is_over(now) {
-                    must.insert(Seen::new(family, cell));
+                    must.insert(Seen::new(*family, cell));
                 }
-                may.insert(Seen::new(family, cell));
+                may.insert(Seen::new(*family, cell));
             }
         }
         (must, may)
@@ -116,10 +115,10 @@ impl Model {
 
 /// Whether a read has more than one right answer.
 pub(super) fn has_doubts(rules: &Rules, cells: &Family, question: &Question) -> bool {
-    !answers(&Bytes::new(), rules, cells, question).is_certain()
+    !answers(Name::new(b""), rules, cells, question).is_certain()
 }
 
-fn answers(family: &Bytes, rules: &Rules, cells: &Family, question: &Question) -> Answers {
+fn answers(family: Name, rules: &Rules, cells: &Family, question: &Question) -> Answers {
     let doubtful = doubtful_cells(rules, cells, question);
     if doubtful.len() > DOUBTFUL_MAX {
         return Answers::Unknown;

@@ -8,13 +8,13 @@ use halite_types::key::print_bytes;
 use halite_types::{CellRef, CellType, CheckAndMutate, CompareOp, Condition, Delete, ErrorKind, LATEST_TIMESTAMP, RowOp, TimeRange};
 
 use super::answers::{Seen, has_doubts};
-use super::{Column, Model, ModelCell, Question, visible};
+use super::{Model, ModelCell, Name, Question, visible};
 
 /// The cells that a write adds and what it answers.
 #[derive(Clone, Debug)]
 pub struct Effect {
     row: Bytes,
-    cells: Vec<(Bytes, ModelCell)>,
+    cells: Vec<(Name, ModelCell)>,
     /// The new values of an increment or append, in order.
     pub answer: Vec<Seen>,
     /// Whether the condition held, if there was one.
@@ -39,8 +39,7 @@ impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", print_bytes(&self.row))?;
         for (family, cell) in &self.cells {
-            let (family, qualifier) = (print_bytes(family), print_bytes(&cell.column.qualifier()));
-            write!(f, " {family}:{qualifier}@{} {} {}", cell.timestamp, cell.kind.name(), print_bytes(&cell.value[..cell.value.len().min(16)]))?;
+            write!(f, " {family}:{}@{} {} {}", cell.column, cell.timestamp, cell.kind.name(), print_bytes(&cell.value[..cell.value.len().min(16)]))?;
         }
         Ok(())
     }
@@ -62,7 +61,7 @@ impl Model {
         if effect.certain {
             planned?;
         }
-        effect.answer.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
+        effect.answer.sort_by(|a, b| (a.family, a.qualifier).cmp(&(b.family, b.qualifier)));
         Ok(effect)
     }
 
@@ -72,7 +71,7 @@ impl Model {
         let born = self.moment;
         let row = Arc::make_mut(self.rows.entry(effect.row.clone()).or_default());
         for (family, cell) in &effect.cells {
-            row.entry(family.clone()).or_default().push(ModelCell { born, ..cell.clone() });
+            row.entry(*family).or_default().push(ModelCell { born, ..cell.clone() });
         }
     }
 }
@@ -94,8 +93,8 @@ impl Model {
 pub fn note_batch(effects: &mut [Effect]) {
     for at in 0..effects.len() {
         let (head, later) = effects[at..].split_first_mut().expect("there is one");
-        let is_same = |a: &(Bytes, ModelCell), b: &(Bytes, ModelCell)| {
-            (&a.0, a.1.column, a.1.timestamp, a.1.kind) == (&b.0, b.1.column, b.1.timestamp, b.1.kind)
+        let is_same = |a: &(Name, ModelCell), b: &(Name, ModelCell)| {
+            (a.0, a.1.column, a.1.timestamp, a.1.kind) == (b.0, b.1.column, b.1.timestamp, b.1.kind)
         };
         let of_row = || later.iter().filter(|other| other.row == head.row).flat_map(|other| &other.cells);
         for cell in &mut head.cells {
@@ -130,12 +129,12 @@ impl Planner<'_> {
     }
 
     fn write(&mut self, cell: CellRef<'_>, timestamp: i64, value: &[u8]) -> Result<(), Refusal> {
-        let family = Bytes::copy_from_slice(cell.family());
+        let family = Name::new(cell.family());
         if !self.model.rules.contains_key(&family) {
             return Err(Refusal(ErrorKind::NoSuchFamily));
         }
         let cell = ModelCell {
-            column: Column::new(cell.qualifier()),
+            column: Name::new(cell.qualifier()),
             timestamp: if timestamp == LATEST_TIMESTAMP { self.now } else { timestamp },
             kind: cell.cell_type().unwrap_or(CellType::Put),
             value: Bytes::copy_from_slice(value),
@@ -153,9 +152,9 @@ impl Planner<'_> {
             let timestamp = if delete.timestamp == LATEST_TIMESTAMP { self.now } else { delete.timestamp };
             for family in self.model.rules.keys() {
                 let kind = CellType::DeleteFamily;
-                let (column, value) = (Column::new(b""), Bytes::new());
+                let (column, value) = (Name::new(b""), Bytes::new());
                 let marker = ModelCell { column, timestamp, kind, value, ttl_ms: None, born: 0, doubtful: None, early: false };
-                self.effect.cells.push((family.clone(), marker));
+                self.effect.cells.push((*family, marker));
             }
             return Ok(());
         }
@@ -196,7 +195,7 @@ impl Planner<'_> {
     fn rewrite(&mut self, cell: CellRef<'_>, current: Option<&ModelCell>, value: &[u8]) -> Result<(), Refusal> {
         let timestamp = current.map_or(self.now, |current| self.now.max(current.timestamp.saturating_add(1)));
         self.write(cell, timestamp, value)?;
-        self.effect.answer.extend(self.effect.cells.last().map(|(family, cell)| Seen::new(family, cell)));
+        self.effect.answer.extend(self.effect.cells.last().map(|(family, cell)| Seen::new(*family, cell)));
         Ok(())
     }
 
@@ -204,7 +203,7 @@ impl Planner<'_> {
         let Condition::Column { family, qualifier, op, value } = &check.condition else {
             return Err(Refusal(ErrorKind::Unsupported));
         };
-        if !self.model.rules.contains_key(family) {
+        if !self.model.rules.contains_key(&Name::new(family)) {
             return Err(Refusal(ErrorKind::NoSuchFamily));
         }
         let current = self.newest(family, qualifier, check.time_range);
@@ -225,8 +224,9 @@ impl Planner<'_> {
 
     /// The value of a column as a read sees it.
     fn newest(&mut self, family: &[u8], qualifier: &[u8], range: TimeRange) -> Option<ModelCell> {
-        let rules = self.model.rules.get(family)?;
-        let cells = self.model.rows.get(&self.effect.row)?.get(family)?;
+        let family = Name::new(family);
+        let rules = self.model.rules.get(&family)?;
+        let cells = self.model.rows.get(&self.effect.row)?.get(&family)?;
         let question = Question::one_column(qualifier, range, self.now);
         self.effect.certain &= !has_doubts(rules, cells, &question);
         visible(rules, cells.iter(), &question).first().map(|cell| (*cell).clone())

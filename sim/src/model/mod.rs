@@ -10,9 +10,11 @@
 //! no flush or compaction could drop is never doubtful. After [`Model::note_major_compaction`] doubts are settled.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use halite_types::key::print_bytes;
 use halite_types::{CellType, FamilyDescriptor, KeepDeletedCells, Selection, TableDescriptor, TimeRange};
 
 mod answers;
@@ -26,6 +28,7 @@ pub use apply::{Effect, Refusal, note_batch};
 /// What a family's descriptor says about keeping cells.
 #[derive(Clone, Debug)]
 struct Rules {
+    family: Bytes,
     versions: usize,
     min_versions: usize,
     ttl_ms: Option<i64>,
@@ -35,6 +38,7 @@ struct Rules {
 impl Rules {
     fn of(family: &FamilyDescriptor) -> Self {
         Self {
+            family: family.name().clone(),
             versions: family.max_versions() as usize,
             min_versions: family.min_versions() as usize,
             ttl_ms: family.ttl_ms(),
@@ -47,30 +51,32 @@ impl Rules {
     }
 }
 
-/// A qualifier packed into a number that sorts and compares as its bytes do, because the model does little else than compare:
-/// the bytes, zeros behind them, and their count in the last byte.
+/// The name of a family, or a qualifier, packed into a number that sorts and compares as its bytes do, because the model does
+/// little else than compare: the bytes, zeros behind them, and their count in the last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Column(u64);
+pub struct Name(u64);
 
-impl Column {
-    /// The column of a qualifier of seven bytes at most; longer ones are not for the model.
-    fn new(qualifier: &[u8]) -> Self {
+impl Name {
+    /// A name of seven bytes at most; longer ones are not for the model.
+    pub fn new(name: &[u8]) -> Self {
         let mut packed = [0; 8];
-        packed[..7].get_mut(..qualifier.len()).expect("the model knows qualifiers of seven bytes at most").copy_from_slice(qualifier);
-        packed[7] = u8::try_from(qualifier.len()).expect("seven at most");
+        packed[..7].get_mut(..name.len()).expect("the model knows names of seven bytes at most").copy_from_slice(name);
+        packed[7] = u8::try_from(name.len()).expect("seven at most");
         Self(u64::from_be_bytes(packed))
     }
+}
 
-    fn qualifier(self) -> Bytes {
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let packed = self.0.to_be_bytes();
-        Bytes::copy_from_slice(&packed[..usize::from(packed[7])])
+        f.write_str(&print_bytes(&packed[..usize::from(packed[7])]))
     }
 }
 
 /// A cell as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ModelCell {
-    column: Column,
+    column: Name,
     timestamp: i64,
     kind: CellType,
     value: Bytes,
@@ -109,7 +115,7 @@ impl ModelCell {
 /// What is asked about one family of a row.
 #[derive(Clone, Debug)]
 struct Question {
-    columns: Option<Vec<Column>>,
+    columns: Option<Vec<Name>>,
     range: TimeRange,
     versions: usize,
     limit: usize,
@@ -123,14 +129,14 @@ impl Question {
     }
 
     fn one_column(qualifier: &[u8], range: TimeRange, now: i64) -> Self {
-        Self { columns: Some(vec![Column::new(qualifier)]), range, versions: 1, ..Self::everything(now) }
+        Self { columns: Some(vec![Name::new(qualifier)]), range, versions: 1, ..Self::everything(now) }
     }
 
     /// `None` if the family is not asked for.
-    fn of(selection: &Selection, family: &Bytes, now: i64) -> Option<Self> {
+    fn of(selection: &Selection, family: &[u8], now: i64) -> Option<Self> {
         let columns = if selection.columns.is_empty() { None } else { selection.columns.get(family)?.clone() };
         Some(Self {
-            columns: columns.map(|columns| columns.iter().map(|qualifier| Column::new(qualifier)).collect()),
+            columns: columns.map(|columns| columns.iter().map(|qualifier| Name::new(qualifier)).collect()),
             range: selection.time_range_of(family),
             versions: selection.max_versions as usize,
             limit: selection.family_limit.map_or(usize::MAX, |limit| limit as usize),
@@ -139,18 +145,18 @@ impl Question {
         })
     }
 
-    fn asks_for(&self, column: Column) -> bool {
+    fn asks_for(&self, column: Name) -> bool {
         self.columns.as_ref().is_none_or(|columns| columns.contains(&column))
     }
 }
 
 type Family = Vec<ModelCell>;
-type Row = BTreeMap<Bytes, Family>;
+type Row = BTreeMap<Name, Family>;
 
 /// Every cell of one table, with the rules of its families.
 #[derive(Clone, Debug)]
 pub struct Model {
-    rules: Arc<BTreeMap<Bytes, Rules>>,
+    rules: Arc<BTreeMap<Name, Rules>>,
     /// Rows are shared by models that were copied from each other until one of them changes.
     rows: BTreeMap<Bytes, Arc<Row>>,
     moment: u64,
@@ -159,7 +165,7 @@ pub struct Model {
 impl Model {
     /// An empty table.
     pub fn new(table: &TableDescriptor) -> Self {
-        let rules = table.families().map(|family| (family.name().clone(), Rules::of(family))).collect();
+        let rules = table.families().map(|family| (Name::new(family.name()), Rules::of(family))).collect();
         Self { rules: Arc::new(rules), rows: BTreeMap::new(), moment: 0 }
     }
 
