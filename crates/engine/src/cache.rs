@@ -199,6 +199,11 @@ impl BlockSource for FileBlocks {
         let ReadBlocks { cache, tier, fill, trace, timer } = &*self.read;
         let key = (self.file, pointer.offset);
         if let Some(block) = cache.blocks.get(&key) {
+            // A damaged index may lead to a block of its own file that is another kind.
+            if block.kind() != kind {
+                let (path, is, wanted, at) = (reader.path(), block.kind().name(), kind.name(), pointer.offset);
+                return Err(Error::corrupt(format!("store file {path}: its index leads to the {is} at {at} as to a {wanted}")));
+            }
             cache.lookups(kind).hits.fetch_add(1, Ordering::Relaxed);
             trace.add_blocks_cached(1);
             trace.add_block_bytes_cached(u64::from(pointer.on_disk_bytes));

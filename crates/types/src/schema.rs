@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 
-use crate::cell::MAX_FAMILY_BYTES;
+use crate::cell::{MAX_FAMILY_BYTES, MAX_ROW_BYTES};
 use crate::error::{Error, Result};
 use crate::key::print_bytes;
 
@@ -273,14 +273,14 @@ impl FamilyDescriptor {
         self.flag(fam::IN_MEMORY, false)
     }
 
-    /// The bloom filter its files get.
+    /// The bloom filter its files get; none where it is to be of row prefixes of a length that no row can have.
     pub fn bloom_filter(&self) -> BloomType {
         match self.attributes.get(fam::BLOOMFILTER).map(|text| text.to_ascii_uppercase()).as_deref() {
             Some("NONE") => BloomType::None,
             Some("ROWCOL") => BloomType::RowCol,
             Some("ROWPREFIX_FIXED_LENGTH") => {
-                let length = self.configuration.get(fam::BLOOM_PREFIX_LENGTH).and_then(|text| text.parse().ok());
-                length.map_or(BloomType::None, BloomType::RowPrefix)
+                let length = self.configuration.get(fam::BLOOM_PREFIX_LENGTH).and_then(|text| text.trim().parse::<usize>().ok());
+                length.filter(|length| (1..=MAX_ROW_BYTES).contains(length)).map_or(BloomType::None, BloomType::RowPrefix)
             }
             _ => BloomType::Row,
         }
@@ -334,7 +334,11 @@ impl FamilyDescriptor {
         if self.bloom_filter() == BloomType::None
             && self.attributes.get(fam::BLOOMFILTER).is_some_and(|text| text.eq_ignore_ascii_case("ROWPREFIX_FIXED_LENGTH"))
         {
-            return Err(at(Error::invalid(format!("BLOOMFILTER ROWPREFIX_FIXED_LENGTH needs the setting {}", fam::BLOOM_PREFIX_LENGTH))));
+            let name = fam::BLOOM_PREFIX_LENGTH;
+            let given = self.configuration.get(name).map_or_else(|| "is not set".to_owned(), |text| format!("is {text:?}"));
+            let text =
+                format!("BLOOMFILTER is ROWPREFIX_FIXED_LENGTH, and the setting {name} {given}; give a whole number from 1 to {MAX_ROW_BYTES}");
+            return Err(at(Error::invalid(text)));
         }
         if self.min_versions() > 0 && self.min_versions() > self.max_versions() {
             return Err(at(Error::invalid(format!("MIN_VERSIONS {} is more than VERSIONS {}", self.min_versions(), self.max_versions()))));

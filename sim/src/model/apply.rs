@@ -93,9 +93,8 @@ impl Model {
 pub fn note_batch(effects: &mut [Effect]) {
     for at in 0..effects.len() {
         let (head, later) = effects[at..].split_first_mut().expect("there is one");
-        let is_same = |a: &(Name, ModelCell), b: &(Name, ModelCell)| {
-            (a.0, a.1.column, a.1.timestamp, a.1.kind) == (b.0, b.1.column, b.1.timestamp, b.1.kind)
-        };
+        let is_same =
+            |a: &(Name, ModelCell), b: &(Name, ModelCell)| (a.0, a.1.column, a.1.timestamp, a.1.kind) == (b.0, b.1.column, b.1.timestamp, b.1.kind);
         let of_row = || later.iter().filter(|other| other.row == head.row).flat_map(|other| &other.cells);
         for cell in &mut head.cells {
             if of_row().any(|other| is_same(other, cell)) {

@@ -206,6 +206,7 @@ fn facts(file: &StoreFile) -> FileFacts {
         is_reference: file.is_reference(),
         is_major: reader.is_major(),
         is_excluded: reader.is_excluded_from_minor_compaction(),
+        oldest: reader.time_range().map(|range| *range.start()),
         newest: reader.time_range().map(|range| *range.end()),
         has_deletes: reader.delete_family_count() != Some(0),
         created_ms: reader.created_ms().unwrap_or(0),

@@ -17,7 +17,9 @@ pub(crate) struct FileFacts {
     pub(crate) is_major: bool,
     /// Made for bulk loading so that only a compaction of all files rewrites it.
     pub(crate) is_excluded: bool,
-    /// Newest timestamp in it.
+    /// Oldest and newest timestamp in it.
+    pub(crate) oldest: Option<i64>,
+    /// See above.
     pub(crate) newest: Option<i64>,
     /// Whether it holds delete markers.
     pub(crate) has_deletes: bool,
@@ -35,8 +37,10 @@ pub(crate) struct Policy {
     pub(crate) small_bytes: u64,
     pub(crate) major_ms: i64,
     pub(crate) now: i64,
-    /// Older cells have expired; `None` when nothing expires or the newest versions outlive their time.
+    /// Older cells have expired; `None` when nothing does.
     pub(crate) oldest_unexpired: Option<i64>,
+    /// Whether a file goes unread once all its cells have expired: not where the newest versions outlive their time.
+    pub(crate) drops_expired: bool,
 }
 
 impl Policy {
@@ -52,7 +56,8 @@ impl Policy {
             small_bytes: options.memstore_flush_bytes,
             major_ms: options.major_compaction_ms,
             now,
-            oldest_unexpired: ttl_ms.filter(|_| expires).map(|ttl| now.saturating_sub(ttl)),
+            oldest_unexpired: ttl_ms.map(|ttl| now.saturating_sub(ttl)),
+            drops_expired: expires,
         }
     }
 }
@@ -70,7 +75,7 @@ pub(crate) enum Plan {
 
 /// The decision for a store's files, oldest first; `None` if there is nothing to do.
 pub(crate) fn select(files: &[FileFacts], policy: &Policy) -> Option<Plan> {
-    if let Some(oldest) = policy.oldest_unexpired {
+    if let Some(oldest) = policy.oldest_unexpired.filter(|_| policy.drops_expired) {
         let expired: Vec<usize> = (0..files.len()).filter(|&i| files[i].newest.is_some_and(|newest| newest < oldest)).collect();
         if !expired.is_empty() {
             return Some(Plan::Drop(expired));
@@ -84,29 +89,34 @@ pub(crate) fn select(files: &[FileFacts], policy: &Policy) -> Option<Plan> {
     Some(if run.len() == files.len() { Plan::Major } else { Plan::Minor(run.collect()) })
 }
 
-/// Whether the oldest file has not been rewritten for so long that everything is.
+/// Whether the oldest file has not been rewritten for so long that everything is. One file that was is, if cells of it have
+/// expired since (`RatioBasedCompactionPolicy.shouldPerformMajorCompaction`).
 fn is_major_due(files: &[FileFacts], policy: &Policy) -> bool {
     let old = policy.major_ms > 0 && files.iter().any(|file| policy.now.saturating_sub(file.created_ms) > policy.major_ms);
-    let settled = matches!(files, [only] if only.is_major && !only.has_deletes && policy.oldest_unexpired.is_none());
+    let has_expired = |file: &FileFacts| policy.oldest_unexpired.is_some_and(|least| file.oldest.is_none_or(|oldest| oldest < least));
+    let settled = matches!(files, [only] if only.is_major && !only.has_deletes && !has_expired(only));
     old && !settled
 }
 
 fn best_run(files: &[FileFacts], policy: &Policy) -> Option<std::ops::Range<usize>> {
     let mut best: Option<(std::ops::Range<usize>, u64)> = None;
     for start in 0..files.len() {
-        for end in start + policy.files_min..=files.len().min(start + policy.files_max) {
-            let run = &files[start..end];
-            if run.iter().any(|file| file.is_excluded) {
-                break;
+        let (mut total, mut largest) = (0_u64, 0);
+        for (at, file) in files.iter().enumerate().skip(start).take(policy.files_max).take_while(|(_, file)| !file.is_excluded) {
+            total = total.saturating_add(file.bytes);
+            largest = largest.max(file.bytes);
+            let length = at + 1 - start;
+            if length < policy.files_min {
+                continue;
             }
-            let total: u64 = run.iter().map(|file| file.bytes).sum();
-            let alike = total < policy.small_bytes || run.iter().all(|file| is_in_ratio(file.bytes, total - file.bytes, policy.ratio));
+            // What holds for the largest holds for the others: each is smaller, and has more beside it.
+            let alike = total < policy.small_bytes || is_in_ratio(largest, total - largest, policy.ratio);
             let better = match &best {
                 None => true,
-                Some((known, bytes)) => run.len() > known.len() || run.len() == known.len() && total < *bytes,
+                Some((known, bytes)) => length > known.len() || length == known.len() && total < *bytes,
             };
             if alike && better {
-                best = Some((start..end, total));
+                best = Some((start..at + 1, total));
             }
         }
     }
@@ -122,7 +132,8 @@ fn is_in_ratio(bytes: u64, others: u64, ratio: f64) -> bool {
 mod tests {
     use super::*;
 
-    const POLICY: Policy = Policy { files_min: 3, files_max: 10, ratio: 1.2, small_bytes: 0, major_ms: 0, now: 1000, oldest_unexpired: None };
+    const POLICY: Policy =
+        Policy { files_min: 3, files_max: 10, ratio: 1.2, small_bytes: 0, major_ms: 0, now: 1000, oldest_unexpired: None, drops_expired: true };
 
     fn files(sizes: &[u64]) -> Vec<FileFacts> {
         let file = |&bytes| FileFacts {
@@ -130,6 +141,7 @@ mod tests {
             is_reference: false,
             is_major: false,
             is_excluded: false,
+            oldest: Some(400),
             newest: Some(500),
             has_deletes: false,
             created_ms: 900,
@@ -174,5 +186,28 @@ mod tests {
         assert_eq!(select(&settled, &policy), None);
         settled[0].has_deletes = true;
         assert_eq!(select(&settled, &policy), Some(Plan::Major));
+    }
+
+    #[test]
+    fn a_settled_file_is_rewritten_when_cells_of_it_have_expired_whether_or_not_files_go_unread() {
+        let mut settled = files(&[10]);
+        settled[0].is_major = true;
+        for drops_expired in [true, false] {
+            let policy = Policy { major_ms: 50, drops_expired, ..POLICY };
+            assert_eq!(select(&settled, &Policy { oldest_unexpired: Some(400), ..policy }), None);
+            assert_eq!(select(&settled, &Policy { oldest_unexpired: Some(401), ..policy }), Some(Plan::Major));
+        }
+        let outlived = Policy { major_ms: 50, drops_expired: false, oldest_unexpired: Some(501), ..POLICY };
+        assert_eq!(select(&settled, &outlived), Some(Plan::Major), "the newest versions are kept");
+        assert_eq!(select(&settled, &Policy { drops_expired: true, ..outlived }), Some(Plan::Drop(vec![0])));
+    }
+
+    #[test]
+    fn numbers_without_sense_and_thousands_of_files_are_no_trouble() {
+        let no_limit = Policy { files_min: usize::MAX, files_max: usize::MAX, ..POLICY };
+        assert_eq!(select(&files(&[10, 10, 10]), &no_limit), None);
+        let many = files(&vec![10; 5000]);
+        assert_eq!(select(&many, &Policy { files_max: usize::MAX, ..POLICY }), Some(Plan::Major));
+        assert_eq!(select(&files(&[u64::MAX, u64::MAX, u64::MAX]), &POLICY), None);
     }
 }

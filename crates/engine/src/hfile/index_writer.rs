@@ -11,6 +11,10 @@ use super::index::{EMPTY_SUB_BYTES, IndexEntry, MidKey, write_root, write_sub};
 /// HBase stops adding levels here.
 const MAX_LEVELS: u32 = 16;
 
+/// Entries of every index block but the last of a level. With one each, where keys are longer than a block is to be, no level would
+/// be smaller than the one below it.
+const BLOCK_ENTRIES_MIN: usize = 2;
+
 /// The data index of a file that is being written.
 pub(super) struct IndexWriter {
     chunk_bytes: usize,
@@ -59,7 +63,7 @@ impl IndexWriter {
 
     /// Writes the leaf if it is full. Called after each data block.
     pub(super) fn write_full_leaf(&mut self, blocks: &mut BlockWriter) -> Result<()> {
-        if !self.leaf.is_empty() && self.leaf_bytes >= self.chunk_bytes { self.write_leaf(blocks) } else { Ok(()) }
+        if self.leaf.len() >= BLOCK_ENTRIES_MIN && self.leaf_bytes >= self.chunk_bytes { self.write_leaf(blocks) } else { Ok(()) }
     }
 
     /// Writes the last leaf, or makes it the root if it is the only one. Called after the last data block.
@@ -121,7 +125,7 @@ impl IndexWriter {
         for (number, entry) in mem::take(&mut self.root).into_iter().enumerate() {
             bytes += entry.root_bytes();
             self.leaf.push(entry);
-            if number >= self.min_entries && bytes >= self.chunk_bytes {
+            if number >= self.min_entries && bytes >= self.chunk_bytes && self.leaf.len() >= BLOCK_ENTRIES_MIN {
                 parents.push(self.write_sub_block(blocks, BlockKind::IntermediateIndex)?);
                 bytes = 0;
             }

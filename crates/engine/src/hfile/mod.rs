@@ -66,6 +66,7 @@ pub use options::{StoreFileInfo, WriterOptions, Written};
 pub use reader::{BlockSource, DirectBlocks, Reader};
 pub use trailer::Trailer;
 pub use verify::Verified;
+pub(crate) use verify::check_storable;
 pub use walk::BlockSummary;
 pub use writer::Writer;
 

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use halite_types::cell::{CellType, key_family, key_row};
+use halite_types::cell::{CellType, MAX_FAMILY_BYTES, MAX_ROW_BYTES, key_family, key_row};
 use halite_types::key::print_bytes;
 use halite_types::{CellRef, Error, Result};
 
@@ -142,20 +142,44 @@ impl IndexWalk {
     }
 }
 
+/// Whether a cell could have been written by a client. Others can be neither read nor deleted by one.
+///
+/// # Errors
+/// What is wrong with it, as the end of a sentence about it.
+pub(crate) fn check_storable(cell: CellRef<'_>) -> std::result::Result<(), &'static str> {
+    match cell {
+        cell if cell.row().is_empty() => Err("has an empty row"),
+        cell if cell.row().len() > MAX_ROW_BYTES => Err("has a row above 32,767 bytes"),
+        cell if cell.family().is_empty() || cell.family().len() > MAX_FAMILY_BYTES => Err("has no family, or one above 127 bytes"),
+        cell if cell.cell_type().is_none() => Err("is neither a put nor a delete"),
+        _ => Ok(()),
+    }
+}
+
 /// What has been seen of the cells so far.
 struct CellCheck<'a> {
     reader: &'a Reader,
-    source: LastBlock,
+    source: LastBlocks,
     count: u64,
     rows: u64,
     bloom_look_ups: u64,
     delete_families: u64,
+    earliest_put: i64,
     previous: Option<(Vec<u8>, u64)>,
 }
 
 impl<'a> CellCheck<'a> {
     fn new(reader: &'a Reader) -> Self {
-        Self { reader, source: LastBlock::default(), count: 0, rows: 0, bloom_look_ups: 0, delete_families: 0, previous: None }
+        Self {
+            reader,
+            source: LastBlocks::default(),
+            count: 0,
+            rows: 0,
+            bloom_look_ups: 0,
+            delete_families: 0,
+            earliest_put: i64::MAX,
+            previous: None,
+        }
     }
 
     fn check_block(&mut self, entry: &DataEntry, block: &Block) -> Result<()> {
@@ -186,6 +210,9 @@ impl<'a> CellCheck<'a> {
             if key_family(key) != cell.family() {
                 return wrong("is of another family than the cell before it");
             }
+        }
+        if let Err(why) = check_storable(cell) {
+            return wrong(why);
         }
         if self.reader.time_range().is_some_and(|range| !range.contains(&cell.timestamp())) {
             return wrong("has a timestamp outside the range in the file info");
@@ -221,6 +248,9 @@ impl<'a> CellCheck<'a> {
         let is_new_row = self.previous.as_ref().is_none_or(|(key, _)| key_row(key) != cell.row());
         self.rows = self.rows.saturating_add(u64::from(is_new_row));
         self.count = self.count.saturating_add(1);
+        if cell.cell_type() == Some(CellType::Put) {
+            self.earliest_put = self.earliest_put.min(cell.timestamp());
+        }
         let (key, sequence) = self.previous.get_or_insert_default();
         key.clear();
         key.extend_from_slice(cell.key());
@@ -235,6 +265,10 @@ impl<'a> CellCheck<'a> {
         if self.reader.last_key().is_some_and(|stated| Some(stated) != last) {
             return Err(damaged(format_args!("its {} is not the key of its last cell", info_key::LAST_KEY)));
         }
+        // A compaction drops markers that are older, and all that they hide.
+        if let Some(stated) = self.reader.earliest_put_timestamp().filter(|stated| *stated > self.earliest_put) {
+            return Err(damaged(format_args!("it has a put of {}, its {} states {stated}", self.earliest_put, info_key::EARLIEST_PUT)));
+        }
         match self.reader.delete_family_count() {
             Some(stated) if stated != self.delete_families => Err(damaged(format_args!(
                 "it has {} family delete markers, its {} states {stated}",
@@ -246,18 +280,24 @@ impl<'a> CellCheck<'a> {
     }
 }
 
-/// The disk, with the block that was read last still at hand: neighbouring cells ask the same bloom chunk.
+/// The disk, with the two blocks that were read last still at hand: neighbouring cells ask the same chunk of a bloom filter, and
+/// deletes of families one chunk of each of two.
 #[derive(Default)]
-struct LastBlock(Mutex<Option<(u64, Arc<Block>)>>);
+struct LastBlocks(Mutex<[Option<KnownBlock>; 2]>);
 
-impl BlockSource for LastBlock {
+/// A block with its place in the file.
+type KnownBlock = (u64, Arc<Block>);
+
+impl BlockSource for LastBlocks {
     fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
         let mut last = self.0.lock().healed();
-        if let Some((_, block)) = last.as_ref().filter(|(offset, _)| *offset == pointer.offset) {
+        if let Some((_, block)) = last.iter().flatten().find(|(offset, _)| *offset == pointer.offset) {
             return Ok(Arc::clone(block));
         }
         let block = DirectBlocks.block(reader, pointer, kind)?;
-        *last = Some((pointer.offset, Arc::clone(&block)));
+        last.rotate_right(1);
+        let [newest, _] = &mut *last;
+        *newest = Some((pointer.offset, Arc::clone(&block)));
         Ok(block)
     }
 }

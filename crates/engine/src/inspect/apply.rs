@@ -3,9 +3,9 @@
 //! A crash in between leaves files that are where the new manifest looks for them, and the old manifest; the same repair made again
 //! does the rest.
 
-use halite_types::{Error, Result};
+use halite_types::{Error, ErrorKind, Result};
 
-use super::plan::Plan;
+use super::plan::{Plan, RepairReport};
 use crate::catalog::messages::{OneString, TableSchema, pbuf, region_info_file};
 use crate::catalog::{Manifest, layout};
 use crate::engine::directory::list;
@@ -14,12 +14,18 @@ use crate::env::{Env, Lock};
 use crate::store_lock::StoreLock;
 use crate::wal;
 
-/// Does what the plan says, and returns the directory with what was replaced.
-pub(super) fn carry_out(env: &Env, held: Option<Box<dyn Lock>>, plan: Plan) -> Result<String> {
+/// Does what has been shown, and returns the directory with what was replaced.
+pub(super) fn carry_out(env: &Env, held: Option<Box<dyn Lock>>, shown: &RepairReport) -> Result<String> {
     // Now the lock file may be made.
     drop(held);
     make_directory(env, layout::HALITE)?;
     let lock = std::sync::Arc::new(StoreLock::take(env)?);
+    // Between the two locks another process may have had the store.
+    let plan = Plan::make(env)?;
+    if plan.report != *shown {
+        let text = format!("{} has changed while it was examined; nothing was repaired; run it again", env.fs.root());
+        return Err(Error::new(ErrorKind::Busy, text));
+    }
     let kept = format!("{}/repair-{:016}", layout::HALITE, plan.catalog.generation);
     make_directory(env, &kept)?;
     if env.fs.exists(layout::MANIFEST).unwrap_or(false) {

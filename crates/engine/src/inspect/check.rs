@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use halite_types::{Error, Result};
+use halite_types::{Error, ErrorKind, Result};
 
 use super::state::State;
 use super::{Finding, Severity, expect_store, lock};
@@ -11,6 +11,7 @@ use crate::engine::directory::list;
 use crate::engine::{quarantine, tree};
 use crate::env::Env;
 use crate::hfile::Reader;
+use crate::store::{STORE_ID_KEY, check_name, generation_of};
 use crate::wal;
 
 /// What a check has found, and how much it has read.
@@ -114,6 +115,10 @@ impl Check<'_> {
             Some(Ok(manifest)) => Some(manifest),
             Some(Err(error)) => {
                 self.add(Severity::Error, format!("manifest {name}: {}", error.message()));
+                // Older copies say nothing of what a newer program has done.
+                if error.kind() != ErrorKind::Corrupt {
+                    return None;
+                }
                 None
             }
             None => {
@@ -222,10 +227,14 @@ impl Check<'_> {
 
     fn file(&mut self, path: &str, catalog: &Catalog) {
         let name = self.name(path);
+        let file_name = path.rsplit('/').next().unwrap_or(path);
         let verified = self.env.fs.open(path).map_err(|error| Error::io(format!("opening store file {name}"), error)).and_then(|file| {
             let reader = Reader::open(file, &name)?;
-            crate::store::check_name(reader.info(), &catalog.store_id, path.rsplit('/').next().unwrap_or(path), &name)?;
-            Ok((reader.verify()?.cells, reader.bytes(), crate::store::generation_of(reader.info())))
+            check_name(reader.info(), &catalog.store_id, file_name, &name)?;
+            // Of files that come from elsewhere the generation is another store's.
+            let is_own = reader.info().get(STORE_ID_KEY) == Some(&catalog.store_id[..]) && layout::loaded_sequence_of(file_name).is_none();
+            let generation = if is_own { generation_of(reader.info()) } else { 0 };
+            Ok((reader.verify()?.cells, reader.bytes(), generation))
         });
         match verified {
             Ok((cells, bytes, generation)) => {

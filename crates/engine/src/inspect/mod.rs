@@ -80,7 +80,7 @@ fn expect_store(env: &Env) -> Result<()> {
         Err(error) if error.kind() == halite_types::ErrorKind::Corrupt => Ok(()),
         Err(error) => {
             let is_there = |path: &str| env.fs.exists(path).unwrap_or(false);
-            let was_store = is_there(layout::MANIFESTS) || is_there(layout::HALITE) || (is_there("hbase.id") && scan::has_own_file(env));
+            let was_store = is_there(layout::MANIFESTS) || is_there(layout::HALITE) || (is_there("hbase.id") && scan::has_own_file(env)?);
             if was_store { Ok(()) } else { Err(error) }
         }
     }

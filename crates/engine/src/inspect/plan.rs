@@ -54,7 +54,8 @@ pub struct RepairReport {
 /// the directories, the store files and the log. With `apply` it is carried out, and what is replaced is kept.
 ///
 /// # Errors
-/// `Locked` if a process has the store open; `InvalidRequest` for a directory without a store; `Corrupt` if there is nothing to
+/// Nothing has been changed then. `Locked` if a process has the store open; `NewerFormat`, `Unsupported` for a manifest or store file of
+/// a newer program, which is not damaged; `InvalidRequest` for a directory without a store; `Corrupt` if there is nothing to
 /// begin with; the file system's.
 pub fn repair(env: &Env, apply: bool) -> Result<RepairReport> {
     expect_store(env)?;
@@ -62,7 +63,7 @@ pub fn repair(env: &Env, apply: bool) -> Result<RepairReport> {
     let plan = Plan::make(env)?;
     let mut report = plan.report.clone();
     if apply && !report.steps.is_empty() {
-        report.kept_in = Some(apply::carry_out(env, held, plan)?);
+        report.kept_in = Some(apply::carry_out(env, held, &plan.report)?);
         report.is_applied = true;
     }
     Ok(report)
@@ -110,8 +111,10 @@ struct FamilyFiles<'a> {
 }
 
 impl Plan {
-    fn make(env: &Env) -> Result<Self> {
-        let (state, scan) = (State::read(env)?, Scan::read(env)?);
+    pub(super) fn make(env: &Env) -> Result<Self> {
+        let state = State::read(env)?;
+        state.expect_damage_only()?;
+        let scan = Scan::read(env)?;
         let written = scan.most_common_store();
         let is_known = |id: &[u8; 16]| state.readable().any(|(_, catalog)| catalog.store_id == *id) || written == Some(*id);
         let store_id = state.named_id.filter(is_known).or(written).or_else(|| Some(state.newest(None)?.1.store_id)).or(state.named_id);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use halite_types::{RegionInfo, Result, TableDescriptor, TableName};
+use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 use prost::Message as _;
 
 use super::state::bytes_of;
@@ -143,7 +143,7 @@ impl Scan {
             for family in directories(env, &path)? {
                 for file in list(env, &format!("{path}/{family}"))?.into_iter().filter(|entry| !entry.is_dir && !entry.name.starts_with('.')) {
                     let path = format!("{path}/{family}/{}", file.name);
-                    let kind = kind(env, &path, &file.name, name);
+                    let kind = kind(env, &path, &file.name, name)?;
                     region.files.push(DiskFile { path, place, family: family.clone(), name: file.name, kind });
                 }
             }
@@ -174,8 +174,8 @@ impl Scan {
 }
 
 /// Whether any store file below `data` was written by a store of ours.
-pub(super) fn has_own_file(env: &Env) -> bool {
-    Scan::read(env).is_ok_and(|scan| scan.most_common_store().is_some())
+pub(super) fn has_own_file(env: &Env) -> Result<bool> {
+    Ok(Scan::read(env)?.most_common_store().is_some())
 }
 
 /// The directories in a directory that are not hidden; none if it is not there.
@@ -216,28 +216,31 @@ fn region_info(env: &Env, directory: &str) -> Result<Option<(RegionInfo, Option<
     Ok(info.filter(|(info, _)| directory.ends_with(&format!("/{}", info.encoded_name))))
 }
 
-fn kind(env: &Env, path: &str, name: &str, table: &TableName) -> Kind {
+/// Only what was read and is wrong is damaged: a file that cannot be read, or is of a newer program, may hold all its cells.
+fn kind(env: &Env, path: &str, name: &str, table: &TableName) -> Result<Kind> {
     if let Some(target) = layout::target_of(name, table) {
-        return Kind::StandIn(target);
+        return Ok(Kind::StandIn(target));
     }
-    let opened = env.fs.open(path).map_err(|error| error.to_string());
-    let reader = match opened.and_then(|file| Reader::open(file, path).map_err(|error| error.message().to_owned())) {
+    let shown = format!("{}/{path}", env.fs.root());
+    let file = env.fs.open(path).map_err(|error| Error::io(format!("opening store file {shown}"), error))?;
+    let reader = match Reader::open(file, &shown) {
         Ok(reader) => reader,
-        Err(why) => return Kind::Damaged(why),
+        Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Kind::Damaged(error.message().to_owned())),
+        Err(error) => return Err(error),
     };
     if let Some(sequence) = layout::loaded_sequence_of(name) {
-        return Kind::Loaded(sequence);
+        return Ok(Kind::Loaded(sequence));
     }
     let info = reader.info();
-    let Some(store_id) = info.get(STORE_ID_KEY).and_then(|id| id.try_into().ok()) else { return Kind::Foreign };
+    let Some(store_id) = info.get(STORE_ID_KEY).and_then(|id| id.try_into().ok()) else { return Ok(Kind::Foreign) };
     if let Err(error) = check_name(info, &store_id, name, path) {
-        return Kind::Damaged(error.message().to_owned());
+        return Ok(Kind::Damaged(error.message().to_owned()));
     }
-    Kind::Own(Facts {
+    Ok(Kind::Own(Facts {
         store_id,
         generation: generation_of(info),
         number: region_number_of(info),
         newest_cell: reader.max_cell_sequence_id(),
         compacted_from: info.compacted_from(),
-    })
+    }))
 }

@@ -1,6 +1,6 @@
 //! The manifest of a store, the copies of its generations, and the store's id.
 
-use halite_types::{Error, Result};
+use halite_types::{Error, ErrorKind, Result};
 
 use crate::catalog::encoding::decode;
 use crate::catalog::history::{self, History};
@@ -27,6 +27,18 @@ impl State {
         let history = History::list(env)?;
         let copies = history.generations().rev().map(|generation| Ok((generation, read_copy(env, generation)?))).collect::<Result<_>>()?;
         Ok(Self { manifest, copies, named_id: named_store(env)? })
+    }
+
+    /// Whether what cannot be read is damaged, which is all that a repair can make anew.
+    ///
+    /// # Errors
+    /// `NewerFormat` where a newer program has written.
+    pub(super) fn expect_damage_only(&self) -> Result<()> {
+        let copies = self.copies.iter().map(|(_, copy)| copy);
+        match self.manifest.iter().chain(copies).find_map(|read| read.as_ref().err().filter(|error| error.kind() != ErrorKind::Corrupt)) {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
     }
 
     /// The readable generations with where they are: the manifest, then the copies.

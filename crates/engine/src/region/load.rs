@@ -21,7 +21,7 @@ use halite_types::{BulkLoad, CellRef, Error, ErrorKind, Result};
 use super::Region;
 use super::flush::LoadedFile;
 use crate::catalog::{FileEntry, layout};
-use crate::hfile::{Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions};
+use crate::hfile::{Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions, check_storable};
 use crate::shared::Shared;
 use crate::store::writer_options;
 
@@ -199,6 +199,8 @@ impl Region {
     fn check_end(&self, part: &Part, cell: Option<CellRef<'_>>) -> Result<()> {
         let cell = cell.ok_or_else(|| no_cell(&part.path))?;
         part.check_family(cell)?;
+        // The order of a file leaves an empty row no place but its beginning.
+        check_storable(cell).map_err(|why| Error::invalid(format!("store file {} is not loaded: a cell {why}", part.path)))?;
         if part.rows.is_none() { self.check_fits(cell.row(), &part.path) } else { Ok(()) }
     }
 

@@ -72,7 +72,10 @@ pub(crate) struct CompactionSettings {
 impl CompactionSettings {
     fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
         let setting = |name: &str| table.family_setting(family, name).map(str::trim);
-        let files = |name: &str| setting(name).and_then(|text| text.parse().ok()).filter(|files| *files > 1);
+        // Beyond an int HBase does not start.
+        let files = |name: &str| {
+            setting(name).and_then(|text| text.parse::<i32>().ok()).and_then(|files| usize::try_from(files).ok()).filter(|files| *files > 1)
+        };
         Self {
             files_min: files(fam::COMPACTION_FILES_MIN).or_else(|| files(fam::COMPACTION_THRESHOLD)),
             files_max: files(fam::COMPACTION_FILES_MAX),

@@ -96,6 +96,42 @@ fn versions_that_are_pushed_out_are_in_no_range_of_time() {
 }
 
 #[test]
+fn a_bloom_filter_is_of_prefixes_that_rows_can_have() {
+    let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+    let table = |length: &str| {
+        let mut family = FamilyDescriptor::new("f").set("BLOOMFILTER", "ROWPREFIX_FIXED_LENGTH");
+        family.configuration.insert("RowPrefixBloomFilter.prefix_length".to_owned(), length.to_owned());
+        TableDescriptor::new(name()).family(family)
+    };
+    for length in ["0", "-1", "32768", "3000000000", "x", ""] {
+        let error = engine.create_table(table(length), Vec::new()).unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("from 1 to 32767"), "{error}");
+    }
+    engine.create_table(table(" 32767 "), Vec::new()).unwrap();
+    engine.table(&name()).unwrap().apply(vec![Put::new("r").add("f", "q", "v").into()]).unwrap().pop().unwrap().unwrap();
+    engine.flush(&name()).unwrap();
+}
+
+#[test]
+fn a_number_of_files_that_no_store_reaches_is_no_trouble() {
+    let mut options = Options::default();
+    options.major_compaction_ms = 0;
+    let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+    for setting in [u64::MAX.to_string(), i32::MAX.to_string()] {
+        let table = TableDescriptor::new(name()).set("hbase.hstore.compaction.min", setting.as_str()).family(FamilyDescriptor::new("f"));
+        engine.create_table(table, Vec::new()).unwrap();
+        for _ in 0..4 {
+            engine.table(&name()).unwrap().apply(vec![Put::new("r").add("f", "q", "v").into()]).unwrap().pop().unwrap().unwrap();
+            engine.flush(&name()).unwrap();
+            while engine.step().unwrap() {}
+        }
+        assert_eq!(engine.panics(), 0);
+        engine.disable_table(&name()).unwrap();
+        engine.drop_table(&name()).unwrap();
+    }
+}
+
+#[test]
 fn a_table_says_how_large_its_cells_may_be_and_how_many_files_are_compacted() {
     let mut options = Options::default();
     (options.cell_bytes_max, options.major_compaction_ms) = (1000, 0);

@@ -6,6 +6,8 @@ use halite::{BulkLoad, CompactionKind, ErrorKind, Get, Put, RowRange, Scan, Snap
 use halite_engine::env::Env;
 use halite_engine::env::sim::SimEnv;
 use halite_engine::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
+use halite_types::CellRef;
+use halite_types::cell::make_key;
 
 use crate::{reopen, show, store};
 
@@ -106,6 +108,28 @@ fn the_originals_can_stay() {
         assert_eq!(get(store, "a"), ["f:q@5=loaded"]);
         assert_eq!(get(store, "z"), ["f:q@5=loaded"]);
     });
+}
+
+#[test]
+fn cells_that_no_client_could_have_written_are_refused() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let long = vec![b'r'; 32_768];
+    let cells: [(&[u8], u8); 3] = [(b"", 4), (&long, 4), (b"r", 7)];
+    for (at, (row, kind)) in cells.into_iter().enumerate() {
+        let key = make_key(row, b"f", b"q", 5, kind);
+        let env = sim.env();
+        env.fs.create_dir_all("outside/in").unwrap();
+        let mut writer = Writer::create(env.fs.create(&format!("outside/in/{at}")).unwrap(), "x", bulk()).unwrap();
+        writer.append(CellRef::new(&key, b"v", b"", 0)).unwrap();
+        writer.finish(StoreFileInfo::default()).unwrap();
+        for verify in [true, false] {
+            let load = BulkLoad { verify, ..load(vec![("f".into(), format!("/in/{at}"))]) };
+            let error = store.bulk_load(&name(), &load).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::InvalidRequest | ErrorKind::WrongRegion), "{error}");
+        }
+    }
+    assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn closed(sim: &SimEnv, rows: usize) {
     store.close().unwrap();
 }
 
-fn find(sim: &SimEnv, part: &str, not: &str) -> String {
+pub(crate) fn find(sim: &SimEnv, part: &str, not: &str) -> String {
     sim.fs.files().into_keys().find(|path| path.contains(part) && !path.contains(not)).unwrap()
 }
 
@@ -156,13 +156,18 @@ fn a_damaged_manifest_is_refused_and_a_newer_one_named() {
     says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["cut short"]);
     let sim = SimEnv::new(1);
     closed(&sim, 1);
+    make_manifest_newer(&sim);
+    says(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &["version 7", "newer"]);
+}
+
+/// Gives the manifest the format of a program that is not written yet.
+pub(crate) fn make_manifest_newer(sim: &SimEnv) {
     let mut bytes = sim.fs.read("halite/MANIFEST").unwrap();
     bytes[11] = 7;
     let end = bytes.len() - 4;
     let crc = crc32c::crc32c(&bytes[..end]);
     bytes[end..].copy_from_slice(&crc.to_be_bytes());
     sim.fs.write("halite/MANIFEST", bytes).unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &["version 7", "newer"]);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use halite::{CompactionKind, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor, Store, TableDescriptor};
-use halite_engine::env::sim::SimEnv;
+use halite::{BulkLoad, CompactionKind, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor, Store, TableDescriptor};
+use halite_engine::env::sim::{Call, Fault, SimEnv};
 use halite_engine::inspect::{Certainty, CheckReport, RepairReport, Severity, check, repair};
 
+use crate::damage::{find, make_manifest_newer};
 use crate::{reopen, small, store};
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -403,4 +404,44 @@ fn a_repair_that_a_crash_cut_short_anywhere_is_done_again() {
         let opened = reopen(&sim);
         assert!(crate::repair::rows(&opened) == rows, "died at call {at}");
     }
+}
+
+#[test]
+fn what_a_newer_program_has_written_and_what_cannot_be_read_now_is_not_taken_for_damage() {
+    let unchanged = |sim: &SimEnv, kind: ErrorKind, before: &Files| {
+        assert_eq!(repair(&sim.env(), true).unwrap_err().kind(), kind);
+        assert_eq!(sim.fs.files(), *before);
+    };
+    let Ended { sim, .. } = ended(STEPS.len(), true);
+    make_manifest_newer(&sim);
+    unchanged(&sim, ErrorKind::NewerFormat, &sim.fs.files());
+    let report = check(&sim.env()).unwrap();
+    let errors: Vec<&str> = report.findings.iter().filter(|found| found.severity == Severity::Error).map(|found| &found.text[..]).collect();
+    assert!(matches!(errors[..], [only] if only.contains("newer") && !only.contains("halite repair")), "{errors:#?}");
+
+    let Ended { sim, .. } = ended(STEPS.len(), true);
+    let file = find(&sim, "/f/", "halite/");
+    let mut bytes = sim.fs.read(&file).unwrap();
+    *bytes.last_mut().unwrap() = 4;
+    sim.fs.write(&file, bytes).unwrap();
+    unchanged(&sim, ErrorKind::NewerFormat, &sim.fs.files());
+
+    let Ended { sim, .. } = ended(STEPS.len(), true);
+    let file = find(&sim, "/f/", "halite/");
+    sim.fs.inject(Fault::next(Call::Open, &file, std::io::ErrorKind::Other));
+    unchanged(&sim, ErrorKind::Io, &sim.fs.files());
+    assert_eq!(repair(&sim.env(), true).unwrap(), RepairReport { based_on: repair(&sim.env(), false).unwrap().based_on, ..RepairReport::default() });
+}
+
+#[test]
+fn a_file_of_another_store_may_tell_of_a_later_generation() {
+    let Ended { sim: other, .. } = ended(STEPS.len(), true);
+    let loaded = find(&other, "/f/", "halite/");
+    let sim = SimEnv::new(7);
+    let young = store(&sim);
+    sim.env().fs.create_dir_all("outside/in").unwrap();
+    sim.fs.write("outside/in/x", other.fs.read(&loaded).unwrap()).unwrap();
+    young.bulk_load(&"t".parse().unwrap(), &BulkLoad { files: vec![("f".into(), "/in/x".into())], ..BulkLoad::default() }).unwrap();
+    young.close().unwrap();
+    assert_eq!(check(&sim.env()).unwrap().worst(), None);
 }

@@ -225,6 +225,20 @@ fn index_keys_lie_between_the_blocks_they_part() {
 }
 
 #[test]
+fn keys_longer_than_an_index_block_do_not_multiply_it() {
+    let qualifier = |number: u32| [&[b'a'; 2000][..], format!("{number:06}").as_bytes()].concat();
+    let cells: Vec<OwnedCell> = (0..400).map(|number| OwnedCell::put(b"r", &qualifier(number), 5, b"value")).collect();
+    let options = WriterOptions { block_bytes: 1 << 10, index_chunk_bytes: 1 << 10, ..WriterOptions::default() };
+    let bytes = write(&options, &cells, StoreFileInfo::flushed(1));
+    let in_cells: usize = cells.iter().map(|cell| cell.key.len()).sum();
+    assert!(bytes.len() < 5 * in_cells, "{} bytes of {in_cells}", bytes.len());
+    let reader = open(bytes).unwrap();
+    assert!(reader.trailer().data_index_count <= 16, "{} entries in the root", reader.trailer().data_index_count);
+    assert_eq!(read_all(&reader, DirectBlocks).unwrap(), cells);
+    assert_eq!(reader.verify().unwrap().cells, 400);
+}
+
+#[test]
 fn an_index_without_leaves_gets_no_level_above_the_data() {
     // The last entry alone, with its long key, brings the root over the limit, and no leaf was written before.
     let long = vec![b'z'; 300];
