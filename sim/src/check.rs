@@ -175,13 +175,17 @@ pub fn seen_cells(key: &[u8], row: &Row) -> Result<Vec<Seen>, Mismatch> {
 
 fn seen_cell(row: &Row, cell: CellRef<'_>) -> Seen {
     let value = row.cells().bytes().slice_ref(cell.value());
-    Seen { family: Name::new(cell.family()), qualifier: Name::new(cell.qualifier()), timestamp: cell.timestamp(), value }
+    let kind = cell.cell_type().expect("what is written here is a put or a marker");
+    Seen { family: Name::new(cell.family()), qualifier: Name::new(cell.qualifier()), timestamp: cell.timestamp(), kind, value }
 }
 
 /// Values for people: `family:qualifier@timestamp=value`, long values cut.
 pub fn print(cells: &[Seen]) -> String {
-    let value = |value: &Bytes| print_bytes(&value[..value.len().min(16)]);
-    let cell = |cell: &Seen| format!("{}:{}@{}={}", cell.family, cell.qualifier, cell.timestamp, value(&cell.value));
+    let what = |cell: &Seen| match cell.kind {
+        CellType::Put => format!("={}", print_bytes(&cell.value[..cell.value.len().min(16)])),
+        marker => format!(" {}", marker.name()),
+    };
+    let cell = |cell: &Seen| format!("{}:{}@{}{}", cell.family, cell.qualifier, cell.timestamp, what(cell));
     if cells.is_empty() { "nothing".to_owned() } else { cells.iter().map(cell).collect::<Vec<_>>().join(", ") }
 }
 

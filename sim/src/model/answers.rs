@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::Selection;
+use halite_types::{CellType, Selection};
 
 use super::{Family, Model, ModelCell, Name, Question, Rules, count_different, visible};
 
 /// More doubtful cells than this in one answer are not worked through.
 const DOUBTFUL_MAX: usize = 8;
 
-/// A value that a read returns.
+/// A value that a read returns, or a marker that a raw one does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
     /// Family.
@@ -20,13 +20,15 @@ pub struct Seen {
     pub qualifier: Name,
     /// Timestamp.
     pub timestamp: i64,
+    /// Put, or which marker.
+    pub kind: CellType,
     /// Value.
     pub value: Bytes,
 }
 
 impl Seen {
     pub(super) fn new(family: Name, cell: &ModelCell) -> Self {
-        Self { family, qualifier: cell.column, timestamp: cell.timestamp, value: cell.value.clone() }
+        Self { family, qualifier: cell.column, timestamp: cell.timestamp, kind: cell.kind, value: cell.value.clone() }
     }
 }
 
