@@ -17,6 +17,7 @@ mod snapshot;
 mod split;
 mod staging;
 mod table;
+mod table_info;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;

@@ -46,10 +46,11 @@ impl Engine {
     /// Splits a region at `at`, or at the middle of its largest store.
     ///
     /// # Errors
-    /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, or nothing to find a middle in).
+    /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, or nothing to find a middle in), `DiskFull`.
     pub fn split_region(&self, name: &str, at: Option<Bytes>) -> Result<()> {
         let _ddl = self.lock_ddl()?;
         let (table, region) = self.find_region(name)?;
+        self.shared.disk.admit()?;
         let _compaction = region.lock_compaction();
         if let Some(at) = &at {
             check_split_row(region.info(), at)?;
@@ -195,7 +196,7 @@ impl Engine {
 
     /// Takes away what was made for regions that have not come to be: directories and references, and no cells. Where the manifest of the
     /// next opening may name them they stay for that opening.
-    fn give_up_regions(&self, regions: &[RegionInfo]) {
+    pub(super) fn give_up_regions(&self, regions: &[RegionInfo]) {
         if self.shared.manifest.fate().check().is_ok() {
             for info in regions {
                 let _ = remove_tree(&*self.shared.env.fs, &layout::region_directory(&info.table, &info.encoded_name), &|| false);
