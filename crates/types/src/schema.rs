@@ -397,6 +397,9 @@ pub struct TableDescriptor {
 }
 
 impl TableDescriptor {
+    /// Names of one region at most: each is told wherever the region is.
+    pub const REGION_REPLICAS_MAX: u32 = 16;
+
     /// A table without families.
     pub fn new(name: TableName) -> Self {
         Self { name, attributes: Attributes::new(), configuration: Attributes::new(), families: BTreeMap::new() }
@@ -484,9 +487,9 @@ impl TableDescriptor {
         self.attributes.get(tab::DURABILITY).and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// Under how many names a client may find each region, at least 1: HBase's `REGION_REPLICATION`, at most its 65,535.
+    /// Under how many names a client may find each region, from 1 to [`Self::REGION_REPLICAS_MAX`]: HBase's `REGION_REPLICATION`.
     pub fn region_replication(&self) -> u32 {
-        self.number(tab::REGION_REPLICATION).map_or(1, |count| u32::try_from(count.clamp(1, 0xffff)).unwrap_or(1))
+        self.number(tab::REGION_REPLICATION).map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX).clamp(1, Self::REGION_REPLICAS_MAX))
     }
 
     /// Whether writes are refused.

@@ -32,15 +32,15 @@ enum Keep {
 }
 
 impl Engine {
-    /// The open region of that encoded or whole name.
+    /// The open region of that encoded or whole name. The region of the engine's own table is none: all of it is read from that one.
     fn find_region(&self, name: &str) -> Result<(Arc<Table>, Arc<Region>)> {
-        let tables = self.tables.load();
-        for table in tables.values() {
-            if let Some(region) = table.regions().iter().find(|region| region.info().encoded_name == name || region.info().display_name() == name) {
-                return Ok((Arc::clone(table), Arc::clone(region)));
-            }
-        }
-        Err(no_region(name))
+        let of_whole_name = || {
+            let region = self.regions.find(RegionInfo::encoded_name_in(name.as_bytes())?)?;
+            (region.info().display_name() == name).then_some(region)
+        };
+        let region = self.regions.find(name).or_else(of_whole_name).filter(|region| !layout::is_hidden(&region.info().table));
+        let found = region.and_then(|region| Some((self.tables.load().get(&region.info().table).cloned()?, region)));
+        found.ok_or_else(|| no_region(name))
     }
 
     /// Splits a region at `at`, or at the middle of its largest store.
