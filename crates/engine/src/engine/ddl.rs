@@ -10,6 +10,7 @@ use bytes::Bytes;
 use halite_types::key::print_bytes;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, check_namespace};
 use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
+use prost::Message as _;
 
 use super::open::write_small;
 use super::{Engine, Table, table_info};
@@ -18,6 +19,10 @@ use crate::catalog::{Catalog, Home, NamespaceEntry, RegionEntry, TableEntry, lay
 use crate::region::Region;
 use crate::store::remove_region_directory;
 
+/// Bytes of a table's descriptor, and of a namespace's settings. The manifest holds them all, and is written whole at every change.
+const DESCRIPTOR_BYTES_MAX: usize = 1 << 20;
+const NAMESPACE_SETTINGS_BYTES_MAX: usize = 64 << 10;
+
 impl Engine {
     /// Creates a table whose regions begin at the empty key and at each split key. Split keys may come in any order.
     ///
@@ -25,6 +30,7 @@ impl Engine {
     /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split key), `DiskFull`.
     pub fn create_table(&self, descriptor: TableDescriptor, splits: Vec<Bytes>) -> Result<()> {
         descriptor.check()?;
+        check_descriptor_bytes(&descriptor)?;
         self.shared.options.check_table(&descriptor)?;
         let name = descriptor.name().clone();
         check_family_directories(&descriptor)?;
@@ -167,6 +173,7 @@ impl Engine {
     /// `NoSuchTable`, `InvalidRequest`.
     pub fn alter_table(&self, descriptor: TableDescriptor) -> Result<()> {
         descriptor.check()?;
+        check_descriptor_bytes(&descriptor)?;
         self.shared.options.check_table(&descriptor)?;
         check_family_directories(&descriptor)?;
         let _ddl = self.lock_ddl()?;
@@ -374,6 +381,7 @@ impl Engine {
             let (bytes, most) = (name.len(), layout::NAMESPACE_BYTES_MAX);
             return Err(Error::invalid(format!("namespace {name}: its name has {bytes} bytes; at most {most} are allowed, choose a shorter one")));
         }
+        check_settings_bytes(name, &settings)?;
         let _ddl = self.lock_ddl()?;
         if self.shared.manifest.current().namespaces.contains_key(name) {
             return Err(Error::new(ErrorKind::NamespaceExists, format!("namespace {name} exists already")));
@@ -390,8 +398,9 @@ impl Engine {
     /// Replaces a namespace's settings.
     ///
     /// # Errors
-    /// `NoSuchNamespace`.
+    /// `NoSuchNamespace`, `InvalidRequest` for more than the manifest takes.
     pub fn alter_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
+        check_settings_bytes(name, &settings)?;
         let _ddl = self.lock_ddl()?;
         self.shared.manifest.change(|catalog| {
             check_exists(&catalog.namespaces, name)?;
@@ -441,6 +450,27 @@ fn check_name_bytes(name: &TableName) -> Result<()> {
     Err(Error::invalid(format!(
         "table {name}: its name, with its namespace, has {bytes} bytes; at most {most} are allowed, so that the names of links to its files fit on the \
          disk; choose a shorter one"
+    )))
+}
+
+fn check_descriptor_bytes(descriptor: &TableDescriptor) -> Result<()> {
+    let bytes = TableSchema::from(descriptor).encoded_len();
+    if bytes <= DESCRIPTOR_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "table {}: its descriptor has {bytes} bytes; at most {DESCRIPTOR_BYTES_MAX} are allowed, shorten its attributes",
+        descriptor.name()
+    )))
+}
+
+fn check_settings_bytes(name: &str, settings: &Attributes) -> Result<()> {
+    let bytes: usize = settings.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes <= NAMESPACE_SETTINGS_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "namespace {name}: its settings have {bytes} bytes; at most {NAMESPACE_SETTINGS_BYTES_MAX} are allowed, shorten them"
     )))
 }
 
