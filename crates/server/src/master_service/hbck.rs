@@ -54,9 +54,10 @@ fn of_each(asked: &Asked<'_>, regions: &[pb::RegionSpecifier], work: impl Fn(&pb
         known.is_some_and(|known| *known.get_or_insert_with(|| work(region)))
     });
     let is_done: Vec<bool> = is_done.collect();
-    let id = match is_done.contains(&true) {
-        true => asked.start("TransitRegionStateProcedure", None, Nonce::default(), Failure::InResult, |_| Ok(()))?,
-        false => NO_PROCEDURE,
+    let id = if is_done.contains(&true) {
+        asked.start("TransitRegionStateProcedure", None, Nonce::default(), Failure::InResult, |_| Ok(()))?
+    } else {
+        NO_PROCEDURE
     };
     Ok(is_done.into_iter().map(|is_done| if is_done { id } else { NO_PROCEDURE }).collect())
 }
