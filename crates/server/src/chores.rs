@@ -41,7 +41,8 @@ pub(crate) async fn clean_catalog(context: Arc<Context>, shutdown: Shutdown) {
 
 /// Makes the regions of times to come in every period until everything ends, of tables that declare them.
 pub(crate) async fn roll_regions(context: Arc<Context>, shutdown: Shutdown) {
-    repeat(context.machine.clone(), Duration::from_millis(context.config.rolling_ms), shutdown, move || roll(&context)).await;
+    let ending = shutdown.clone();
+    repeat(context.machine.clone(), Duration::from_millis(context.config.rolling_ms), shutdown, move || roll(&context, &ending)).await;
 }
 
 async fn repeat(machine: Machine, period: Duration, mut shutdown: Shutdown, work: impl Fn() + Clone + Send + 'static) {

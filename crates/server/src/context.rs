@@ -55,7 +55,7 @@ impl Context {
     /// A server of this engine at these addresses, without sockets.
     ///
     /// # Errors
-    /// `Io` if the operating system gives no threads, or what the master read from the engine met.
+    /// `Io` if the operating system gives no threads, `Stopped` if the store takes no writes until it is opened again.
     pub(crate) fn new(machine: Machine, engine: Arc<Engine>, config: Config, addresses: Addresses) -> Result<Self> {
         let (reader_pool, admin_pool) = dispatch::start_pools(&machine, &config.limits)?;
         let memory_bytes = engine.options().memstore_total_bytes.saturating_add(engine.options().block_cache_bytes);
@@ -78,7 +78,12 @@ impl Context {
             engine,
             config,
         };
-        master_service::put_quotas_in_force(&context)?;
+        if let Err(error) = master_service::put_quotas_in_force(&context) {
+            tracing::error!(
+                "quotas are not in force, since hbase:quota cannot be read: {error}; enable the table if it is disabled, and if it has been altered \
+                 disable and drop it; the next start reads it, or makes it anew"
+            );
+        }
         Ok(context)
     }
 

@@ -37,4 +37,9 @@ impl Shutdown {
         // There are no permits, so this ends with the semaphore only.
         let _ = self.0.acquire().await;
     }
+
+    /// Whether everything is to end by now, for whoever cannot wait.
+    pub(crate) fn is_requested(&self) -> bool {
+        self.0.is_closed()
+    }
 }

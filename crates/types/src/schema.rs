@@ -56,8 +56,9 @@ impl TableName {
 ///
 /// # Errors
 /// `InvalidRequest` unless it is made of letters, digits, `_`, `-` and `.` with neither `-` nor `.` in front (HBase:
-/// `TableName.isLegalTableQualifierName`).
+/// `TableName.isLegalTableQualifierName`), and no longer than any directory's.
 pub fn check_qualifier(what: &str, name: &str) -> Result<()> {
+    check_name_bytes(what, name)?;
     if name.is_empty() {
         return Err(Error::invalid(format!("a {what} name is empty; give it at least one character")));
     }
@@ -70,11 +71,21 @@ pub fn check_qualifier(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Every name is that of a directory, of which none is so long. What somebody calls something that is not there is kept for a while, too.
+fn check_name_bytes(what: &str, name: &str) -> Result<()> {
+    const NAME_BYTES_MAX: usize = 1 << 10;
+    if name.len() <= NAME_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("a {what} name has {} bytes; at most {NAME_BYTES_MAX} can be, give a shorter one", name.len())))
+}
+
 /// Whether `name` may name a namespace.
 ///
 /// # Errors
-/// `InvalidRequest` if it is empty or holds anything but letters, digits and `_`.
+/// `InvalidRequest` if it is empty, longer than any directory's, or holds anything but letters, digits and `_`.
 pub fn check_namespace(name: &str) -> Result<()> {
+    check_name_bytes("namespace", name)?;
     if name.is_empty() || name.chars().any(|c| !(c.is_alphanumeric() || c == '_')) {
         return Err(Error::invalid(format!("namespace {name:?} is not a legal name; use letters, digits and '_'")));
     }
@@ -401,6 +412,9 @@ pub struct TableDescriptor {
 }
 
 impl TableDescriptor {
+    /// Names of one region at most: each is told wherever the region is.
+    pub const REGION_REPLICAS_MAX: u32 = 16;
+
     /// A table without families.
     pub fn new(name: TableName) -> Self {
         Self { name, attributes: Attributes::new(), configuration: Attributes::new(), families: BTreeMap::new() }
@@ -488,9 +502,9 @@ impl TableDescriptor {
         self.attributes.get(tab::DURABILITY).and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// Under how many names a client may find each region, at least 1: HBase's `REGION_REPLICATION`, at most its 65,535.
+    /// Under how many names a client may find each region, from 1 to [`Self::REGION_REPLICAS_MAX`]: HBase's `REGION_REPLICATION`.
     pub fn region_replication(&self) -> u32 {
-        self.number(tab::REGION_REPLICATION).map_or(1, |count| u32::try_from(count.clamp(1, 0xffff)).unwrap_or(1))
+        self.number(tab::REGION_REPLICATION).map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX).clamp(1, Self::REGION_REPLICAS_MAX))
     }
 
     /// Whether writes are refused.

@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
 use halite_types::{Attributes, Bytes, Delete, Error, ErrorKind, Result, Row, RowOp, Scan, TableDescriptor, Tier};
 
 use super::Engine;
@@ -19,6 +20,9 @@ use crate::scan::{ReadAt, ScanBudget};
 /// Bytes in memory and in files from which nothing more is taken: all of it is held in memory while it is read.
 const BYTES_MAX: u64 = 64 << 20;
 
+/// The same from which they are not read again where others wait.
+const MEMORY_BYTES_MAX: u64 = 256 << 10;
+
 /// The rows that clients have written, in the order of the meta comparator, as of a moment.
 #[derive(Clone, Default)]
 pub(super) struct Additions {
@@ -29,9 +33,18 @@ pub(super) struct Additions {
 
 /// Those that were read last.
 #[derive(Default)]
-pub(super) struct Known(Mutex<Additions>);
+pub(super) struct Known {
+    newest: ArcSwap<Additions>,
+    /// Held by whoever reads them from the region, since one is enough.
+    reading: Mutex<()>,
+}
 
 impl Additions {
+    /// Whether nothing has been written to the region since.
+    fn is_of(&self, region: &Arc<Region>) -> bool {
+        self.region.as_ref().is_some_and(|own| Arc::ptr_eq(own, region)) && self.read_point == region.read_point()
+    }
+
     /// The rows with what has been deleted, if that is wanted, and the markers that did.
     ///
     /// # Errors
@@ -92,16 +105,35 @@ impl Engine {
         self.tables.load().get(&layout::meta_additions()).and_then(|table| table.regions().first().cloned())
     }
 
-    /// What clients have written so far. With [`Tier::Memory`] it is `NeedsIo` if that lies on the disk.
+    /// What clients have written so far. With [`Tier::Memory`] it is `NeedsIo` if that lies on the disk, or is much and has changed.
     pub(super) fn additions(&self, tier: Tier) -> Result<Additions> {
         let Some(region) = self.additions_region() else { return Ok(Additions::default()) };
-        let mut known = self.meta.additions.0.lock().healed();
-        let is_newest = known.region.as_ref().is_some_and(|known| Arc::ptr_eq(known, &region)) && known.read_point == region.read_point();
-        if !is_newest {
-            let (read_point, rows) = read(&region, false, tier, ReadAt::Committed)?;
-            *known = Additions { region: Some(region), read_point, rows };
+        let known = &self.meta.additions;
+        let newest = || {
+            let newest = Additions::clone(&known.newest.load());
+            newest.is_of(&region).then_some(newest)
+        };
+        if let Some(newest) = newest() {
+            return Ok(newest);
         }
-        Ok(known.clone())
+        // Whoever has others waiting waits for nobody, and reads little.
+        let _reading = match tier {
+            Tier::Memory => {
+                let load = region.load();
+                if load.memstore_data_bytes + load.store_file_bytes > MEMORY_BYTES_MAX {
+                    return Err(Error::new(ErrorKind::NeedsIo, "what clients have written to hbase:meta has to be read anew"));
+                }
+                None
+            }
+            Tier::Disk => Some(known.reading.lock().healed()),
+        };
+        if let Some(newest) = newest() {
+            return Ok(newest);
+        }
+        let (read_point, rows) = read(&region, false, tier, ReadAt::Committed)?;
+        let read = Additions { region: Some(Arc::clone(&region)), read_point, rows };
+        known.newest.store(Arc::new(read.clone()));
+        Ok(read)
     }
 
     /// Takes away what clients have written to the rows of a table that is gone, or to those of some regions.

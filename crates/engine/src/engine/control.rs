@@ -2,6 +2,7 @@
 //! to forget cached blocks, to name its files.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_types::Result;
@@ -9,6 +10,7 @@ use halite_types::Result;
 use super::Engine;
 use crate::cache::Evicted;
 use crate::catalog::layout;
+use crate::region::Region;
 
 impl Engine {
     /// Whether regions that have grown too large may split by themselves, until the store is closed; they may at the
@@ -55,9 +57,16 @@ impl Engine {
     /// # Errors
     /// `NoSuchRegion`.
     pub fn forget_blocks(&self, encoded_name: &str) -> Result<Evicted> {
-        let snapshot = self.region(encoded_name)?.snapshot();
-        let files: HashSet<u64> = snapshot.stores.iter().flat_map(|store| &store.files).map(|file| file.physical.id).collect();
-        Ok(self.shared.cache.forget(|file| files.contains(&file)))
+        Ok(self.forget_blocks_of(&[self.region(encoded_name)?]))
+    }
+
+    /// The same for several regions at once: the whole cache is gone through once.
+    pub fn forget_blocks_of(&self, regions: &[Arc<Region>]) -> Evicted {
+        let mut files = HashSet::new();
+        for snapshot in regions.iter().map(|region| region.snapshot()) {
+            files.extend(snapshot.stores.iter().flat_map(|store| &store.files).map(|file| file.physical.id));
+        }
+        self.shared.cache.forget(|file| files.contains(&file))
     }
 
     /// Bytes of blocks that are kept in memory at most.

@@ -11,10 +11,10 @@ use bytes::Bytes;
 use halite_types::cell::key_row;
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 
-use super::Engine;
 use super::ddl::check_is_new;
 use super::open::write_small;
 use super::split::{BOTTOM, TOP, reference};
+use super::{Engine, table_info};
 use crate::catalog::{FileEntry, RegionEntry, SnapshotEntry, TableEntry, layout};
 use crate::store::StoreFile;
 
@@ -23,7 +23,7 @@ impl Engine {
     /// compactions write others.
     ///
     /// # Errors
-    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableExists`, `NoSuchNamespace`, damage to the snapshot's files.
+    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableExists`, `NoSuchNamespace`, `DiskFull`, damage to the snapshot's files.
     pub fn clone_snapshot(&self, name: &str, table: &TableName) -> Result<()> {
         let _ddl = self.lock_ddl()?;
         let snapshot = self.usable_snapshot(name)?;
@@ -35,7 +35,7 @@ impl Engine {
     /// made again and is enabled, as by HBase's client.
     ///
     /// # Errors
-    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableEnabled`, `NoSuchNamespace`, damage to the snapshot's files.
+    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableEnabled`, `NoSuchNamespace`, `DiskFull`, damage to the snapshot's files.
     pub fn restore_snapshot(&self, name: &str) -> Result<()> {
         let _ddl = self.lock_ddl()?;
         let snapshot = self.usable_snapshot(name)?;
@@ -45,8 +45,9 @@ impl Engine {
         }
         let version = self.disabled_entry(&table)?.version + 1;
         let descriptor = Arc::clone(&snapshot.table.descriptor);
+        self.shared.disk.admit()?;
         let copies = self.copy_regions(&snapshot, &descriptor)?;
-        let replaced = self.write_table_info(&descriptor, version).and_then(|()| {
+        let replaced = table_info::add(&self.shared.env, &descriptor, version).and_then(|()| {
             self.shared.manifest.change(|catalog| {
                 let regions = copies.iter().map(|copy| copy.entry(catalog.take_region_number())).collect();
                 let entry = catalog.table_mut(&table)?;
@@ -55,7 +56,14 @@ impl Engine {
                 Ok(std::mem::replace(&mut entry.regions, regions))
             })
         });
-        let old = replaced.inspect_err(|_| self.give_up_copies(&table, &copies))?;
+        let old = replaced.inspect_err(|_| {
+            self.give_up_copies(&table, &copies);
+            // A repair would take it for what the table is, unless the manifest of the next opening may say the same.
+            if self.shared.manifest.fate().check().is_ok() {
+                table_info::take_back(&self.shared.env, &descriptor, version);
+            }
+        })?;
+        table_info::remove_others(&self.shared.env, &descriptor, version);
         self.find_table(&table)?.set_descriptor(descriptor);
         self.remove_regions(&old);
         Ok(())
@@ -74,7 +82,8 @@ impl Engine {
     fn clone_to(&self, snapshot: &SnapshotEntry, name: &TableName) -> Result<()> {
         check_is_new(&self.shared.manifest.current(), name)?;
         let descriptor = Arc::new(TableDescriptor::clone(&snapshot.table.descriptor).renamed(name.clone()));
-        self.make_table_directory(&descriptor, 1)?;
+        self.shared.disk.admit()?;
+        self.make_table_directory(&descriptor, 1).inspect_err(|_| self.give_up_table(name))?;
         let copies = self.copy_regions(snapshot, &descriptor)?;
         let added = self.shared.manifest.change(|catalog| {
             let regions: Vec<RegionEntry> = copies.iter().map(|copy| copy.entry(catalog.take_region_number())).collect();
@@ -83,6 +92,7 @@ impl Engine {
             Ok(entry.regions)
         });
         let regions = added.inspect_err(|_| self.give_up_copies(name, &copies))?;
+        table_info::remove_others(&self.shared.env, &descriptor, 1);
         self.open_table(&descriptor, true, &regions)
     }
 
@@ -127,8 +137,8 @@ impl Engine {
     fn give_up_copies(&self, table: &TableName, copies: &[RegionCopy]) {
         let entries: Vec<RegionEntry> = copies.iter().map(|copy| copy.entry(0)).collect();
         let settled = self.retire_regions(copies.iter().map(|copy| &*copy.info), entries.iter().flat_map(RegionEntry::homes));
-        if settled && !self.shared.manifest.current().tables.contains_key(table) {
-            self.remove_table_directory(table);
+        if settled {
+            self.give_up_table(table);
         }
     }
 }

@@ -10,21 +10,27 @@ use bytes::Bytes;
 use halite_types::key::print_bytes;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, check_namespace};
 use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
+use prost::Message as _;
 
 use super::open::write_small;
-use super::{Engine, Table};
-use crate::catalog::messages::{TableSchema, pbuf, region_info_file};
+use super::{Engine, Table, table_info};
+use crate::catalog::messages::{TableSchema, region_info_file};
 use crate::catalog::{Catalog, Home, NamespaceEntry, RegionEntry, TableEntry, layout};
 use crate::region::Region;
 use crate::store::remove_region_directory;
+
+/// Bytes of a table's descriptor, and of a namespace's settings. The manifest holds them all, and is written whole at every change.
+const DESCRIPTOR_BYTES_MAX: usize = 1 << 20;
+const NAMESPACE_SETTINGS_BYTES_MAX: usize = 64 << 10;
 
 impl Engine {
     /// Creates a table whose regions begin at the empty key and at each split key. Split keys may come in any order.
     ///
     /// # Errors
-    /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split key).
+    /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split key), `DiskFull`.
     pub fn create_table(&self, descriptor: TableDescriptor, splits: Vec<Bytes>) -> Result<()> {
         descriptor.check()?;
+        check_descriptor_bytes(&descriptor)?;
         self.shared.options.check_table(&descriptor)?;
         let name = descriptor.name().clone();
         check_family_directories(&descriptor)?;
@@ -33,6 +39,7 @@ impl Engine {
         let starts = region_starts(&name, splits)?;
         let _ddl = self.lock_ddl()?;
         check_is_new(&self.shared.manifest.current(), &name)?;
+        self.shared.disk.admit()?;
         let descriptor = Arc::new(descriptor);
         self.install_table(&descriptor, starts, 1)
     }
@@ -54,17 +61,38 @@ impl Engine {
         let region_id = self.new_region_id(name);
         let ends: Vec<Bytes> = starts.iter().skip(1).cloned().chain([Bytes::new()]).collect();
         let infos: Vec<RegionInfo> = starts.into_iter().zip(ends).map(|(start, end)| layout::new_region(name, start, end, region_id)).collect();
+        let made = self.make_directories(descriptor, version, &infos).and_then(|()| {
+            self.shared.manifest.change(|catalog| {
+                let regions: Vec<RegionEntry> = infos.iter().map(|info| new_region_entry(catalog.take_region_number(), info.clone())).collect();
+                let entry = TableEntry { descriptor: Arc::clone(descriptor), enabled: true, version, regions: regions.clone() };
+                catalog.tables.insert(name.clone(), entry);
+                Ok(regions)
+            })
+        });
+        let regions = made.inspect_err(|_| {
+            self.give_up_regions(&infos);
+            self.give_up_table(name);
+        })?;
+        // Those of a table that had the name before.
+        table_info::remove_others(&self.shared.env, descriptor, version);
+        self.open_table(descriptor, true, &regions)
+    }
+
+    /// The directories of a table with new regions, all durable when this returns. The manifest does not name them yet.
+    fn make_directories(&self, descriptor: &TableDescriptor, version: u32, regions: &[RegionInfo]) -> Result<()> {
         self.make_table_directory(descriptor, version)?;
-        for (number, info) in (self.next_region_number()..).zip(&infos) {
+        for (number, info) in (self.next_region_number()..).zip(regions) {
             self.make_region_directory(info, number, descriptor)?;
         }
-        self.sync_directory(&layout::table_directory(name))?;
-        let regions = self.shared.manifest.change(|catalog| {
-            let regions: Vec<RegionEntry> = infos.into_iter().map(|info| new_region_entry(catalog.take_region_number(), info)).collect();
-            catalog.tables.insert(name.clone(), TableEntry { descriptor: Arc::clone(descriptor), enabled: true, version, regions: regions.clone() });
-            Ok(regions)
-        })?;
-        self.open_table(descriptor, true, &regions)
+        self.sync_directory(&layout::table_directory(descriptor.name()))
+    }
+
+    /// Takes the directory of a table away that has not come to be, unless the manifest of the next opening may name it.
+    pub(super) fn give_up_table(&self, name: &TableName) {
+        let manifest = &self.shared.manifest;
+        if manifest.fate().check().is_ok() && !manifest.current().tables.contains_key(name) {
+            self.remove_table_directory(name);
+        }
     }
 
     pub(super) fn open_table(&self, descriptor: &Arc<TableDescriptor>, enabled: bool, entries: &[RegionEntry]) -> Result<()> {
@@ -119,37 +147,8 @@ impl Engine {
     pub(super) fn make_table_directory(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
         let directory = layout::table_directory(descriptor.name());
         self.make_directory(&format!("{directory}/.tabledesc"))?;
-        self.write_table_info(descriptor, version)?;
+        table_info::add(&self.shared.env, descriptor, version)?;
         self.sync_directory(&format!("{}/{}", layout::DATA, descriptor.name().namespace()))
-    }
-
-    pub(super) fn write_table_info(&self, descriptor: &TableDescriptor, version: u32) -> Result<()> {
-        let new = self.add_table_info(descriptor, version)?;
-        self.remove_other_table_infos(&new)
-    }
-
-    /// Removes the files of other versions than that of the given one. HBase takes the highest number, so an older one that stays does no
-    /// harm.
-    fn remove_other_table_infos(&self, kept: &str) -> Result<()> {
-        let (directory, _) = kept.rsplit_once('/').unwrap_or_default();
-        let fs = &self.shared.env.fs;
-        let failed = |error| Error::io(format!("writing the table descriptor in {}/{directory}", fs.root()), error);
-        let others = fs.list(directory).map_err(failed)?.into_iter().filter(|entry| entry.name.starts_with(".tableinfo."));
-        let others: Vec<String> = others.map(|entry| format!("{directory}/{}", entry.name)).filter(|path| path != kept).collect();
-        if others.is_empty() {
-            return Ok(());
-        }
-        others.iter().try_for_each(|path| fs.remove_file(path)).and_then(|()| fs.sync_dir(directory)).map_err(failed)
-    }
-
-    /// Writes the file beside those of the versions before, durably, and returns its path.
-    fn add_table_info(&self, descriptor: &TableDescriptor, version: u32) -> Result<String> {
-        let directory = format!("{}/.tabledesc", layout::table_directory(descriptor.name()));
-        let bytes = pbuf(&TableSchema::from(descriptor));
-        let path = format!("{directory}/.tableinfo.{version:010}.{}", bytes.len());
-        write_small(&self.shared.env, &path, &bytes)?;
-        self.sync_directory(&directory)?;
-        Ok(path)
     }
 
     /// The number that the next region gets from the manifest. The caller holds the lock without which nobody gets one.
@@ -174,6 +173,7 @@ impl Engine {
     /// `NoSuchTable`, `InvalidRequest`.
     pub fn alter_table(&self, descriptor: TableDescriptor) -> Result<()> {
         descriptor.check()?;
+        check_descriptor_bytes(&descriptor)?;
         self.shared.options.check_table(&descriptor)?;
         check_family_directories(&descriptor)?;
         let _ddl = self.lock_ddl()?;
@@ -187,13 +187,25 @@ impl Engine {
             (Arc::clone(&entry.descriptor), entry.version + 1, infos)
         };
         check_promises(&descriptor, Some(&old))?;
-        for info in &infos {
-            for family in descriptor.families().filter(|family| old.find_family(family.name()).is_none()) {
-                self.make_directory(&layout::family_directory(&name, &info.encoded_name, family.name()))?;
+        let new_directories: Vec<String> = infos
+            .iter()
+            .flat_map(|info| {
+                let new = descriptor.families().filter(|family| old.find_family(family.name()).is_none());
+                new.map(|family| layout::family_directory(&name, &info.encoded_name, family.name()))
+            })
+            .collect();
+        let give_up = |_: &Error| {
+            // A repair would take the descriptor for what the table is, unless the manifest of the next opening may say the same.
+            if self.shared.manifest.fate().check().is_ok() {
+                table_info::take_back(&self.shared.env, &descriptor, version);
+                new_directories.iter().for_each(|directory| drop(self.shared.env.fs.remove_dir(directory)));
             }
-            self.sync_directory(&layout::region_directory(&name, &info.encoded_name))?;
-        }
-        let table_info = self.add_table_info(&descriptor, version)?;
+        };
+        let made = new_directories.iter().try_for_each(|directory| self.make_directory(directory)).and_then(|()| {
+            infos.iter().try_for_each(|info| self.sync_directory(&layout::region_directory(&name, &info.encoded_name)))?;
+            table_info::add(&self.shared.env, &descriptor, version)
+        });
+        made.inspect_err(give_up)?;
         let regions = table.regions();
         let altered = Self::without_writers(&table, &regions, || {
             let before = self.shared.manifest.change(|catalog| {
@@ -211,14 +223,8 @@ impl Engine {
             regions.iter().for_each(|region| region.reopen());
             Ok(before)
         });
-        let before = altered.inspect_err(|_| {
-            // A repair would take it for what the table is, unless the manifest of the next opening may say the same.
-            if self.shared.manifest.fate().check().is_ok() {
-                let _ = self.shared.env.fs.remove_file(&table_info);
-            }
-        })?;
-        // Those that stay are older, and do no harm.
-        let _ = self.remove_other_table_infos(&table_info);
+        let before = altered.inspect_err(give_up)?;
+        table_info::remove_others(&self.shared.env, &descriptor, version);
         self.shared.settle(before.iter().flat_map(RegionEntry::homes).filter(|home| descriptor.find_family(&home.family).is_none()));
         for info in &infos {
             for family in old.families().filter(|family| descriptor.find_family(family.name()).is_none()) {
@@ -368,17 +374,19 @@ impl Engine {
     /// Creates a namespace.
     ///
     /// # Errors
-    /// `NamespaceExists`, `InvalidRequest`.
+    /// `NamespaceExists`, `InvalidRequest`, `DiskFull`.
     pub fn create_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
         check_namespace(name)?;
         if name.len() > layout::NAMESPACE_BYTES_MAX {
             let (bytes, most) = (name.len(), layout::NAMESPACE_BYTES_MAX);
             return Err(Error::invalid(format!("namespace {name}: its name has {bytes} bytes; at most {most} are allowed, choose a shorter one")));
         }
+        check_settings_bytes(name, &settings)?;
         let _ddl = self.lock_ddl()?;
         if self.shared.manifest.current().namespaces.contains_key(name) {
             return Err(Error::new(ErrorKind::NamespaceExists, format!("namespace {name} exists already")));
         }
+        self.shared.disk.admit()?;
         self.make_directory(&format!("{}/{name}", layout::DATA))?;
         self.sync_directory(layout::DATA)?;
         self.shared.manifest.change(|catalog| {
@@ -390,8 +398,9 @@ impl Engine {
     /// Replaces a namespace's settings.
     ///
     /// # Errors
-    /// `NoSuchNamespace`.
+    /// `NoSuchNamespace`, `InvalidRequest` for more than the manifest takes.
     pub fn alter_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
+        check_settings_bytes(name, &settings)?;
         let _ddl = self.lock_ddl()?;
         self.shared.manifest.change(|catalog| {
             check_exists(&catalog.namespaces, name)?;
@@ -441,6 +450,27 @@ fn check_name_bytes(name: &TableName) -> Result<()> {
     Err(Error::invalid(format!(
         "table {name}: its name, with its namespace, has {bytes} bytes; at most {most} are allowed, so that the names of links to its files fit on the \
          disk; choose a shorter one"
+    )))
+}
+
+fn check_descriptor_bytes(descriptor: &TableDescriptor) -> Result<()> {
+    let bytes = TableSchema::from(descriptor).encoded_len();
+    if bytes <= DESCRIPTOR_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "table {}: its descriptor has {bytes} bytes; at most {DESCRIPTOR_BYTES_MAX} are allowed, shorten its attributes",
+        descriptor.name()
+    )))
+}
+
+fn check_settings_bytes(name: &str, settings: &Attributes) -> Result<()> {
+    let bytes: usize = settings.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes <= NAMESPACE_SETTINGS_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "namespace {name}: its settings have {bytes} bytes; at most {NAMESPACE_SETTINGS_BYTES_MAX} are allowed, shorten them"
     )))
 }
 

@@ -17,6 +17,7 @@ mod snapshot;
 mod split;
 mod staging;
 mod table;
+mod table_info;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
@@ -158,6 +159,20 @@ impl Engine {
     /// `NoSuchTable`.
     pub fn regions(&self, name: &TableName) -> Result<Vec<RegionInfo>> {
         Ok(self.shared.manifest.current().table(name)?.regions.iter().map(|region| (*region.info).clone()).collect())
+    }
+
+    /// The region of that encoded name, of an enabled table or a disabled one.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`.
+    pub fn region_info(&self, encoded_name: &str) -> Result<RegionInfo> {
+        if let Some(region) = self.regions.find(encoded_name).filter(|region| !layout::is_hidden(&region.info().table)) {
+            return Ok(RegionInfo::clone(region.info()));
+        }
+        let catalog = self.shared.manifest.current();
+        let mut regions = catalog.listed().flat_map(|(_, table)| &table.regions);
+        let found = regions.find(|region| region.info.encoded_name == encoded_name).map(|region| RegionInfo::clone(&region.info));
+        found.ok_or_else(|| no_region(encoded_name))
     }
 
     /// All namespaces with their settings, by name.

@@ -9,7 +9,7 @@ use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Error, Result};
 
 use super::directory::{self, Found};
-use super::{Engine, RegionIndex, Table, quarantine, tree};
+use super::{Engine, RegionIndex, Table, quarantine, table_info, tree};
 use crate::background::Background;
 use crate::cache::BlockCache;
 use crate::catalog::messages::{OneString, pbuf};
@@ -108,6 +108,7 @@ impl Engine {
         // Everything has been found in order: from here on things are moved.
         report.unlogged_files = leftovers.count_beyond(&covered);
         tree::clear(&shared, leftovers, &mut report).map_err(|error| error.at(format!("opening {root}")))?;
+        table_info::follow(&shared.env, &shared.manifest.current());
         // Without a copy everything goes on; the next opening makes one.
         let _ = shared.manifest.keep_copy();
         shared.background.request_removals(quarantine::batches(&shared.env, &shared.manifest.current())?.0);

@@ -32,24 +32,25 @@ enum Keep {
 }
 
 impl Engine {
-    /// The open region of that encoded or whole name.
+    /// The open region of that encoded or whole name. The region of the engine's own table is none: all of it is read from that one.
     fn find_region(&self, name: &str) -> Result<(Arc<Table>, Arc<Region>)> {
-        let tables = self.tables.load();
-        for table in tables.values() {
-            if let Some(region) = table.regions().iter().find(|region| region.info().encoded_name == name || region.info().display_name() == name) {
-                return Ok((Arc::clone(table), Arc::clone(region)));
-            }
-        }
-        Err(no_region(name))
+        let of_whole_name = || {
+            let region = self.regions.find(RegionInfo::encoded_name_in(name.as_bytes())?)?;
+            (region.info().display_name() == name).then_some(region)
+        };
+        let region = self.regions.find(name).or_else(of_whole_name).filter(|region| !layout::is_hidden(&region.info().table));
+        let found = region.and_then(|region| Some((self.tables.load().get(&region.info().table).cloned()?, region)));
+        found.ok_or_else(|| no_region(name))
     }
 
     /// Splits a region at `at`, or at the middle of its largest store.
     ///
     /// # Errors
-    /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, or nothing to find a middle in).
+    /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, or nothing to find a middle in), `DiskFull`.
     pub fn split_region(&self, name: &str, at: Option<Bytes>) -> Result<()> {
         let _ddl = self.lock_ddl()?;
         let (table, region) = self.find_region(name)?;
+        self.shared.disk.admit()?;
         let _compaction = region.lock_compaction();
         if let Some(at) = &at {
             check_split_row(region.info(), at)?;
@@ -195,7 +196,7 @@ impl Engine {
 
     /// Takes away what was made for regions that have not come to be: directories and references, and no cells. Where the manifest of the
     /// next opening may name them they stay for that opening.
-    fn give_up_regions(&self, regions: &[RegionInfo]) {
+    pub(super) fn give_up_regions(&self, regions: &[RegionInfo]) {
         if self.shared.manifest.fate().check().is_ok() {
             for info in regions {
                 let _ = remove_tree(&*self.shared.env.fs, &layout::region_directory(&info.table, &info.encoded_name), &|| false);

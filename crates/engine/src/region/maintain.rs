@@ -7,7 +7,7 @@ use halite_types::Result;
 
 use super::Region;
 use crate::cache::ReadBlocks;
-use crate::catalog::Home;
+use crate::catalog::{Home, layout};
 
 impl Region {
     /// Whether the policy finds a store worth compacting.
@@ -16,13 +16,14 @@ impl Region {
         snapshot.descriptor.compaction_enabled() && (0..snapshot.families.len()).any(|index| self.compaction_plan(index).is_some())
     }
 
-    /// Whether the largest store has grown past what a region should hold.
+    /// Whether the largest store has grown past what a region should hold, and there is room for another. The engine's own table has one
+    /// region, whatever clients have set of it.
     pub(crate) fn wants_split(&self) -> bool {
         let snapshot = self.snapshot_ref();
         let most = snapshot.descriptor.max_file_size_bytes().unwrap_or(self.shared.options.region_file_bytes_max);
         let largest = snapshot.stores.iter().map(|store| store.files.iter().map(|file| file.bytes()).sum::<u64>()).max().unwrap_or(0);
-        let may = self.shared.background.permits.splits() && snapshot.descriptor.split_enabled();
-        may && largest > most && !self.has_references() && self.middle_row().is_ok_and(|row| row.is_some())
+        let may = self.shared.background.permits.splits() && snapshot.descriptor.split_enabled() && !layout::is_hidden(&self.info.table);
+        may && self.shared.disk.check().is_ok() && largest > most && !self.has_references() && self.middle_row().is_ok_and(|row| row.is_some())
     }
 
     /// Whether the region can be split or merged now: it is open and none of its files is a part of another region's,

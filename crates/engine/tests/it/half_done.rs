@@ -4,7 +4,7 @@ use std::io::ErrorKind::{Other, StorageFull};
 
 use halite_engine::env::sim::{Call, Fault, SimEnv};
 use halite_engine::{Engine, Options};
-use halite_types::{Bytes, ErrorKind, FamilyDescriptor, Get, TableDescriptor, Tier};
+use halite_types::{Bytes, ErrorKind, FamilyDescriptor, Get, Result, SnapshotDescriptor, TableDescriptor, Tier};
 
 use crate::support::{engine, name, put, store_file};
 
@@ -109,4 +109,136 @@ fn directories_of_bulk_loads_have_a_limit() {
     let error = engine.prepare_bulk_load(&name(), "me").unwrap_err();
     assert!(error.kind() == ErrorKind::Busy && error.message().contains("10001 directories"), "{error}");
     engine.clean_up_bulk_load(&token).unwrap();
+}
+
+#[test]
+fn a_table_that_is_not_made_or_truncated_leaves_nothing_and_can_be_tried_again() {
+    for (call, path) in [
+        (Call::Write, ".tableinfo"),
+        (Call::SyncDir, ".tabledesc"),
+        (Call::CreateDir, "/.tmp"),
+        (Call::Write, ".regioninfo"),
+        (Call::SyncDir, "data/default"),
+        (Call::Create, "MANIFEST"),
+    ] {
+        let sim = SimEnv::new(1);
+        let engine = engine(&sim, &[]);
+        put(&engine, "row", "value");
+        engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+        engine.disable_table(&name()).unwrap();
+        let other = TableDescriptor::new("u".parse().unwrap()).family(FamilyDescriptor::new("f"));
+        let create = || engine.create_table(other.clone(), vec![Bytes::from("m")]);
+        let clone = || engine.clone_snapshot("s", &"v".parse().unwrap());
+        let truncate = || engine.truncate_table(&name(), true);
+        let works: [&dyn Fn() -> Result<()>; 3] = [&create, &clone, &truncate];
+        for (number, work) in works.into_iter().enumerate() {
+            let (before, directories) = (paths(&sim), directories(&sim));
+            let failures = sim.fs.failures();
+            // The descriptor that is there already is not written again.
+            let is_written = number < 2 || path != ".tableinfo";
+            sim.fs.inject(Fault::next(call, path, StorageFull));
+            if is_written {
+                assert!(work().is_err() && sim.fs.failures() == failures + 1, "{number} {call:?} {path}");
+                assert_eq!(paths(&sim), before, "{number} {call:?} {path}");
+                assert_eq!(self::directories(&sim), directories, "{number} {call:?} {path}");
+            }
+            sim.fs.clear_faults();
+            work().unwrap();
+        }
+        engine.close().unwrap();
+    }
+}
+
+/// The directories of tables and of their regions.
+fn directories(sim: &SimEnv) -> Vec<String> {
+    let fs = sim.env().fs;
+    let below = |path: &str| fs.list(path).unwrap().into_iter().filter(|entry| entry.is_dir).map(|entry| format!("{path}/{}", entry.name)).collect();
+    let tables: Vec<String> = below("data/default");
+    tables.iter().flat_map(|table| std::iter::once(table.clone()).chain(below(table))).collect()
+}
+
+fn table_infos(sim: &SimEnv) -> Vec<String> {
+    paths(sim).into_iter().filter(|path| path.contains(".tableinfo.")).collect()
+}
+
+#[test]
+fn a_restore_that_fails_leaves_the_descriptor_that_counts() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    put(&engine, "row", "value");
+    engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+    engine.alter_table(TableDescriptor::clone(&engine.descriptor(&name()).unwrap()).family(FamilyDescriptor::new("h"))).unwrap();
+    engine.disable_table(&name()).unwrap();
+    let before = paths(&sim);
+    sim.fs.inject(Fault::next(Call::Create, "MANIFEST", Other));
+    assert!(engine.restore_snapshot("s").is_err());
+    assert_eq!(paths(&sim), before);
+    engine.restore_snapshot("s").unwrap();
+    assert!(engine.descriptor(&name()).unwrap().find_family(b"h").is_none());
+    assert_eq!(table_infos(&sim).len(), 1);
+    engine.close().unwrap();
+}
+
+#[test]
+fn after_a_crash_at_any_call_of_a_change_a_table_has_the_descriptor_of_the_manifest_alone() {
+    let alter = |engine: &Engine| engine.alter_table(TableDescriptor::clone(&*engine.descriptor(&name())?).family(FamilyDescriptor::new("h")));
+    let restore = |engine: &Engine| engine.restore_snapshot("s");
+    let truncate = |engine: &Engine| engine.truncate_table(&name(), true);
+    type Work<'a> = &'a dyn Fn(&Engine) -> Result<()>;
+    let works: [(Work<'_>, bool); 3] = [(&alter, false), (&restore, true), (&truncate, true)];
+    for (number, (work, is_disabled)) in works.into_iter().enumerate() {
+        for call in 0.. {
+            let sim = SimEnv::new(1);
+            let engine = engine(&sim, &[]);
+            engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+            if is_disabled {
+                alter(&engine).unwrap();
+                engine.disable_table(&name()).unwrap();
+            }
+            sim.fs.crash_at_call(sim.fs.calls() + call);
+            let is_over = work(&engine).is_ok() && !sim.fs.is_gone();
+            drop(engine);
+            sim.fs.crash(call);
+            let engine = Engine::open(sim.env(), Options::default()).unwrap();
+            let has_family = engine.descriptor(&name()).unwrap().find_family(b"h").is_some();
+            let infos = table_infos(&sim);
+            let [info] = &infos[..] else { panic!("{number} {call} {infos:?}") };
+            let bytes = sim.fs.read(info).unwrap();
+            assert_eq!(bytes.windows(3).any(|window| window == b"\x0a\x01h"), has_family, "{number} {call} {info}");
+            engine.close().unwrap();
+            if is_over {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_makes_tables_and_regions_leaves_the_reserve_and_what_takes_them_away_goes_on() {
+    let sim = SimEnv::new(1);
+    let mut options = Options::default();
+    options.disk_reserve_bytes = Some(1 << 20);
+    let engine = Engine::open(sim.env(), options).unwrap();
+    let table = |name: &str| TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
+    engine.create_table(table("t"), Vec::new()).unwrap();
+    put(&engine, "row", "value");
+    engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+    let region = engine.regions(&name()).unwrap().remove(0).encoded_name;
+    sim.fs.set_capacity(Some(sim.fs.used_bytes() + (1 << 19)));
+    engine.health();
+    let refused = |result: Result<()>| assert_eq!(result.unwrap_err().kind(), ErrorKind::DiskFull);
+    refused(engine.create_table(table("u"), Vec::new()));
+    refused(engine.create_namespace("ns", halite_types::Attributes::new()));
+    refused(engine.clone_snapshot("s", &"v".parse().unwrap()));
+    refused(engine.split_region(&region, Some(Bytes::from("m"))));
+    engine.disable_table(&name()).unwrap();
+    refused(engine.restore_snapshot("s"));
+    engine.truncate_table(&name(), false).unwrap();
+    engine.delete_snapshot("s").unwrap();
+    engine.disable_table(&name()).unwrap();
+    engine.drop_table(&name()).unwrap();
+    sim.fs.set_capacity(None);
+    engine.health();
+    engine.create_table(table("u"), Vec::new()).unwrap();
+    engine.close().unwrap();
 }

@@ -8,7 +8,8 @@ use halite_engine::hfile::Comparator;
 use halite_engine::scan::{ScanBudget, StopReason};
 use halite_engine::{Engine, MetaView, Options, ServerIdentity};
 use halite_types::{
-    Bytes, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, RegionInfo, Row, RowOp, RowRange, Scan, TableDescriptor, Tier, TimeRange,
+    Bytes, CompactionKind, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, RegionInfo, Row, RowOp, RowRange, Scan, TableDescriptor,
+    Tier, TimeRange,
 };
 
 /// Three tables whose names make the order of meta differ from that of bytes.
@@ -305,7 +306,7 @@ fn a_merged_region_names_those_it_was_merged_from_until_they_are_forgotten() {
     assert_eq!(named(&engine), before);
     assert_eq!(engine.forget_merged_regions().unwrap(), 0);
     assert_eq!(named(&engine), before);
-    engine.compact(&table, None, halite_types::CompactionKind::Major).unwrap();
+    engine.compact(&table, None, CompactionKind::Major).unwrap();
     assert_eq!(named(&engine), before);
     assert_eq!(engine.forget_merged_regions().unwrap(), 1);
     assert_eq!((named(&engine), engine.forget_merged_regions().unwrap()), (vec![], 0));
@@ -337,4 +338,44 @@ fn empty_regions_that_were_merged_are_named_until_they_are_forgotten() {
     let cells = |engine: &Engine| rows(engine, &scan(Bound::Included("t,,"), Bound::Unbounded, false))[0].len();
     assert_eq!(cells(&engine), 6 + 2);
     assert_eq!((engine.forget_merged_regions().unwrap(), cells(&engine)), (1, 6));
+}
+
+#[test]
+fn much_that_clients_have_written_is_not_read_anew_where_others_wait() {
+    let engine = engine();
+    let server = Arc::new(ServerIdentity { host: "example.org".into(), port: 16020, start_code: 1_700_000_000_000 });
+    let in_memory = || engine.meta(&server, Tier::Memory).map(drop);
+    let put = |row: u32, bytes: usize| -> RowOp { Put::new(format!("zz,{row:04},1")).add("info", "q", "v".repeat(bytes)).into() };
+    write(&engine, vec![put(0, 10)]);
+    in_memory().unwrap();
+    write(&engine, (0..100).map(|row| put(row, 10 << 10)).collect());
+    assert_eq!(in_memory().unwrap_err().kind(), ErrorKind::NeedsIo);
+    assert_eq!(shorts(&engine, &Scan::all()).iter().filter(|row| row.starts_with("zz,")).count(), 100);
+    in_memory().unwrap();
+}
+
+#[test]
+fn a_region_has_no_more_names_than_can_be_told_everywhere() {
+    let engine = engine();
+    let table = TableDescriptor::new("r".parse().unwrap()).family(FamilyDescriptor::new("f")).set("REGION_REPLICATION", 65_535);
+    engine.create_table(table, Vec::new()).unwrap();
+    let [row] = &rows(&engine, &scan(Bound::Included("r,"), Bound::Excluded("r,~"), false))[..] else { panic!("one region") };
+    assert_eq!(row.len(), 1 + 5 * 16);
+}
+
+#[test]
+fn what_clients_have_written_stays_in_one_region_whatever_they_set() {
+    let engine = engine();
+    engine.set_meta_attributes([("MAX_FILESIZE".to_owned(), "1".to_owned())].into()).unwrap();
+    let region = engine.meta_additions().unwrap();
+    for file in 0..3 {
+        let put = |row: u32| Put::new(format!("zz,{row:03},{file}")).add("info", "q", "v".repeat(1 << 10)).into();
+        write(&engine, (0..100).map(put).collect());
+        region.flush().unwrap();
+    }
+    assert!(region.request_compaction(None, CompactionKind::Major).unwrap());
+    while engine.step().unwrap() {}
+    assert_eq!(shorts(&engine, &Scan::all()).iter().filter(|row| row.starts_with("zz,")).count(), 300);
+    let split = engine.split_region(&region.info().encoded_name, Some(Bytes::from("zz,050")));
+    assert_eq!(split.unwrap_err().kind(), ErrorKind::NoSuchRegion);
 }

@@ -15,6 +15,9 @@ pub const WIDTHS_AHEAD: u32 = 2;
 
 const DAY_MS: u64 = 86_400_000;
 
+/// Ways to begin a key, which is what its salts make together: each width has a region for each of them.
+const PREFIXES_MAX: u64 = 1_024;
+
 /// Where the regions of times to come begin.
 #[derive(Clone, Debug)]
 pub struct Rolling {
@@ -42,7 +45,8 @@ impl Rolling {
     /// The rolling of a key, a region for each `width_ms` milliseconds.
     ///
     /// # Errors
-    /// A key that does not begin with a time, but for salts and constants; a width that is no multiple of a bucket or a day.
+    /// A key that does not begin with a time, but for salts and constants; salts that make too many regions of each width; a width that is no
+    /// multiple of a bucket or a day.
     pub fn of(schema: &Arc<KeySchema>, width_ms: u64) -> std::result::Result<Self, String> {
         let is_in_front = |kind: &SegmentKind| matches!(kind, SegmentKind::Const(_) | SegmentKind::Salt { .. });
         let found = schema.segments().iter().enumerate().find(|(_, segment)| !is_in_front(&segment.kind));
@@ -55,6 +59,12 @@ impl Rolling {
             SegmentKind::Bucket { field, width } => (field, i64::try_from(width).map_err(|_| wrong())?),
             _ => return Err(wrong()),
         };
+        let prefixes = (0..at).filter_map(|at| schema.salt_count(at)).fold(1, |product: u64, salts| product.saturating_mul(salts.into()));
+        if prefixes > PREFIXES_MAX {
+            return Err(format!(
+                "SPLIT ROLLING makes a region for each salt, at most {PREFIXES_MAX} for one time, and this key has more; take fewer salts"
+            ));
+        }
         let units = match schema.fields()[field].ty {
             FieldType::Timestamp(unit) if unit.per_second() >= 1000 => (unit.per_second() / 1000, 1),
             FieldType::Date => (1, i64::try_from(DAY_MS).map_err(|_| wrong())?),
@@ -192,10 +202,15 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_do_not_begin_with_a_time_are_refused() {
+    fn keys_that_do_not_begin_with_a_time_or_with_too_many_salts_are_refused() {
         for key in ["(host STRING, ts TIMESTAMP)", "(HASH(ts), ts TIMESTAMP)", "(id U64)", "(SALT(4 BY id), id U64)"] {
             assert!(borders(key, DAY_MS, 1).unwrap_err().contains("begins with a time"), "{key}");
         }
+        for key in ["(SALT(65536 BY id), SALT(65536 BY id), ts TIMESTAMP, id STRING)", "(SALT(1025 BY id), ts TIMESTAMP, id STRING)"] {
+            let schema = Arc::new(key.parse().unwrap());
+            assert!(Rolling::of(&schema, DAY_MS).unwrap_err().contains("take fewer salts"), "{key}");
+        }
+        assert_eq!(borders("(SALT(1024 BY id), ts TIMESTAMP, id STRING)", DAY_MS, 0).unwrap().len(), 1_024);
         for (key, width) in [("(day DATE)", 3_600_000), ("(BUCKET(ts, '1h'), a STRING)", 90 * 60_000), ("(ts TIMESTAMP)", 0)] {
             assert!(borders(key, width, 1).unwrap_err().contains("take a multiple"), "{key}");
         }

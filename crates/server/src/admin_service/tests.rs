@@ -136,6 +136,16 @@ fn cached_blocks_go_and_the_regions_that_are_not_here_are_named() {
 }
 
 #[test]
+fn of_regions_that_are_not_here_an_answer_names_so_many() {
+    let rig = Rig::new();
+    let gone = |number: u32| pb::RegionSpecifier { r#type: 2, value: format!("{number:032x}").into() };
+    let clear = |region: Vec<pb::RegionSpecifier>| rig.ask::<AdminClearRegionBlockCache>(&pb::ClearRegionBlockCacheRequest { region });
+    assert_eq!(clear(vec![gone(1); 2_000]).unwrap().stats.exception.len(), 1);
+    assert_eq!(clear((0..1_000).map(gone).collect()).unwrap().stats.exception.len(), 1_000);
+    assert_eq!(class(clear((0..1_001).map(gone).collect())), "DoNotRetryIOException");
+}
+
+#[test]
 fn the_server_says_who_it_is_and_takes_orders() {
     let rig = Rig::new();
     let info = rig.ask::<AdminGetServerInfo>(&pb::GetServerInfoRequest {}).unwrap().server_info;

@@ -1,5 +1,7 @@
 //! Flushes, compactions, caches and the log.
 
+use std::collections::HashSet;
+
 use halite_types::CompactionKind;
 use halite_wire::convert::region::encoded_name;
 use halite_wire::exception::ExceptionKind;
@@ -8,6 +10,9 @@ use halite_wire::proto as pb;
 use super::regions::{Meant, all, large_values_key, meant};
 use crate::call::Fault;
 use crate::master_service::asked::Asked;
+
+/// Regions that are not here of which one answer says why.
+const UNKNOWN_REGIONS_MAX: usize = 1_000;
 
 /// `FlushRegion`: all families are written, whichever is named.
 pub(super) fn flush(asked: &Asked<'_>, request: &pb::FlushRegionRequest) -> Result<pb::FlushRegionResponse, Fault> {
@@ -73,19 +78,21 @@ pub(super) fn clear_compaction_queues(
 /// `ClearRegionBlockCache`: what went, and which regions are not here.
 pub(super) fn clear_block_cache(asked: &Asked<'_>, request: &pb::ClearRegionBlockCacheRequest) -> Result<pb::ClearRegionBlockCacheResponse, Fault> {
     let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let (mut blocks, mut bytes, mut exception) = (0, 0, Vec::new());
-    for specifier in &request.region {
-        let evicted = encoded_name(specifier).map_err(Fault::from).and_then(|name| Ok(asked.engine().forget_blocks(name)?));
-        match evicted {
-            Ok(evicted) => {
-                blocks += signed(evicted.blocks);
-                bytes += signed(evicted.bytes);
+    let (mut regions, mut exception, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    for specifier in request.region.iter().filter(|specifier| seen.insert(&specifier.value)) {
+        match encoded_name(specifier).map_err(Fault::from).and_then(|name| Ok(asked.engine().region(name)?)) {
+            Ok(region) => regions.push(region),
+            Err(_) if exception.len() == UNKNOWN_REGIONS_MAX => {
+                let text = format!("more than {UNKNOWN_REGIONS_MAX} of the regions are not here; list those of the table anew");
+                return Err(Fault::do_not_retry(text));
             }
             Err(fault) => exception.push(pb::RegionExceptionMessage { region: specifier.clone(), exception: fault.exception().to_pair() }),
         }
     }
+    let evicted = asked.engine().forget_blocks_of(&regions);
     let max_cache_size = Some(signed(asked.engine().block_cache_bytes_max()));
-    let stats = pb::CacheEvictionStats { evicted_blocks: Some(blocks), bytes_evicted: Some(bytes), max_cache_size, exception };
+    let (evicted_blocks, bytes_evicted) = (Some(signed(evicted.blocks)), Some(signed(evicted.bytes)));
+    let stats = pb::CacheEvictionStats { evicted_blocks, bytes_evicted, max_cache_size, exception };
     Ok(pb::ClearRegionBlockCacheResponse { stats })
 }
 

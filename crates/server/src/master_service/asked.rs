@@ -19,6 +19,8 @@ use crate::context::Context;
 pub(crate) struct Asked<'a> {
     pub(crate) context: &'a Arc<Context>,
     pub(crate) peer: &'a Peer,
+    /// Bytes of the request.
+    bytes: usize,
 }
 
 /// Where a failure of a procedure shows.
@@ -32,7 +34,7 @@ pub(crate) enum Failure {
 
 impl<'a> Asked<'a> {
     pub(crate) fn new(context: &'a Arc<Context>, call: &'a Call) -> Self {
-        Self { context, peer: &call.peer }
+        Self { context, peer: &call.peer, bytes: call.bytes_held() }
     }
 
     pub(crate) fn engine(&self) -> &'a Arc<Engine> {
@@ -71,7 +73,7 @@ impl<'a> Asked<'a> {
     ) -> Result<u64, Fault> {
         let procedures = &self.context.master.procedures;
         let engine = Arc::clone(self.engine());
-        let submission = Submission { name, table: table.cloned(), nonce, owner: self.peer.user.clone() };
+        let submission = Submission { name, table: table.cloned(), nonce, owner: self.peer.user.clone(), bytes: self.bytes };
         let id = procedures.submit(submission, move || work(&engine).map(|()| Bytes::new()))?;
         let outcome = procedures.find(id).and_then(|procedure| procedure.outcome);
         match outcome {

@@ -1,5 +1,7 @@
 //! Which tables there are, and what they are.
 
+use std::collections::HashSet;
+
 use halite_engine::scan::filter::FullMatch;
 use halite_types::schema::DEFAULT_NAMESPACE;
 use halite_types::{TableDescriptor, TableName};
@@ -61,9 +63,21 @@ fn schemas(asked: &Asked<'_>, names: &[TableName]) -> Vec<pb::TableSchema> {
 /// The descriptors of the tables that a normalization is asked for.
 pub(super) fn asked_for(asked: &Asked<'_>, request: &pb::NormalizeRequest) -> Result<Vec<TableDescriptor>, Fault> {
     let mut names = tables(asked, &Wanted { namespace: request.namespace.as_deref(), regex: request.regex.as_deref(), system: false })?;
-    let named = request.table_names.iter().map(table_name).collect::<Result<Vec<_>, _>>()?;
+    let named = each_once(&request.table_names)?;
     names.retain(|name| named.is_empty() || named.contains(name));
     Ok(names.iter().filter_map(|name| asked.engine().descriptor(name).ok()).map(|table| TableDescriptor::clone(&table)).collect())
+}
+
+/// The tables that are named, each where it is named first: a name takes a few bytes in a request, and a descriptor many in the answer.
+fn each_once(messages: &[pb::TableName]) -> Result<Vec<TableName>, Fault> {
+    let (mut seen, mut names) = (HashSet::new(), Vec::new());
+    for message in messages {
+        let name = table_name(message)?;
+        if seen.insert(name.clone()) {
+            names.push(name);
+        }
+    }
+    Ok(names)
 }
 
 fn messages(names: &[TableName]) -> Vec<pb::TableName> {
@@ -80,8 +94,11 @@ pub(super) fn descriptors(asked: &Asked<'_>, request: &pb::GetTableDescriptorsRe
     let names = if request.table_names.is_empty() {
         tables(asked, &Wanted { namespace: request.namespace.as_deref(), regex, system: request.include_sys_tables() })?
     } else {
-        let named = request.table_names.iter().map(table_name).collect::<Result<Vec<_>, _>>()?;
-        regex.map_or(Ok(named.clone()), |regex| matching(named, regex))?
+        let named = each_once(&request.table_names)?;
+        match regex {
+            Some(regex) => matching(named, regex)?,
+            None => named,
+        }
     };
     Ok(pb::GetTableDescriptorsResponse { table_schema: schemas(asked, &names) })
 }

@@ -1,6 +1,8 @@
 //! `HbckService`: repairs of the catalog, which is one file under a checksum here and needs none. What can be done by other
 //! calls too is done.
 
+use std::collections::HashMap;
+
 use halite_wire::proto as pb;
 
 use pb::table_state::State;
@@ -8,9 +10,9 @@ use pb::table_state::State;
 use super::asked::{Asked, Failure};
 use super::describe;
 use super::faults::not_offered;
-use super::names::table_name;
+use super::names::{encoded_name, table_name};
 use super::procedures::Nonce;
-use super::regions;
+use super::{regions, tables};
 use crate::call::Fault;
 
 /// What HBase gives instead of the id of a procedure that could not be started: -1.
@@ -30,24 +32,34 @@ pub(super) fn fix_meta(_: &Asked<'_>, _: &pb::FixMetaRequest) -> Result<pb::FixM
 pub(super) fn assigns(asked: &Asked<'_>, request: &pb::AssignsRequest) -> Result<pb::AssignsResponse, Fault> {
     let assign =
         |region: &pb::RegionSpecifier| regions::assign(asked, &pb::AssignRegionRequest { region: region.clone(), r#override: request.r#override });
-    let pid = request.region.iter().map(|region| done(asked, assign(region).is_ok())).collect::<Result<_, _>>()?;
-    Ok(pb::AssignsResponse { pid })
+    Ok(pb::AssignsResponse { pid: of_each(asked, &request.region, |region| assign(region).is_ok())? })
 }
 
 /// `Unassigns`: as [`assigns`].
 pub(super) fn unassigns(asked: &Asked<'_>, request: &pb::UnassignsRequest) -> Result<pb::UnassignsResponse, Fault> {
     let unassign =
         |region: &pb::RegionSpecifier| regions::unassign(asked, &pb::UnassignRegionRequest { region: region.clone(), ..Default::default() });
-    let pid = request.region.iter().map(|region| done(asked, unassign(region).is_ok())).collect::<Result<_, _>>()?;
-    Ok(pb::UnassignsResponse { pid })
+    Ok(pb::UnassignsResponse { pid: of_each(asked, &request.region, |region| unassign(region).is_ok())? })
 }
 
-/// The id of a procedure that has nothing left to do, if what it is for was possible.
-fn done(asked: &Asked<'_>, is_done: bool) -> Result<u64, Fault> {
-    if !is_done {
-        return Ok(NO_PROCEDURE);
-    }
-    asked.start("TransitRegionStateProcedure", None, Nonce::default(), Failure::InResult, |_| Ok(()))
+/// Does something with each region that there is, once, and gives for each that is named the id of a procedure that has nothing left to
+/// do, or -1. It is the same one for all: what procedures came to is kept for others, too.
+fn of_each(asked: &Asked<'_>, regions: &[pb::RegionSpecifier], work: impl Fn(&pb::RegionSpecifier) -> bool) -> Result<Vec<u64>, Fault> {
+    let tables = asked.engine().descriptors();
+    let there = tables.iter().flat_map(|table| asked.engine().regions(table.name()).unwrap_or_default());
+    // Of those that are not there a request may name any number.
+    let mut done: HashMap<String, Option<bool>> = there.map(|region| (region.encoded_name, None)).collect();
+    let is_done = regions.iter().map(|region| {
+        let known = encoded_name(region).ok().and_then(|name| done.get_mut(&name));
+        known.is_some_and(|known| *known.get_or_insert_with(|| work(region)))
+    });
+    let is_done: Vec<bool> = is_done.collect();
+    let id = if is_done.contains(&true) {
+        asked.start("TransitRegionStateProcedure", None, Nonce::default(), Failure::InResult, |_| Ok(()))?
+    } else {
+        NO_PROCEDURE
+    };
+    Ok(is_done.into_iter().map(|is_done| if is_done { id } else { NO_PROCEDURE }).collect())
 }
 
 /// `BypassProcedure`: none is ever stuck, so none is passed by.
@@ -76,7 +88,10 @@ pub(super) fn table_state(asked: &Asked<'_>, request: &pb::SetTableStateInMetaRe
     let name = table_name(&request.table_name)?;
     let before = describe::state(asked, &pb::GetTableStateRequest { table_name: request.table_name.clone() })?;
     match (before.table_state.state(), request.table_state.state()) {
-        (State::Disabled, State::Enabled) => asked.engine().enable_table(&name)?,
+        (State::Disabled, State::Enabled) => {
+            tables::check_space(asked.context, &name)?;
+            asked.engine().enable_table(&name)?;
+        }
         (State::Enabled, State::Disabled) => asked.engine().disable_table(&name)?,
         (_, State::Enabled | State::Disabled) => {}
         _ => return Err(Fault::do_not_retry("a table is enabled or disabled here, with nothing between; give ENABLED or DISABLED")),

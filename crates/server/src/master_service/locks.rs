@@ -130,6 +130,7 @@ fn subject(asked: &Asked<'_>, request: &pb::LockRequest) -> Result<Subject, Faul
             return Err(Fault::do_not_retry(text));
         }
         let table = table_name_from_proto(&first.table_name)?;
+        check_exists(asked.engine(), &table)?;
         let regions = request.region_info.iter().map(|region| Ok(from_proto(region)?.encoded_name));
         return Ok(Subject::Regions(table, regions.collect::<Result<_, Fault>>()?));
     }

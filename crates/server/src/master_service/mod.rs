@@ -51,7 +51,7 @@ mod throttles;
 use std::sync::Arc;
 
 use halite_engine::Engine;
-use halite_types::{ErrorKind, Result as StoreResult};
+use halite_types::Result as StoreResult;
 use tokio::sync::watch;
 
 use crate::call::{Call, Fault, Reply};
@@ -87,15 +87,14 @@ impl Master {
     /// What the master keeps for this engine.
     ///
     /// # Errors
-    /// What reading it from the engine met.
+    /// `Stopped` if the store takes no writes until it is opened again.
     pub(crate) fn new(machine: &Machine, engine: &Arc<Engine>, config: &Config) -> StoreResult<Self> {
         let namespace_table = namespace_table::NamespaceTable::default();
-        match namespace_table.follow(engine) {
-            // Who can be read from is to be reached.
-            Err(error) if error.kind() == ErrorKind::DiskFull => tracing::warn!("the namespaces are not written to their table: {error}"),
-            followed => followed?,
+        namespace_table.follow(engine);
+        quotas::prepare(engine, config.quotas_enabled);
+        if let Some(stopped) = engine.write_failure() {
+            return Err(stopped);
         }
-        quotas::prepare(engine, config.quotas_enabled)?;
         // A process that starts later has later ids.
         Ok(Self {
             procedures: Procedures::new(machine, Arc::clone(engine.clock()), MOMENT),

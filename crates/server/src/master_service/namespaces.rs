@@ -27,7 +27,7 @@ pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) ->
         }
         check_limits(&name, &settings)?;
         engine.create_namespace(&name, settings)?;
-        context.master.namespace_table.follow_change(engine);
+        context.master.namespace_table.follow(engine);
         Ok(())
     })?;
     Ok(pb::CreateNamespaceResponse { proc_id: Some(id) })
@@ -42,7 +42,7 @@ pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyNamespaceRequest) ->
         check_namespace(engine, &name)?;
         check_limits(&name, &settings)?;
         engine.alter_namespace(&name, settings)?;
-        context.master.namespace_table.follow_change(engine);
+        context.master.namespace_table.follow(engine);
         Ok(())
     })?;
     Ok(pb::ModifyNamespaceResponse { proc_id: Some(id) })
@@ -57,7 +57,7 @@ pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteNamespaceRequest) ->
         check_namespace(engine, &name)?;
         check_removable(engine, &name)?;
         engine.drop_namespace(&name)?;
-        context.master.namespace_table.follow_change(engine);
+        context.master.namespace_table.follow(engine);
         quotas::forget_namespace(&context, &name);
         Ok(())
     })?;

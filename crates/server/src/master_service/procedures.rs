@@ -25,8 +25,12 @@ use crate::outside::{Instant, Machine};
 const KEPT: Duration = Duration::from_mins(15);
 /// Outcomes kept at most; the oldest go first.
 const FINISHED_MAX: usize = 10_000;
-/// Procedures that may wait for their turn.
+/// Bytes of the text of a failure that are kept: some of it is the client's own.
+const FAILURE_BYTES_MAX: usize = 4 << 10;
+/// Procedures that may wait for their turn, and bytes of the requests that asked for them, which have been answered and are kept by nobody
+/// else.
 const WAITING_MAX: usize = 1_000;
+const WAITING_BYTES_MAX: usize = 64 << 20;
 /// Threads that work on procedures.
 const WORKERS_MAX: usize = 4;
 /// How long a call that submits a procedure waits for it. A test waits until it is done, however slow the machine.
@@ -51,6 +55,8 @@ pub(crate) struct Submission {
     pub(crate) nonce: Nonce,
     /// Who asked for it.
     pub(crate) owner: String,
+    /// Bytes of what the work holds.
+    pub(crate) bytes: usize,
 }
 
 /// Where a procedure stands.
@@ -96,11 +102,19 @@ pub(crate) struct ProcedureTimes {
     pub(crate) us: Histogram,
 }
 
+/// One that has not begun.
+struct Waiting {
+    id: u64,
+    table: Option<TableName>,
+    work: Work,
+    bytes: usize,
+}
+
 struct State {
     next_id: u64,
     procedures: BTreeMap<u64, Procedure>,
     nonces: HashMap<Nonce, u64>,
-    waiting: VecDeque<(u64, Option<TableName>, Work)>,
+    waiting: VecDeque<Waiting>,
     /// Tables that somebody works on.
     busy: HashSet<TableName>,
     workers: usize,
@@ -150,6 +164,12 @@ impl Procedures {
         }
         if state.waiting.len() >= WAITING_MAX {
             let text = format!("{WAITING_MAX} procedures wait for their turn already; try again when some of them are done");
+            return Err(Fault::new(ExceptionKind::CallQueueTooBig, text));
+        }
+        let waiting_bytes = state.waiting.iter().map(|waiting| waiting.bytes).fold(submission.bytes, usize::saturating_add);
+        // One alone may be as large as a request can be.
+        if waiting_bytes > WAITING_BYTES_MAX && !state.waiting.is_empty() {
+            let text = format!("procedures with {WAITING_BYTES_MAX} bytes wait for their turn already; try again when some of them are done");
             return Err(Fault::new(ExceptionKind::CallQueueTooBig, text));
         }
         if matches!(self.0.machine, Machine::Os) && state.waiting.len() >= state.idle && state.workers < WORKERS_MAX {
@@ -204,14 +224,14 @@ impl Procedures {
     #[cfg(test)]
     pub(crate) fn is_busy(&self, table: &TableName) -> bool {
         let state = self.0.lock();
-        state.busy.contains(table) || state.waiting.iter().any(|(_, other, _)| other.as_ref() == Some(table))
+        state.busy.contains(table) || state.waiting.iter().any(|waiting| waiting.table.as_ref() == Some(table))
     }
 
     /// Takes no more, and lets the threads end after what they are at. What waits is not done.
     pub(crate) fn close(&self) {
         let mut state = self.0.lock();
         state.closed = true;
-        let waiting: Vec<u64> = state.waiting.drain(..).map(|(id, _, _)| id).collect();
+        let waiting: Vec<u64> = state.waiting.drain(..).map(|waiting| waiting.id).collect();
         let stopped = Exception::new(ExceptionKind::MasterStopped, "the master stopped before it came to this procedure");
         let now = now_ms(&*self.0.clock);
         waiting.into_iter().for_each(|id| state.finish(id, Err(stopped.clone()), now));
@@ -318,16 +338,16 @@ impl State {
         if submission.nonce.number != 0 {
             self.nonces.insert(submission.nonce, id);
         }
-        let Submission { name, table, nonce, owner } = submission;
+        let Submission { name, table, nonce, owner, bytes } = submission;
         self.procedures.insert(id, Procedure { name, owner, submitted_ms: now, updated_ms: now, outcome: None, nonce, finished: None });
-        self.waiting.push_back((id, table, work));
+        self.waiting.push_back(Waiting { id, table, work, bytes });
         id
     }
 
     /// The first that may run now.
     fn take(&mut self, now: u64) -> Option<(u64, Option<TableName>, Work)> {
-        let at = self.waiting.iter().position(|(_, table, _)| table.as_ref().is_none_or(|table| !self.busy.contains(table)))?;
-        let (id, table, work) = self.waiting.remove(at)?;
+        let at = self.waiting.iter().position(|waiting| waiting.table.as_ref().is_none_or(|table| !self.busy.contains(table)))?;
+        let Waiting { id, table, work, .. } = self.waiting.remove(at)?;
         self.busy.extend(table.clone());
         if let Some(procedure) = self.procedures.get_mut(&id) {
             procedure.updated_ms = now;
@@ -337,7 +357,7 @@ impl State {
 
     fn finish(&mut self, id: u64, outcome: Result<Bytes, Exception>, now: u64) {
         if let Some(procedure) = self.procedures.get_mut(&id) {
-            procedure.outcome = Some(outcome);
+            procedure.outcome = Some(outcome.map_err(|exception| exception.shortened(FAILURE_BYTES_MAX)));
             procedure.updated_ms = now;
             procedure.finished = Some(Instant::now());
         }
@@ -369,7 +389,7 @@ mod tests {
 
     fn submission(table: Option<&str>, nonce: u64) -> Submission {
         let table = table.map(|name| name.parse().unwrap());
-        Submission { name: "TestProcedure", table, nonce: Nonce { group: 1, number: nonce }, owner: "me".to_owned() }
+        Submission { name: "TestProcedure", table, nonce: Nonce { group: 1, number: nonce }, owner: "me".to_owned(), bytes: 0 }
     }
 
     fn wait_for(procedures: &Procedures, id: u64) {
@@ -407,6 +427,34 @@ mod tests {
         assert_eq!(procedures.submit(submission(None, 5), || panic!("done twice")).unwrap(), first);
         assert_ne!(procedures.submit(submission(None, 6), || Ok(Bytes::new())).unwrap(), first);
         assert_ne!(procedures.submit(submission(None, 0), || Ok(Bytes::new())).unwrap(), first);
+        procedures.close();
+    }
+
+    #[test]
+    fn of_a_failure_no_more_is_kept_than_somebody_reads() {
+        let procedures = procedures(MOMENT);
+        let id = procedures.submit(submission(None, 0), || Err(Fault::do_not_retry("\u{e9}".repeat(1 << 20)))).unwrap();
+        assert_eq!(outcome(&procedures, id).unwrap().unwrap_err().message().len(), FAILURE_BYTES_MAX + 2);
+        procedures.close();
+    }
+
+    #[test]
+    fn what_waits_has_a_limit_in_bytes() {
+        let procedures = procedures(Duration::ZERO);
+        let (go, wait) = mpsc::channel::<()>();
+        let (begins, begun) = mpsc::channel::<()>();
+        let first = move || {
+            begins.send(()).unwrap();
+            wait.recv().map(|()| Bytes::new()).map_err(|_| Fault::do_not_retry("gone"))
+        };
+        procedures.submit(submission(Some("t"), 0), first).unwrap();
+        begun.recv().unwrap();
+        let submit = |bytes| procedures.submit(Submission { bytes, ..submission(Some("t"), 0) }, || Ok(Bytes::new()));
+        let ids = [WAITING_BYTES_MAX / 2, WAITING_BYTES_MAX / 2].map(|bytes| submit(bytes).unwrap());
+        assert_eq!(submit(1).unwrap_err().exception().kind(), Some(ExceptionKind::CallQueueTooBig));
+        go.send(()).unwrap();
+        ids.into_iter().for_each(|id| wait_for(&procedures, id));
+        submit(1).unwrap();
         procedures.close();
     }
 

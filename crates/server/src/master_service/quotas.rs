@@ -50,17 +50,16 @@ fn table_name() -> TableName {
     "hbase:quota".parse().expect("a legal name")
 }
 
-/// Makes `hbase:quota` if it is not there and quotas are on.
-///
-/// # Errors
-/// What making a table meets.
-pub(super) fn prepare(engine: &Engine, enabled: bool) -> StoreResult<()> {
+/// Makes `hbase:quota` if it is not there and quotas are on. Who can be read from is to be reached, so a failure is only logged.
+pub(super) fn prepare(engine: &Engine, enabled: bool) {
     if !enabled || engine.descriptor(&table_name()).is_ok() {
-        return Ok(());
+        return;
     }
     let family = |name: &'static str| FamilyDescriptor::new(name).versions(1).set(fam::REPLICATION_SCOPE, 0);
     let table = TableDescriptor::new(table_name()).family(family(FAMILY)).family(family(USAGE_FAMILY));
-    engine.create_table(with_defaults(table), Vec::new())
+    if let Err(error) = engine.create_table(with_defaults(table), Vec::new()) {
+        tracing::warn!("{} could not be made, and will be at the next start: {error}", table_name());
+    }
 }
 
 fn table(context: &Context) -> Result<Arc<Table>, Fault> {
@@ -68,6 +67,11 @@ fn table(context: &Context) -> Result<Arc<Table>, Fault> {
         return Err(Fault::do_not_retry("java.lang.UnsupportedOperationException: quota support disabled"));
     }
     Ok(context.engine.table(&table_name())?)
+}
+
+/// The table, if quotas are on. With them on, one that cannot be read is not one without quotas.
+fn table_if_on(context: &Context) -> StoreResult<Option<Arc<Table>>> {
+    if context.config.quotas_enabled { context.engine.table(&table_name()).map(Some) } else { Ok(None) }
 }
 
 /// Where a quota lies.
@@ -179,7 +183,7 @@ pub(super) fn of_all(context: &Context, prefix: &str) -> StoreResult<Vec<(String
 /// # Errors
 /// What reading and writing the table meets.
 pub(super) fn note_usage(context: &Context, measured: &BTreeMap<TableName, Bytes>) -> StoreResult<()> {
-    let Ok(table) = table(context) else { return Ok(()) };
+    let Some(table) = table_if_on(context)? else { return Ok(()) };
     // With what is set changed meanwhile, a row could come back that has just gone.
     let _change = context.master.quotas.lock();
     let mut known = BTreeMap::new();
@@ -208,7 +212,7 @@ pub(super) fn stored(context: &Context) -> StoreResult<Vec<Stored>> {
 }
 
 fn stored_in(context: &Context, range: RowRange) -> StoreResult<Vec<Stored>> {
-    let Ok(table) = table(context) else { return Ok(Vec::new()) };
+    let Some(table) = table_if_on(context)? else { return Ok(Vec::new()) };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut found = Vec::new();
     for rows in table.scan(Scan { range, ..Scan::all() }, Tier::Disk) {
@@ -224,9 +228,9 @@ fn stored_in(context: &Context, range: RowRange) -> StoreResult<Vec<Stored>> {
 /// Puts in force what is stored.
 ///
 /// # Errors
-/// What reading the table meets.
+/// What reading the table meets; what was in force stays so.
 pub(crate) fn put_in_force(context: &Context) -> StoreResult<()> {
-    let Ok(table) = table(context) else { return Ok(()) };
+    let Some(table) = table_if_on(context)? else { return Ok(()) };
     let exceed = table.get(&Get::new(EXCEED_ROW).column(FAMILY, SETTINGS), Tier::Disk)?;
     let may_exceed = exceed.value(FAMILY, SETTINGS).is_some_and(|value| value[..] == TRUE);
     let is_on = context.master.switches.rpc_throttle.get();

@@ -16,6 +16,9 @@ use super::namespace_limits::{Wanted, with_room};
 use super::servers::check_destination;
 use crate::call::Fault;
 
+/// Unassigned regions from which on those are looked for that are gone by now.
+const UNASSIGNED_MAX: usize = 1_000;
+
 /// Regions that were unassigned and not assigned again, by encoded name.
 #[derive(Debug, Default)]
 pub(crate) struct Unassigned(Mutex<HashSet<String>>);
@@ -28,11 +31,7 @@ impl Unassigned {
 
 /// The region of an encoded name, of an enabled table or a disabled one.
 fn find(engine: &Engine, encoded: &str) -> Result<RegionInfo, Fault> {
-    if let Ok(region) = engine.region(encoded) {
-        return Ok(RegionInfo::clone(region.info()));
-    }
-    let regions = engine.descriptors().into_iter().flat_map(|table| engine.regions(table.name()).unwrap_or_default());
-    regions.into_iter().find(|region| region.encoded_name == encoded).ok_or_else(|| unknown_region(encoded))
+    engine.region_info(encoded).map_err(|_| unknown_region(encoded))
 }
 
 /// The region a specifier names, or `None` for that of `hbase:meta`.
@@ -113,6 +112,10 @@ pub(super) fn merge(asked: &Asked<'_>, request: &pb::MergeTableRegionsRequest) -
     if let Some(id) = asked.repeated(nonce) {
         return Ok(pb::MergeTableRegionsResponse { proc_id: Some(id) });
     }
+    let distinct = request.region.iter().map(encoded_name).collect::<Result<HashSet<_>, _>>()?.len();
+    if distinct < request.region.len() {
+        return Err(duplicate(request.region.len(), distinct));
+    }
     let mut regions = Vec::new();
     for specifier in &request.region {
         regions.push(specified(asked.engine(), specifier)?.ok_or_else(|| refused(&meta_table(), "merged"))?);
@@ -132,15 +135,9 @@ fn merge_all(engine: &Engine, regions: &[RegionInfo], forcible: bool) -> Result<
 }
 
 /// Sorts the regions and checks that they can be merged; gives their table.
-fn check_mergeable(regions: &mut Vec<RegionInfo>, forcible: bool) -> Result<TableName, Fault> {
+fn check_mergeable(regions: &mut [RegionInfo], forcible: bool) -> Result<TableName, Fault> {
     let refuse = |text: String| Err(Fault::new(ExceptionKind::MergeRegion, text));
-    let given = regions.len();
     regions.sort_by(|a, b| (&a.table, &a.start).cmp(&(&b.table, &b.start)));
-    regions.dedup_by(|a, b| a.encoded_name == b.encoded_name);
-    if regions.len() < given {
-        let text = "Duplicate regions specified; cannot merge a region to itself. Passed in";
-        return refuse(format!("{text} {given} but only {} unique.", regions.len()));
-    }
     let Some((first, rest)) = regions.split_first().filter(|(_, rest)| !rest.is_empty()) else {
         return refuse(format!("Need two Regions at least to run a Merge: {}", encoded_names(regions)));
     };
@@ -155,6 +152,11 @@ fn check_mergeable(regions: &mut Vec<RegionInfo>, forcible: bool) -> Result<Tabl
         }
         _ => Ok(first.table.clone()),
     }
+}
+
+fn duplicate(given: usize, distinct: usize) -> Fault {
+    let text = "Duplicate regions specified; cannot merge a region to itself. Passed in";
+    Fault::new(ExceptionKind::MergeRegion, format!("{text} {given} but only {distinct} unique."))
 }
 
 fn check_may_merge(asked: &Asked<'_>, table: &TableName, regions: &[RegionInfo]) -> Result<(), Fault> {
@@ -225,7 +227,12 @@ pub(super) fn unassign(asked: &Asked<'_>, request: &pb::UnassignRegionRequest) -
     let Some(region) = region else { return Err(in_state("hbase:meta", "OPEN")) };
     let open = asked.engine().region(&region.encoded_name).map_err(|_| in_state(&region.display_name(), "CLOSED"))?;
     open.flush()?;
-    asked.context.master.unassigned.change(|regions| regions.insert(region.encoded_name));
+    asked.context.master.unassigned.change(|regions| {
+        if regions.len() >= UNASSIGNED_MAX {
+            regions.retain(|name| asked.engine().region(name).is_ok());
+        }
+        regions.insert(region.encoded_name)
+    });
     Ok(pb::UnassignRegionResponse {})
 }
 

@@ -13,7 +13,8 @@ use tracing::warn;
 use crate::call::Fault;
 
 const SWITCH: &str = "hbase.table.sanity.checks";
-const FILE_BYTES_MIN: i64 = 2 << 20;
+/// The least that a region may be split at.
+pub(super) const FILE_BYTES_MIN: u64 = 2 << 20;
 const FLUSH_BYTES_MIN: i64 = 1 << 20;
 const SPLIT_POLICY_SETTING: &str = "hbase.regionserver.region.split.policy";
 const TIERING: &str = "hbase.hstore.datatiering.type";
@@ -76,7 +77,7 @@ impl Checker {
     }
 
     fn table(&self, table: &TableDescriptor) -> Result<(), Fault> {
-        if number(&table.attributes, tab::MAX_FILESIZE)?.is_some_and(|bytes| bytes < FILE_BYTES_MIN) {
+        if number(&table.attributes, tab::MAX_FILESIZE)?.is_some_and(|bytes| bytes < FILE_BYTES_MIN.cast_signed()) {
             let given = &table.attributes[tab::MAX_FILESIZE];
             self.refuse(&format!(
                 "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" ({given}) is too small, which might cause over splitting \

@@ -7,14 +7,13 @@ use halite_wire::convert::schema::{to_proto, with_defaults};
 use halite_wire::proto as pb;
 
 use super::names::{is_meta, meta_table};
+use super::sanity;
 use crate::call::Fault;
 
 /// The attribute that HBase 2.5 and later write into every table: how store files are told from leftovers.
 pub(crate) const TRACKER: &str = "hbase.store.file-tracker.impl";
 /// The tracker of tables that name none.
 pub(crate) const TRACKER_DEFAULT: &str = "DEFAULT";
-/// Replicas of `hbase:meta` that clients are told of at most.
-const META_REPLICAS_MAX: u32 = 16;
 /// HBase's endpoint for changes of several rows of `hbase:meta`, as its descriptor names it.
 const META_ENDPOINT: &str = "|org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint|536870911|";
 
@@ -34,8 +33,9 @@ pub(crate) fn meta_descriptor(engine: &Engine) -> TableDescriptor {
 /// Keeps what `new` says of `hbase:meta` beside what it always has.
 ///
 /// # Errors
-/// For other families than it has; those of the engine.
+/// For other families than it has; what is wrong with any table's descriptor; those of the engine.
 pub(crate) fn alter_meta(engine: &Engine, new: TableDescriptor) -> Result<(), Fault> {
+    sanity::check(&new)?;
     let own = own_meta_descriptor();
     if !own.families().eq(new.families()) {
         return Err(Fault::do_not_retry(format!("{} is computed, and its families cannot be changed", own.name())));
@@ -47,7 +47,7 @@ pub(crate) fn alter_meta(engine: &Engine, new: TableDescriptor) -> Result<(), Fa
 
 /// How many replicas the region of `hbase:meta` is said to have; there is one, and it answers for all.
 pub(crate) fn meta_replicas(engine: &Engine) -> u32 {
-    meta_descriptor(engine).region_replication().min(META_REPLICAS_MAX)
+    meta_descriptor(engine).region_replication()
 }
 
 /// The same for the regions of any table.

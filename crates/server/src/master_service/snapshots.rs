@@ -14,6 +14,7 @@ use super::flush::SNAPSHOT;
 use super::names::is_system;
 use super::namespace_limits::{Wanted, with_room};
 use super::procedures::Nonce;
+use super::sanity::FILE_BYTES_MIN;
 use crate::call::Fault;
 use crate::context::Context;
 
@@ -35,6 +36,12 @@ pub(super) fn take(asked: &Asked<'_>, request: &pb::SnapshotRequest) -> Result<p
 /// # Errors
 /// What is wrong with the request.
 pub(super) fn start(asked: &Asked<'_>, snapshot: SnapshotDescriptor, nonce: Nonce) -> Result<u64, Fault> {
+    snapshot.check().map_err(|error| creation(error.message()))?;
+    // It becomes the attribute of tables that are made of the snapshot.
+    if (1..FILE_BYTES_MIN).contains(&snapshot.max_file_bytes) {
+        let text = format!("the maximum file size of snapshot {}, {} bytes, is under {FILE_BYTES_MIN}", snapshot.name, snapshot.max_file_bytes);
+        return Err(creation(&format!("{text}; tables made of it would split into unmanageably many regions, give more")));
+    }
     let (name, table) = (snapshot.name.clone(), snapshot.table.clone());
     let id = asked.start("SnapshotProcedure", Some(&table), nonce, Failure::InCall, move |engine| take_now(engine, snapshot))?;
     asked.context.master.signed.remember(&asked.context.master.procedures, SNAPSHOT, &name, id);
@@ -42,7 +49,6 @@ pub(super) fn start(asked: &Asked<'_>, snapshot: SnapshotDescriptor, nonce: Nonc
 }
 
 fn take_now(engine: &Engine, snapshot: SnapshotDescriptor) -> Result<(), Fault> {
-    snapshot.check().map_err(|error| creation(error.message()))?;
     if find(engine, &snapshot.name).is_some() {
         return Err(Fault::new(ExceptionKind::SnapshotExists, format!("Snapshot '{}' already stored on the filesystem.", snapshot.name)));
     }

@@ -15,6 +15,7 @@ use super::namespace_limits::{Wanted, with_room};
 use super::procedures::Nonce;
 use super::{quotas, sanity, schema};
 use crate::call::Fault;
+use crate::context::Context;
 
 /// `CreateTable`: the table is there and enabled when the procedure has finished (HBase: `CreateTableProcedure`).
 pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Result<pb::CreateTableResponse, Fault> {
@@ -59,13 +60,19 @@ pub(super) fn enable(asked: &Asked<'_>, request: &pb::EnableTableRequest) -> Res
         if is_meta(name) || engine.is_enabled(name)? {
             return Err(Fault::new(ExceptionKind::TableNotDisabled, format!("tableName={name}, state=ENABLED")));
         }
-        if context.quota.is_disabled_for_space(name) {
-            let text = format!("Enabling the table '{name}' is disallowed due to a violated space quota.");
-            return Err(Fault::new(ExceptionKind::AccessDenied, text));
-        }
+        check_space(&context, name)?;
         Ok(engine.enable_table(name)?)
     })?;
     Ok(pb::EnableTableResponse { proc_id: Some(id) })
+}
+
+/// Refuses to enable a table that was disabled for its size.
+pub(super) fn check_space(context: &Context, name: &TableName) -> Result<(), Fault> {
+    if context.quota.is_disabled_for_space(name) {
+        let text = format!("Enabling the table '{name}' is disallowed due to a violated space quota.");
+        return Err(Fault::new(ExceptionKind::AccessDenied, text));
+    }
+    Ok(())
 }
 
 /// `DisableTable` (HBase: `DisableTableProcedure`).

@@ -178,7 +178,12 @@ impl Enforcement {
         *self.space.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(space);
         for name in &to_disable {
             if engine.is_enabled(name).is_ok_and(|is_enabled| is_enabled) {
-                report(name, "disabled, since it has passed its limit of space", engine.disable_table(name));
+                let disabled = engine.disable_table(name);
+                // One that somebody else has disabled is not ours to enable.
+                if disabled.is_ok() {
+                    measured.disabled.insert(name.clone());
+                }
+                report(name, "disabled, since it has passed its limit of space", disabled);
             }
         }
         for name in measured.disabled.difference(&to_disable) {
@@ -186,7 +191,7 @@ impl Enforcement {
                 report(name, "enabled again, since no limit of space is passed any more", engine.enable_table(name));
             }
         }
-        measured.disabled = to_disable;
+        measured.disabled.retain(|name| to_disable.contains(name));
     }
 }
 

@@ -524,9 +524,7 @@ fn a_call_nobody_waits_for_is_not_answered() {
 
 #[test]
 fn a_disk_without_its_reserve_makes_clients_wait_and_reads_and_tables_go_on() {
-    let mut options = Options::default();
-    options.disk_reserve_bytes = Some(u64::MAX);
-    let server = Server::over(options, |_| ());
+    let server = Server::on_a_full_disk();
     let mut client = server.client();
     let mutation =
         |op: RowOp| pb::MutateRequest { region: server.region("a"), mutation: to_proto(&op).unwrap(), nonce_group: Some(1), ..Default::default() };

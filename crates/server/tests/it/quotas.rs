@@ -162,6 +162,25 @@ fn a_table_is_disabled_for_its_size_and_comes_back_with_a_wider_limit() {
     };
     let why = told.exception.unwrap().generic_exception.unwrap();
     assert_eq!(why.message(), "Enabling the table 't' is disallowed due to a violated space quota.");
+    let set = pb::SetTableStateInMetaRequest {
+        table_name: table_name_to_proto(&name()),
+        table_state: pb::TableState { state: pb::table_state::State::Enabled.into() },
+    };
+    let mut hbck = Client::to(server.master_port(), Service::Hbck, Kind::Java);
+    let refused = hbck.call::<service::HbckSetTableStateInMeta>(&set).unwrap_err();
+    assert_eq!(refused.kind(), Some(ExceptionKind::AccessDenied));
     limit_space(&server, 1 << 30, SpaceViolationPolicy::Disable);
     assert!(server.engine.is_enabled(&name()).unwrap());
+}
+
+#[test]
+fn a_table_that_its_owner_has_disabled_stays_so_whatever_its_limit() {
+    let server = server();
+    server.put(&[("a", "1")]);
+    server.engine.flush(&name()).unwrap();
+    limit_space(&server, 1 << 30, SpaceViolationPolicy::Disable);
+    server.engine.disable_table(&name()).unwrap();
+    limit_space(&server, 1, SpaceViolationPolicy::Disable);
+    limit_space(&server, 1 << 30, SpaceViolationPolicy::Disable);
+    assert!(!server.engine.is_enabled(&name()).unwrap());
 }

@@ -23,6 +23,11 @@ pub(crate) struct Server {
     directory: tempfile::TempDir,
 }
 
+fn make_table(engine: &Engine) {
+    let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+    engine.create_table(table, vec![Bytes::from("m")]).unwrap();
+}
+
 impl Server {
     pub(crate) fn start() -> Self {
         Self::with(|_| ())
@@ -36,9 +41,21 @@ impl Server {
     pub(crate) fn over(options: Options, change: impl FnOnce(&mut Config)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let engine = Engine::open(Env::os(directory.path()).unwrap(), options).unwrap();
-        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
-        engine.create_table(table, vec![Bytes::from("m")]).unwrap();
+        make_table(&engine);
         Self::serve(engine, directory, change)
+    }
+
+    /// A server whose disk has less than the reserve since its table was made.
+    pub(crate) fn on_a_full_disk() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let env = || Env::os(directory.path()).unwrap();
+        let engine = Engine::open(env(), Options::default()).unwrap();
+        make_table(&engine);
+        engine.close().unwrap();
+        let mut options = Options::default();
+        options.disk_reserve_bytes = Some(u64::MAX);
+        let engine = Engine::open(env(), options).unwrap();
+        Self::serve(engine, directory, |_| ())
     }
 
     /// A server over what this one would leave behind if its process died now.

@@ -37,6 +37,17 @@ impl Exception {
         Self { class: Cow::Borrowed(kind.class()), message: message.into(), do_not_retry: kind.is_do_not_retry(), server_overloaded, moved_to: None }
     }
 
+    /// The same with no more of its text than so many bytes.
+    #[must_use]
+    pub fn shortened(mut self, bytes_max: usize) -> Self {
+        if self.message.len() > bytes_max {
+            self.message.truncate(self.message.floor_char_boundary(bytes_max));
+            self.message.shrink_to_fit();
+            self.message.push_str("..");
+        }
+        self
+    }
+
     /// What tells a client to go to another server with requests for a region.
     pub fn region_moved(to: MovedTo) -> Self {
         let message = to.to_string();

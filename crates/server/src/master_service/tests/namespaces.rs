@@ -1,6 +1,6 @@
 //! Namespaces made, changed, listed and dropped.
 
-use halite_types::{Delete, Put, Row, Scan, Tier};
+use halite_types::{Delete, FamilyDescriptor, Put, Row, Scan, TableDescriptor, TableName, Tier};
 use halite_wire::proto as pb;
 use halite_wire::service::{
     MasterCreateNamespace, MasterCreateTable, MasterDeleteNamespace, MasterGetNamespaceDescriptor, MasterListNamespaceDescriptors,
@@ -88,6 +88,46 @@ fn the_table_of_namespaces_is_mended_when_a_client_has_written_there_or_dropped_
     rig.context.engine.drop_table(&"hbase:namespace".parse().unwrap()).unwrap();
     rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns2", &[])).unwrap().proc_id).unwrap();
     assert_eq!(rows_read(&rig), ["default", "hbase", "ns", "ns2"]);
+}
+
+#[test]
+fn a_server_starts_whatever_clients_have_made_of_the_table_of_namespaces() {
+    let table: TableName = "hbase:namespace".parse().unwrap();
+    let rig = Rig::new();
+    rig.context.engine.disable_table(&table).unwrap();
+    let rig = rig.restarted();
+    assert!(!rig.context.engine.is_enabled(&table).unwrap());
+    rig.context.engine.enable_table(&table).unwrap();
+    let other = TableDescriptor::new(table.clone()).family(FamilyDescriptor::new("x"));
+    rig.context.engine.alter_table(other).unwrap();
+    let rig = rig.restarted();
+    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &[])).unwrap().proc_id).unwrap();
+    rig.context.engine.disable_table(&table).unwrap();
+    rig.context.engine.drop_table(&table).unwrap();
+    assert_eq!(rows_read(&rig.restarted()), ["default", "hbase", "ns"]);
+}
+
+#[test]
+fn settings_of_a_namespace_have_a_limit() {
+    let rig = Rig::new();
+    let long = "x".repeat(11 << 20);
+    assert_eq!(class(rig.ask::<MasterCreateNamespace>(&create("ns", &[("k", &long)]))), "DoNotRetryIOException");
+    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &[("k", "v")])).unwrap().proc_id).unwrap();
+    let modify = pb::ModifyNamespaceRequest { namespace_descriptor: descriptor("ns", &[("k", &long)]), ..Default::default() };
+    assert_eq!(class(rig.ask::<MasterModifyNamespace>(&modify)), "DoNotRetryIOException");
+    assert_eq!(rows(&rig.restarted()).pop(), Some(descriptor("ns", &[("k", "v")])));
+}
+
+#[test]
+fn rows_of_no_namespace_go_some_at_a_time() {
+    let rig = Rig::new();
+    let table = rig.context.engine.table(&"hbase:namespace".parse().unwrap()).unwrap();
+    let ops = (0..1_500).map(|row| Put::new(format!("foreign{row}")).add("info", "x", "x").into()).collect();
+    table.apply(ops).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    drop(table);
+    let rig = rig.restarted();
+    assert!((3..1_000).contains(&rows_read(&rig).len()));
+    assert_eq!(rows_read(&rig.restarted()), ["default", "hbase"]);
 }
 
 fn new_table(rig: &Rig, table: &str, regions: u8) -> Result<(), halite_wire::exception::Exception> {

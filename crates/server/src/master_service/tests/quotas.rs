@@ -1,6 +1,6 @@
 //! Quotas set, merged and removed, as `hbase:quota` shows them.
 
-use halite_types::{Attributes, Scan, Tier};
+use halite_types::{Attributes, FamilyDescriptor, Scan, TableDescriptor, Tier};
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
@@ -32,6 +32,21 @@ fn stored(rig: &Rig) -> Vec<(String, String, pb::Quotas)> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let cells = rows.iter().flat_map(|row| row.cells().iter());
     cells.map(|cell| (text(cell.row()), text(cell.qualifier()), pb::Quotas::decode(cell.value().strip_prefix(b"PBUF").unwrap()).unwrap())).collect()
+}
+
+#[test]
+fn a_table_of_quotas_that_cannot_be_read_is_no_table_without_quotas_and_no_start_that_fails() {
+    let rig = Rig::with_quotas();
+    let table = name("hbase:quota");
+    rig.context.engine.disable_table(&table).unwrap();
+    assert!(crate::master_service::put_quotas_in_force(&rig.context).is_err());
+    let rig = rig.restarted();
+    rig.context.engine.enable_table(&table).unwrap();
+    rig.context.engine.alter_table(TableDescriptor::new(table.clone()).family(FamilyDescriptor::new("u"))).unwrap();
+    let rig = rig.restarted();
+    rig.context.engine.disable_table(&table).unwrap();
+    rig.context.engine.drop_table(&table).unwrap();
+    set(&rig.restarted(), &user(Some(throttle(ThrottleType::ReadNumber, 6, TimeUnit::Minutes)))).unwrap();
 }
 
 #[test]

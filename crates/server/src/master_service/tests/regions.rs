@@ -1,6 +1,7 @@
 //! Regions split, merged, truncated and moved.
 
-use halite_types::{Get, RegionInfo, Tier};
+use halite_engine::Options;
+use halite_types::{FamilyDescriptor, Get, RegionInfo, TableDescriptor, Tier};
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
@@ -224,4 +225,38 @@ fn what_a_region_was_merged_from_is_forgotten_when_the_catalog_is_scanned() {
     crate::master_service::clean_catalog(&rig.context);
     assert_eq!(parents(), 2);
     assert_eq!((scan(), parents(), scan()), (1, 0, 0));
+}
+
+fn rolling(rig: &Rig, attributes: &[(&str, &str)]) {
+    let mut table = TableDescriptor::new(name("t")).family(FamilyDescriptor::new("f"));
+    for (attribute, value) in [("ROW_KEY", "(SALT(4 BY id), ts TIMESTAMP, id STRING)"), ("ROW_SCHEMA", "SPLIT ROLLING '1d'")].iter().chain(attributes)
+    {
+        table = table.set(*attribute, *value);
+    }
+    rig.context.engine.create_table(table, Vec::new()).unwrap();
+}
+
+fn roll(rig: &Rig, is_ending: bool) -> usize {
+    let (sender, shutdown) = crate::shutdown::channel();
+    if is_ending {
+        sender.request();
+    }
+    crate::master_service::roll_regions(&rig.context, &shutdown);
+    rig.context.engine.regions(&name("t")).unwrap().len()
+}
+
+#[test]
+fn regions_of_times_to_come_are_made_as_far_as_the_table_may_have_them() {
+    let mut options = Options::default();
+    options.table_regions_max = 5;
+    let rig = Rig::over_options(options);
+    rolling(&rig, &[]);
+    assert_eq!(roll(&rig, true), 1);
+    assert_eq!(roll(&rig, false), 5);
+    let rig = Rig::new();
+    rolling(&rig, &[]);
+    assert_eq!(roll(&rig, false), 13);
+    let rig = Rig::new();
+    rolling(&rig, &[("SPLIT_ENABLED", "false")]);
+    assert_eq!(roll(&rig, false), 1);
 }

@@ -52,6 +52,18 @@ fn regions_are_assigned_and_what_cannot_be_has_no_procedure() {
     assert_eq!(unknown.pid, Vec::<u64>::new());
 }
 
+#[test]
+fn a_region_that_is_named_again_and_again_has_one_procedure() {
+    let rig = Rig::new();
+    rig.create("t", &["f"], &[]);
+    let known = specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
+    let unknown = |number: u32| pb::RegionSpecifier { r#type: 2, value: format!("{number:032x}").into() };
+    let region = std::iter::repeat_n(known, 1_000).chain((0..1_000).map(unknown)).collect();
+    let pid = rig.ask::<HbckUnassigns>(&pb::UnassignsRequest { region, ..Default::default() }).unwrap().pid;
+    assert!(pid[..1_000].iter().all(|id| *id == pid[0]) && pid[1_000..].iter().all(|id| *id == u64::MAX));
+    rig.finish(Some(pid[0])).unwrap();
+}
+
 fn ask(rig: &Rig, lock_type: LockType, table: &str) -> Result<u64, Exception> {
     let request = pb::LockRequest {
         lock_type: lock_type.into(),
@@ -80,6 +92,8 @@ fn a_lock_is_held_by_its_heartbeats_and_the_next_waits_for_it() {
     let nothing = pb::LockRequest { lock_type: LockType::Shared.into(), description: Some("nothing".to_owned()), ..Default::default() };
     assert!(rig.ask::<LockRequestLock>(&nothing).unwrap_err().message().ends_with("one of table/namespace/region should be specified"));
     let region = |id| pb::RegionInfo { region_id: id, table_name: name_message("t"), ..Default::default() };
+    let gone = pb::RegionInfo { region_id: 1, table_name: name_message("gone"), ..Default::default() };
+    assert_eq!(class(rig.ask::<LockRequestLock>(&pb::LockRequest { region_info: vec![gone], ..nothing.clone() })), "TableNotFoundException");
     let many = pb::LockRequest { region_info: (0..1001).map(region).collect(), ..nothing };
     assert!(rig.ask::<LockRequestLock>(&many).unwrap_err().message().contains("1000 are the most"));
 }

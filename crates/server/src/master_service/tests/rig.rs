@@ -49,12 +49,21 @@ impl Rig {
         Self::over_env(sim.env(), None, Config::default())
     }
 
+    /// One whose store has these options.
+    pub(crate) fn over_options(options: Options) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Self::over_engine(Engine::open(Env::os(directory.path()).unwrap(), options).unwrap(), Some(directory), Config::default())
+    }
+
     fn over(directory: tempfile::TempDir, config: Config) -> Self {
         Self::over_env(Env::os(directory.path()).unwrap(), Some(directory), config)
     }
 
     fn over_env(env: Env, directory: Option<tempfile::TempDir>, config: Config) -> Self {
-        let engine = Engine::open(env, Options::default()).unwrap();
+        Self::over_engine(Engine::open(env, Options::default()).unwrap(), directory, config)
+    }
+
+    fn over_engine(engine: Arc<Engine>, directory: Option<tempfile::TempDir>, config: Config) -> Self {
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let addresses = Addresses { master: address(16_000), region: address(16_020), web: Some(address(16_010)), zookeeper: None };
         let mut context = Context::new(crate::outside::Machine::Os, engine, config, addresses).unwrap();

@@ -53,6 +53,8 @@ fn a_snapshot_is_listed_with_what_hbase_lists() {
     assert!(snapshot.creation_time() > 0);
     assert_eq!(class(take(&rig, description("s", "t"))), "SnapshotExistsException");
     assert_eq!(class(take(&rig, description("s2", "gone"))), "SnapshotCreationException");
+    let tiny = pb::SnapshotDescription { max_file_size: Some(1), ..description("s2", "t") };
+    assert_eq!(class(take(&rig, tiny)), "SnapshotCreationException");
 }
 
 #[test]

@@ -38,6 +38,34 @@ fn a_table_is_created_with_its_splits_and_comes_back_with_all_defaults() {
 }
 
 #[test]
+fn a_table_that_is_named_again_and_again_is_described_once() {
+    let rig = Rig::new();
+    for table in ["t", "u"] {
+        rig.create(table, &["f"], &[]);
+    }
+    let table_names = std::iter::once(name_message("u")).chain(std::iter::repeat_n(name_message("t"), 1_000)).chain([name_message("u")]).collect();
+    let described = rig.ask::<MasterGetTableDescriptors>(&pb::GetTableDescriptorsRequest { table_names, ..Default::default() }).unwrap();
+    let names: Vec<_> = described.table_schema.iter().filter_map(|table| table.table_name.clone()).collect();
+    assert_eq!(texts(&names), ["u", "t"]);
+}
+
+#[test]
+fn a_name_no_table_can_have_is_not_kept() {
+    let rig = Rig::new();
+    let table_name = pb::TableName { namespace: "".into(), qualifier: "a".repeat(1 << 20).into() };
+    let refused = rig.ask::<MasterDisableTable>(&pb::DisableTableRequest { table_name, ..Default::default() }).unwrap_err();
+    assert!(refused.message().len() < 200, "{}", refused.message().len());
+}
+
+#[test]
+fn a_descriptor_has_a_limit() {
+    let rig = Rig::new();
+    let attribute = pb::BytesBytesPair { first: "k".into(), second: "v".repeat(2 << 20).into() };
+    let table_schema = pb::TableSchema { attributes: vec![attribute], ..schema("t", &["f"]) };
+    assert_eq!(class(rig.ask::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() })), "DoNotRetryIOException");
+}
+
+#[test]
 fn what_cannot_be_created_is_refused_in_the_call() {
     let rig = Rig::new();
     rig.create("t1", &["f"], &[]);
