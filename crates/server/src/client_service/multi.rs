@@ -213,7 +213,10 @@ impl Run {
     fn work(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
         while let Some(action) = current.again.take().or_else(|| current.actions.next()) {
             if let Some(fault) = self.full() {
-                self.skip(&action);
+                // The cells of an operation that had to wait have been taken.
+                if current.pending.take().is_none() {
+                    self.skip(&action);
+                }
                 current.aggregate = None;
                 current.refuse(&self.context, action.index(), &fault);
             } else if self.action(current, &action, tier).is_err() {
@@ -583,5 +586,67 @@ impl Current {
             Err(fault) => self.refuse(context, index, &fault),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::{Increment, Put};
+    use halite_wire::cellblock::Format;
+    use halite_wire::convert::mutate::to_counted;
+    use halite_wire::exception::Exception;
+    use halite_wire::rpc::{Limits, Next, decode_response, next_frame};
+    use halite_wire::service;
+
+    use super::*;
+    use crate::call::Peer;
+    use crate::master_service::tests::rig::{Rig, name};
+    use crate::testing;
+
+    /// The answer of a call that has come to its end.
+    fn answered(step: Step) -> pb::MultiResponse {
+        let Step::Done(Outcome::After(ticket, reply)) = step else { panic!("it is not answered") };
+        ticket.wait().unwrap();
+        let Next::Frame(frame) = next_frame(&mut reply.encode(1, Some(Format::default())).unwrap(), &Limits::default()).unwrap() else {
+            panic!("no frame")
+        };
+        decode_response(&frame).unwrap().answer.unwrap().message().unwrap()
+    }
+
+    #[test]
+    fn an_operation_refused_after_it_was_read_takes_no_cells_of_those_behind_it() {
+        let rig = Rig::new();
+        rig.create("t", &["f"], &[]);
+        let table = rig.context.engine.table(&name("t")).unwrap();
+        let large = |row: &'static str| RowOp::from(Put::new(row).add("f", "q", vec![7; 200 << 10]));
+        table.apply(vec![large("a"), large("b")]).unwrap();
+        let region = convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
+        let mut block = Vec::new();
+        let mut counted = |op: RowOp| {
+            let (mutation, cells) = to_counted(&op).unwrap();
+            block.push(cells);
+            pb::Action { mutation: Some(mutation), ..pb::Action::default() }
+        };
+        let get = |row: &'static str| pb::Action { get: Some(pb::Get { row: row.into(), ..pb::Get::default() }), ..pb::Action::default() };
+        let first = vec![get("a"), get("b"), counted(Increment::new("n").add("f", "n", 1).into())];
+        let mut atomic = |qualifier: &'static str| vec![counted(Put::new("r").add("f", qualifier, qualifier).into())];
+        let others = [atomic("1"), atomic("2")].map(|action| (Some(true), action));
+        let on = |(atomic, action)| pb::RegionAction { region: region.clone(), atomic, action, ..pb::RegionAction::default() };
+        let request = pb::MultiRequest { region_action: std::iter::once((None, first)).chain(others).map(on).collect(), ..Default::default() };
+
+        let peer = Arc::new(Peer { format: Some(Format::default()), ..Peer::clone(&rig.peer) });
+        let call = Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
+        let Step::Later(rest) = super::super::call(&rig.context, &call, Lane::Inline) else { panic!("the increment does not wait") };
+        // Meanwhile other calls of the connection take its whole share.
+        let mut others = Held::new(&peer.account);
+        others.set(usize::MAX / 4);
+        let response = answered(rest());
+        drop(others);
+
+        let [first, ..] = &response.region_action_result[..] else { panic!("{response:?}") };
+        let refused = first.result_or_exception[2].exception.as_ref().and_then(|pair| Exception::from_pair(pair).kind());
+        assert_eq!(refused, Some(ExceptionKind::MultiActionResultTooLarge));
+        let row = table.get(&halite_types::Get::new("r"), Tier::Disk).unwrap();
+        assert_eq!((row.value("f", "1"), row.value("f", "2")), (Some(&b"1"[..]), Some(&b"2"[..])), "{response:?}");
     }
 }
