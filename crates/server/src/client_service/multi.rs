@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX};
-use halite_engine::{CommitTicket, Region};
+use halite_engine::{CommitTicket, Nonce, Region};
 use halite_types::{Bytes, Cells, OpResult, RowOp, Tier};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
@@ -22,10 +22,10 @@ use halite_wire::service::Method;
 use super::aggregate::Aggregate;
 use super::exec::Served;
 use super::get::{Query, Reading, query_metrics, result_of, row_result};
-use super::mutate::{apply_once, note_written, reads_first};
+use super::mutate::{apply_once, note_written, op_bytes, reads_first};
 use super::on_a_reader;
 use super::region::{self, Target};
-use super::row_mutations;
+use super::row_mutations::Together;
 use crate::buffers::Held;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
@@ -49,6 +49,8 @@ struct Run {
     /// The region being worked on, its result so far.
     at: usize,
     current: Option<Current>,
+    /// Its actions, if they are done all or none and had to wait.
+    atomic: Option<Atomic>,
     out: Out,
     /// Cells its gets have looked at.
     cells_examined: u64,
@@ -91,6 +93,19 @@ struct Current {
     charge: Option<Charge>,
 }
 
+/// The actions of a region that are done all or none, read from the request.
+struct Atomic {
+    region: Arc<Region>,
+    together: Together,
+    nonce: Option<Nonce>,
+    /// The cells of the actions behind them.
+    cells: Cells,
+    /// As [`Run::inside`], with theirs.
+    inside: usize,
+    /// Kept for the time that they take, which is charged at its end.
+    charge: Option<Charge>,
+}
+
 /// Work that would have to wait.
 struct MustWait;
 
@@ -116,6 +131,7 @@ pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Res
         request,
         at: 0,
         current: None,
+        atomic: None,
         out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0, memory: 0 },
         cells_examined: 0,
         held: Held::new(&call.peer.account),
@@ -372,8 +388,18 @@ impl Run {
                 return Ok(());
             }
         };
-        writes.iter().for_each(|op| note_written(current.charge.as_ref(), op));
-        let applied = region.apply_now(writes);
+        let bytes = if current.charge.is_some() { writes.iter().map(op_bytes).sum() } else { 0 };
+        let applied = match tier {
+            Tier::Memory => match region.try_apply(writes) {
+                Ok(applied) => applied,
+                Err(writes) => {
+                    (current.writes, current.indexes) = (writes, indexes);
+                    return Err(MustWait);
+                }
+            },
+            Tier::Disk => region.apply_now(writes),
+        };
+        current.charge.iter().for_each(|charge| charge.wrote(bytes));
         self.wait_for(applied.ticket);
         let mut returned = vec![false; indexes.len()];
         applied.returned.iter().for_each(|(at, _)| returned[*at] = true);
@@ -403,17 +429,26 @@ impl Run {
 
     fn atomic(&mut self, tier: Tier) -> Result<pb::RegionActionResult, MustWait> {
         if let Some(fault) = self.over_frame() {
+            self.atomic = None;
             return Ok(self.refuse_region(&fault));
         }
-        // Read again from the request on a reader thread; nothing has been taken from the cells yet.
-        let inside = self.atomic_inside();
-        if tier == Tier::Memory && (inside > INLINE_UNFOLDED_BYTES_MAX || self.atomic_reads_first()) {
-            return Err(MustWait);
-        }
-        let outcome = convert::mutate::check_inside(inside).map_err(Fault::from).and_then(|()| self.apply_atomic());
+        // What was read and had to wait is applied as it is. Otherwise it is read on the reader thread; nothing has been taken from
+        // the cells yet.
+        let atomic = if let Some(atomic) = self.atomic.take() {
+            Ok(atomic)
+        } else {
+            let inside = self.atomic_inside();
+            if tier == Tier::Memory && (inside > INLINE_UNFOLDED_BYTES_MAX || self.atomic_reads_first()) {
+                return Err(MustWait);
+            }
+            convert::mutate::check_inside(inside).map_err(Fault::from).and_then(|()| self.read_atomic(inside))
+        };
+        let outcome = match atomic {
+            Ok(atomic) => self.apply_atomic(atomic, tier)?,
+            Err(fault) => Err(fault),
+        };
         Ok(match outcome {
             Ok((result, block_bytes)) => {
-                self.inside = inside;
                 // Where clients of old look for it.
                 if self.condition().is_none() || self.request.region_action.len() == 1 {
                     self.response.processed = Some(result.processed);
@@ -438,8 +473,33 @@ impl Run {
         is_meta || self.condition().is_some() || !self.region_action().action.iter().all(plain)
     }
 
-    /// What came of them, and how many bytes of blocks the condition looked through.
-    fn apply_atomic(&mut self) -> Result<(OpResult, u64), Fault> {
+    /// Applies them, or keeps them where that would have to wait. What came of them, and how many bytes of blocks the condition
+    /// looked through.
+    fn apply_atomic(&mut self, atomic: Atomic, tier: Tier) -> Result<Result<(OpResult, u64), Fault>, MustWait> {
+        let (context, peer) = (&self.context, &self.call.peer);
+        let (applied, cells, inside) = match tier {
+            Tier::Memory => {
+                let Some(applied) = atomic.together.try_apply(context, peer, &atomic.region, atomic.nonce) else {
+                    self.unfolded = self.unfolded.saturating_add(atomic.inside.saturating_sub(self.inside));
+                    self.atomic = Some(atomic);
+                    return Err(MustWait);
+                };
+                (applied, atomic.cells, atomic.inside)
+            }
+            Tier::Disk => {
+                let Atomic { region, together, nonce, cells, inside, charge: _charge } = atomic;
+                (together.apply(context, peer, &region, nonce), cells, inside)
+            }
+        };
+        Ok(applied.map(|applied| {
+            (self.cells, self.inside) = (cells, inside);
+            self.wait_for(applied.ticket);
+            (applied.result, applied.block_bytes)
+        }))
+    }
+
+    /// Reads the region's actions; with those before them they have so many bytes inside their messages.
+    fn read_atomic(&self, inside: usize) -> Result<Atomic, Fault> {
         let (target, charge) = self.find_region()?;
         let region = region::to_write(&self.context, &self.call.peer, &target)?;
         let (mut ops, mut number) = (Vec::new(), 0);
@@ -467,10 +527,7 @@ impl Run {
             note_written(charge.as_ref(), op);
         }
         let nonce = nonce_of(self.request.nonce_group(), number);
-        let applied = row_mutations::apply(&self.context, &self.call.peer, &region, ops, self.condition(), nonce)?;
-        self.cells = cells;
-        self.wait_for(applied.ticket);
-        Ok((applied.result, applied.block_bytes))
+        Ok(Atomic { region, together: Together::new(ops, self.condition())?, nonce, cells, inside, charge })
     }
 
     /// As HBase answers: an entry for each action, numbered from 0, the new values of all with the first.
