@@ -13,6 +13,16 @@ macro_rules! trace {
         }
 
         impl ReadTrace {
+            /// What it says now.
+            pub(crate) fn copy(&self) -> Self {
+                Self { $($name: AtomicU64::new(self.$name()),)* }
+            }
+
+            /// Says again what it said then.
+            pub(crate) fn go_back(&self, before: &Self) {
+                $(self.$name.store(before.$name(), Ordering::Relaxed);)*
+            }
+
             $(
                 $(#[doc = $doc])*
                 pub fn $name(&self) -> u64 {
