@@ -169,7 +169,8 @@ impl RegionScanner {
     pub fn next_rows(&mut self, budget: ScanBudget) -> Result<ScanBatch> {
         let clock = Arc::clone(&self.clock);
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
-        let mut meter = Meter::start(&budget, &*clock, cells_before, &self.trace);
+        let filter_cost = self.filter.as_ref().map_or(1, FilterState::cost);
+        let mut meter = Meter::start(&budget, &*clock, cells_before, filter_cost, &self.trace);
         let cut_rows = budget.cut_rows && !self.filter.as_ref().is_some_and(FilterState::has_filter_row);
         let mut answer = Answer::with_room(self.last_answer);
         let mut stopped = None;

@@ -74,6 +74,8 @@ trace! {
     block_bytes_cached: add_block_bytes_cached,
     /// Bytes of the data blocks that were read in, from wherever, decompressed.
     data_block_bytes: add_data_block_bytes,
+    /// Bytes of cells that a filter was shown by a read of memory alone, as often as it costs to compare them.
+    filter_work: add_filter_work,
     /// Bytes of the encoded cells that were passed in memstores.
     memstore_bytes_read: add_memstore_bytes_read,
 }

@@ -224,6 +224,51 @@ mod tests {
         engine.stop_threads();
     }
 
+    #[test]
+    fn what_a_filter_has_much_to_compare_of_is_not_answered_where_it_was_read() {
+        let rig = Rig::new();
+        let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
+        rig.context.engine.create_table(table, Vec::new()).unwrap();
+        let specifier = convert::region::specifier(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
+        let substring = |text: String| Filter::Value(CompareOp::Equal, Comparator::Substring(text));
+        let decimal = || Filter::Value(CompareOp::NotEqual, Comparator::BigDecimal(vec![1; 1028].into()));
+        let numbers = |row: &'static str, count| (0..count).fold(Put::new(row), |put, at| put.add("f", format!("{at:03}"), vec![7; 1028]));
+        let puts = [
+            Put::new("small").add("f", "q", "v"),
+            Put::new("ascii").add("f", "q", vec![b'a'; 200 << 10]),
+            Put::new("text").add("f", "q", "\u{e4}".repeat(100 << 10)),
+            numbers("numbers", 200),
+            numbers("few", 20),
+        ];
+        rig.context.engine.table(&"t".parse().unwrap()).unwrap().apply(puts.map(Into::into).to_vec()).unwrap();
+        let get = |row: &'static str, filter: &Filter| pb::Get {
+            row: row.into(),
+            filter: Some(convert::filter::to_proto(filter).unwrap()),
+            ..pb::Get::default()
+        };
+        let long = substring("a".repeat(50_000) + "b");
+        let many = Filter::All((0..400).map(|at| substring(format!("x{at}"))).collect());
+        let both = Filter::One(vec![substring("x".to_owned()), Filter::Value(CompareOp::Equal, Comparator::Binary("v".into()))]);
+        for (row, filter, inline) in [
+            ("ascii", &long, false),
+            ("numbers", &decimal(), false),
+            ("text", &many, false),
+            ("small", &long, true),
+            ("small", &both, true),
+            ("small", &decimal(), true),
+        ] {
+            let request = pb::GetRequest { region: specifier.clone(), get: get(row, filter) };
+            assert_eq!(is_answered_inline::<service::ClientGet>(&rig, &request), inline, "{row}");
+        }
+        // Nor many that are small by themselves.
+        let action = |index| pb::Action { index: Some(index), get: Some(get("few", &both)), ..pb::Action::default() };
+        for (count, inline) in [(1, true), (10, false)] {
+            let actions = pb::RegionAction { region: specifier.clone(), action: (0..count).map(action).collect(), ..pb::RegionAction::default() };
+            let multi = pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
+            assert_eq!(is_answered_inline::<service::ClientMulti>(&rig, &multi), inline, "{count}");
+        }
+    }
+
     /// Regular expressions are compiled for a tenth of a second, and a connection's task serves other connections too.
     #[test]
     fn what_has_regular_expressions_to_compile_is_not_answered_where_it_was_read() {

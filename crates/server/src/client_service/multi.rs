@@ -52,8 +52,9 @@ struct Run {
     /// Its actions, if they are done all or none and had to wait.
     atomic: Option<Atomic>,
     out: Out,
-    /// Cells its gets have looked at.
+    /// Cells its gets have looked at, and bytes that they have shown to filters.
     cells_examined: u64,
+    filter_work: usize,
     /// Network buffers of the answer: the cells, and as much for the frame.
     held: Held,
     /// Bytes of the answer at which the turn on the thread ends.
@@ -134,6 +135,7 @@ pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Res
         atomic: None,
         out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0, memory: 0 },
         cells_examined: 0,
+        filter_work: 0,
         held: Held::new(&call.peer.account),
         slice_end: usize::MAX,
         ticket: CommitTicket::ready(),
@@ -291,7 +293,7 @@ impl Run {
         let index = action.index();
         if let Some(get) = &action.get {
             let is_turn_over = match tier {
-                Tier::Memory => self.cells_examined > MEMORY_CELLS_MAX || self.out.memory > MEMORY_BYTES_MAX,
+                Tier::Memory => self.cells_examined > MEMORY_CELLS_MAX || self.out.memory.max(self.filter_work) > MEMORY_BYTES_MAX,
                 Tier::Disk => self.out.memory >= self.slice_end,
             };
             if is_turn_over {
@@ -300,6 +302,7 @@ impl Run {
             let reading = Reading { tier, charge: current.charge.as_ref(), trace: Arc::default() };
             let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, &reading));
             self.cells_examined += reading.trace.cells_examined();
+            self.filter_work = self.filter_work.saturating_add(usize::try_from(reading.trace.filter_work()).unwrap_or(usize::MAX));
             match found {
                 Ok(None) => return Err(MustWait),
                 Ok(Some(found)) => {
