@@ -7,9 +7,9 @@
 //! | `region.rs` | the region a request names, and how failures of it are told |
 //! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
 //!
-//! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk, looks at many
-//! cells, reads before it writes, or has regular expressions to compile, goes on as
-//! [`Step::Later`](crate::dispatch::Step) on a reader thread.
+//! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk or for a row, looks at
+//! many cells, compares much, or has regular expressions to compile, goes on as [`Step::Later`](crate::dispatch::Step) on a reader
+//! thread.
 
 mod aggregate;
 mod bulk_load;
