@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use halite_types::Cells;
 use halite_wire::rpc::{Connection, Limits, Next, RequestOptions, decode_request, encode_request, next_frame};
 use halite_wire::service::{self, Service};
 
@@ -31,8 +32,14 @@ pub(crate) fn peer(context: &Context, service: Service, version: Option<(u32, u3
 
 /// A call as it comes from the socket.
 pub(crate) fn call<C: service::Call>(peer: &Arc<Peer>, request: &C::Request) -> Call {
+    call_with::<C>(peer, request, &[])
+}
+
+/// The same with cells behind the message, if its client has named a codec for them.
+pub(crate) fn call_with<C: service::Call>(peer: &Arc<Peer>, request: &C::Request, cells: &[Cells]) -> Call {
     let mut out = BytesMut::new();
-    encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
+    let block = peer.format.filter(|_| !cells.is_empty()).map(|format| format.block(cells).unwrap());
+    encode_request::<C>(1, request, RequestOptions::default(), block.as_ref(), &mut out).unwrap();
     let Next::Frame(frame) = next_frame(&mut out, &Limits::default()).unwrap() else { panic!("no frame") };
     let request = decode_request(&frame).unwrap();
     Call {

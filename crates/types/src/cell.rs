@@ -724,6 +724,13 @@ impl CellsBuilder {
         Cells { bytes: Bytes::from(self.bytes), count: self.count }
     }
 
+    /// Gives room back that is not used, if that is more than what is.
+    pub fn shrink(&mut self) {
+        if self.bytes.capacity() / 2 > self.bytes.len() {
+            self.bytes.shrink_to_fit();
+        }
+    }
+
     /// The run, cut into pieces that share its bytes: each ends at a byte and has a number of cells.
     ///
     /// # Panics

@@ -251,16 +251,30 @@ impl Filter {
     /// How many regular expressions it compares with, those of the filters in it included. To make such a filter ready costs
     /// more than to send it.
     pub fn regex_count(&self) -> usize {
-        let of_comparator = |comparator: &Comparator| usize::from(matches!(comparator, Comparator::Regex(_)));
+        self.sum(&|comparator| usize::from(matches!(comparator, Some(Comparator::Regex(_)))))
+    }
+
+    /// What it costs at the most to show it a byte of a cell, about, where to compare a byte with another one costs 1.
+    pub fn cost(&self) -> usize {
+        self.sum(&|comparator| match comparator {
+            // Letters may have to be read as text first, and digits be made of bytes.
+            Some(Comparator::Substring(_) | Comparator::Regex(_)) => 4,
+            Some(Comparator::BigDecimal(_)) => 64,
+            _ => 1,
+        })
+    }
+
+    /// The sum over the filters in it that hold no others, each told by what it compares with.
+    fn sum(&self, of: &impl Fn(Option<&Comparator>) -> usize) -> usize {
         match self {
             Self::Row(_, comparator) | Self::Family(_, comparator) | Self::Qualifier(_, comparator) | Self::Value(_, comparator) => {
-                of_comparator(comparator)
+                of(Some(comparator))
             }
-            Self::SingleColumnValue { comparator, .. } | Self::ColumnValue { comparator, .. } => of_comparator(comparator),
-            Self::DependentColumn { check, .. } => check.as_ref().map_or(0, |(_, comparator)| of_comparator(comparator)),
-            Self::WhileMatch(inner) | Self::Skip(inner) => inner.regex_count(),
-            Self::All(filters) | Self::One(filters) => filters.iter().map(Self::regex_count).sum(),
-            _ => 0,
+            Self::SingleColumnValue { comparator, .. } | Self::ColumnValue { comparator, .. } => of(Some(comparator)),
+            Self::DependentColumn { check, .. } => of(check.as_ref().map(|(_, comparator)| comparator)),
+            Self::WhileMatch(inner) | Self::Skip(inner) => inner.sum(of),
+            Self::All(filters) | Self::One(filters) => filters.iter().map(|filter| filter.sum(of)).fold(0, usize::saturating_add),
+            _ => of(None),
         }
     }
 }

@@ -107,6 +107,7 @@ impl<'a> RowRead<'a> {
             return Err(Error::new(ErrorKind::NeedsIo, "the row has many cells or large ones; read with the disk allowed"));
         }
         self.trace.add_cells_examined(scanner.cells_examined);
+        self.trace.add_filter_work(scanner.filter_work as u64);
         let (woken, waiting) = scanner.files_woken_and_waiting();
         self.trace.add_files_read(woken as u64);
         self.trace.add_files_not_reached(waiting as u64);

@@ -36,15 +36,28 @@ impl RowLocks {
 
     /// For plain writes of these rows.
     pub(crate) fn shared<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> SharedRows<'_> {
+        let mut guards = self.shards_of(rows).map(|shard| shard.read().healed());
+        SharedRows { _first: guards.next(), _rest: guards.collect() }
+    }
+
+    /// The same without waiting; `None` if somebody has one of the rows for himself, or waits for that.
+    pub(crate) fn try_shared<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> Option<SharedRows<'_>> {
+        let mut guards = self.shards_of(rows).map(|shard| healed_try(shard.try_read()));
+        let first = match guards.next() {
+            Some(guard) => Some(guard?),
+            None => None,
+        };
+        Some(SharedRows { _first: first, _rest: guards.collect::<Option<_>>()? })
+    }
+
+    /// The locks of these rows. In one order for everybody, each once: nobody waits for somebody who waits for him.
+    fn shards_of<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &RwLock<()>> {
         let mut wanted = [0_u64; SHARDS / WORD_BITS];
         for row in rows {
             let shard = Self::shard(row);
             wanted[shard / WORD_BITS] |= 1 << (shard % WORD_BITS);
         }
-        // In one order for everybody, each lock once: nobody waits for somebody who waits for him.
-        let mut guards =
-            (0..SHARDS).filter(|shard| wanted[shard / WORD_BITS] >> (shard % WORD_BITS) & 1 == 1).map(|shard| self.shards[shard].read().healed());
-        SharedRows { _first: guards.next(), _rest: guards.collect() }
+        (0..SHARDS).filter(move |shard| wanted[shard / WORD_BITS] >> (shard % WORD_BITS) & 1 == 1).map(|shard| &self.shards[shard])
     }
 
     /// For operations that read these rows and then write them as one.

@@ -1,10 +1,11 @@
 //! From operations to cells: plain puts and deletes in batches, and the operations that read before they write.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use bytes::Bytes;
-use halite_types::cell::{CellParts, MAX_TAGS_BYTES, TAG_TTL, tags};
+use halite_types::cell::{CELL_HEADER, CellParts, MAX_TAGS_BYTES, TAG_TTL, tags};
 use halite_types::key::print_bytes;
 use halite_types::op::Mutation;
 use halite_types::{
@@ -44,6 +45,25 @@ const COMMIT_BYTES_MAX: usize = 16 << 20;
 /// Bytes of cells that one operation may write: it is one record of the log.
 const OPERATION_BYTES_MAX: usize = 512 << 20;
 
+/// How long an operation may stand still.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// Until a flush has made room.
+    ForRoom,
+    /// Until others are done with its rows.
+    ForRows,
+    /// Not at all: its rows are held already.
+    Never,
+}
+
+/// How the operations of a batch are applied.
+struct Todo<'a> {
+    snapshot: &'a RegionSnapshot,
+    nonce: Option<Nonce>,
+    /// The rows of all of them are held already.
+    holds_rows: bool,
+}
+
 /// What a read-modify-write gathers before it commits.
 pub(super) struct Pending {
     pub(super) cells: CellsBuilder,
@@ -55,33 +75,62 @@ pub(super) struct Pending {
     checked: Option<i64>,
     /// How far it may go for what it reads.
     tier: Tier,
+    /// Bytes of cells that it may gather.
+    bytes_max: usize,
 }
 
 impl Pending {
     pub(super) fn new(now: i64, checked: Option<i64>, tier: Tier) -> Self {
-        Self { cells: CellsBuilder::default(), durability: Durability::UseDefault, result: CellsBuilder::default(), now, checked, tier }
+        Self {
+            cells: CellsBuilder::default(),
+            durability: Durability::UseDefault,
+            result: CellsBuilder::default(),
+            now,
+            checked,
+            tier,
+            bytes_max: OPERATION_BYTES_MAX,
+        }
     }
 
     /// Stamps what has no time yet, and looks whether it is too much.
     pub(super) fn stamp(&mut self) -> Result<()> {
         let now = self.now;
         self.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
-        check_operation_size(&self.cells)
+        self.check_room(0)
+    }
+
+    /// Whether so many bytes more may be gathered.
+    fn check_room(&self, more: usize) -> Result<()> {
+        check_operation_bytes(self.cells.bytes().len().saturating_add(more), self.bytes_max)
     }
 }
 
 impl Region {
     /// Applies operations in order. Each row changes as a whole; nothing is promised between rows.
     pub fn apply(&self, ops: Vec<RowOp>) -> Applied {
-        self.apply_under(ops, None, true)
+        self.apply_under(ops, None, Waits::ForRoom)
     }
 
     /// As [`Region::apply`], but refuses with `Busy` instead of waiting for a flush.
     pub fn apply_now(&self, ops: Vec<RowOp>) -> Applied {
-        self.apply_under(ops, None, false)
+        self.apply_under(ops, None, Waits::ForRows)
     }
 
-    fn apply_under(&self, mut ops: Vec<RowOp>, nonce: Option<Nonce>, waits: bool) -> Applied {
+    /// As [`Region::apply_now`] for puts and deletes that read nothing first, and without waiting for somebody else's operation
+    /// that does: while one of their rows is held, which may be for a read from the disk, they are given back as they are, and so are
+    /// operations that do read.
+    ///
+    /// # Errors
+    /// The operations; nothing has been done.
+    pub fn try_apply(&self, ops: Vec<RowOp>) -> std::result::Result<Applied, Vec<RowOp>> {
+        if ops.iter().any(reads_first) {
+            return Err(ops);
+        }
+        let Some(_rows) = self.row_locks.try_shared(ops.iter().map(|op| &op.row()[..])) else { return Err(ops) };
+        Ok(self.apply_under(ops, None, Waits::Never))
+    }
+
+    fn apply_under(&self, mut ops: Vec<RowOp>, nonce: Option<Nonce>, waits: Waits) -> Applied {
         let mut applied = Applied {
             results: ops.iter().map(|_| Ok(OpResult { row: Row::default(), processed: true })).collect(),
             ticket: CommitTicket::ready(),
@@ -90,12 +139,13 @@ impl Region {
         };
         // What is checked against it is checked again, under the commit lock, where it matters.
         let snapshot = self.snapshot_ref();
-        let admitted = if waits { self.shared.admit(self, &snapshot) } else { self.shared.try_admit(self) };
+        let admitted = if waits == Waits::ForRoom { self.shared.admit(self, &snapshot) } else { self.shared.try_admit(self) };
         if let Err(error) = admitted {
             applied.results.iter_mut().for_each(|result| *result = Err(error.clone()));
             return applied;
         }
-        if let Err(first) = self.apply_all(&snapshot, &mut ops, nonce, &mut applied) {
+        let todo = Todo { snapshot: &snapshot, nonce, holds_rows: waits == Waits::Never };
+        if let Err(first) = self.apply_all(&todo, &mut ops, &mut applied) {
             // What follows an operation for the successor is for the successor too, or their order would change.
             let rest = ops.into_iter().enumerate().skip(first);
             applied.returned = rest.filter(|(at, _)| applied.results[*at].is_ok()).collect();
@@ -108,7 +158,7 @@ impl Region {
     /// ([`crate::Engine::take_replayed_nonces`]). Puts and deletes that read nothing first are written without: to apply one twice
     /// changes nothing. Refuses with `Busy` instead of waiting for a flush: whoever sends nonces can come again.
     pub fn apply_once(&self, op: RowOp, nonce: Option<Nonce>) -> Applied {
-        self.apply_under(vec![op], nonce, false)
+        self.apply_under(vec![op], nonce, Waits::ForRows)
     }
 
     /// As [`Region::apply_once`], for an operation that reads first, if that takes no waiting for the disk, nor for somebody
@@ -129,28 +179,28 @@ impl Region {
 
     /// Applies operations: those that need not read first together, as far as they follow one another. If the region has
     /// gone the error is the place of the first operation that was not applied.
-    fn apply_all(&self, snapshot: &RegionSnapshot, ops: &mut [RowOp], nonce: Option<Nonce>, applied: &mut Applied) -> Result<(), usize> {
+    fn apply_all(&self, todo: &Todo<'_>, ops: &mut [RowOp], applied: &mut Applied) -> Result<(), usize> {
         let (mut first, mut bytes) = (0, 0);
         let mut deletes = GroupDeletes::default();
         for at in 0..ops.len() {
-            match self.prepare(snapshot, &mut ops[at]) {
+            match self.prepare(todo.snapshot, &mut ops[at]) {
                 Err(error) => applied.results[at] = Err(error),
                 Ok(Some(cell_bytes)) => {
                     // In one group the put would have the timestamp of the delete before it, and be hidden by it.
                     if deletes.hide_last(first, &ops[first..=at]) {
-                        self.commit_group(snapshot, ops, first..at, applied)?;
+                        self.commit_group(todo, ops, first..at, applied)?;
                         (first, bytes) = (at, 0);
                     }
                     bytes += cell_bytes;
                     if bytes >= COMMIT_BYTES_MAX {
-                        self.commit_group(snapshot, ops, first..at + 1, applied)?;
+                        self.commit_group(todo, ops, first..at + 1, applied)?;
                         (first, bytes) = (at + 1, 0);
                     }
                 }
                 Ok(None) => {
-                    self.commit_group(snapshot, ops, first..at, applied)?;
+                    self.commit_group(todo, ops, first..at, applied)?;
                     (first, bytes) = (at + 1, 0);
-                    match self.read_modify_write(&ops[at], Tier::Disk, nonce, &mut applied.condition_block_bytes) {
+                    match self.read_modify_write(&ops[at], Tier::Disk, todo.nonce, &mut applied.condition_block_bytes) {
                         Ok((result, ticket)) => {
                             applied.wait_for(ticket);
                             applied.results[at] = Ok(result);
@@ -161,7 +211,7 @@ impl Region {
                 }
             }
         }
-        self.commit_group(snapshot, ops, first..ops.len(), applied)
+        self.commit_group(todo, ops, first..ops.len(), applied)
     }
 
     /// Checks an operation that can be applied without reading first, completes its cells and returns their bytes; `None`
@@ -215,7 +265,7 @@ impl Region {
 
     /// Families exist and no cell is too large.
     fn check_cells(&self, snapshot: &RegionSnapshot, cells: &CellsBuilder) -> Result<()> {
-        check_operation_size(cells)?;
+        check_operation_bytes(cells.bytes().len(), OPERATION_BYTES_MAX)?;
         for cell in cells {
             snapshot.family_index(cell.family())?;
             self.check_size(snapshot, cell, cell.encoded_len())?;
@@ -256,7 +306,7 @@ impl Region {
 
     /// Commits those plain writes of a range that have not been refused, as one. If the region has gone the error is the
     /// place of the first.
-    fn commit_group(&self, snapshot: &RegionSnapshot, ops: &mut [RowOp], range: Range<usize>, applied: &mut Applied) -> Result<(), usize> {
+    fn commit_group(&self, todo: &Todo<'_>, ops: &mut [RowOp], range: Range<usize>, applied: &mut Applied) -> Result<(), usize> {
         let first = range.start;
         let results = &mut applied.results[range.clone()];
         let group = &mut ops[range];
@@ -270,8 +320,8 @@ impl Region {
             return Ok(());
         }
         // Whoever asked for most decides for the group: it is one record of the log.
-        let level = mutations().map(|mutation| self.level(snapshot, mutation.durability)).max().flatten();
-        let locks = self.row_locks.shared(mutations().map(|mutation| &mutation.row()[..]));
+        let level = mutations().map(|mutation| self.level(todo.snapshot, mutation.durability)).max().flatten();
+        let locks = (!todo.holds_rows).then(|| self.row_locks.shared(mutations().map(|mutation| &mutation.row()[..])));
         self.note_deletes(group.iter().filter(|op| matches!(op, RowOp::Delete(_))).filter_map(plain).map(Mutation::cells), now);
         let result = self.commit(mutations().map(Mutation::cells), requests, level, None);
         drop(locks);
@@ -430,8 +480,9 @@ impl Region {
             RowOp::Increment(increment) => {
                 pending.durability = pending.durability.max(increment.mutation().durability);
                 let current = self.current_values(increment.row(), increment.mutation().cells(), increment.time_range, pending.tier)?;
+                let current = Columns::of(&current);
                 for delta in increment.mutation().cells() {
-                    let old = find_column(&current, delta);
+                    let old = current.find(delta);
                     let value = add(old, delta)?;
                     push_new_value(pending, delta, old, &value, increment.return_results)?;
                 }
@@ -439,10 +490,12 @@ impl Region {
             RowOp::Append(append) => {
                 pending.durability = pending.durability.max(append.mutation().durability);
                 let current = self.current_values(append.row(), append.mutation().cells(), append.time_range, pending.tier)?;
+                let current = Columns::of(&current);
+                let snapshot = self.snapshot_ref();
                 for more in append.mutation().cells() {
-                    let old = find_column(&current, more);
+                    let old = current.find(more);
                     let value = [old.map_or(&[][..], |cell| cell.value()), more.value()].concat();
-                    self.check_size(&self.snapshot_ref(), more, more.encoded_len() + value.len())?;
+                    self.check_size(&snapshot, more, more.encoded_len() + value.len())?;
                     push_new_value(pending, more, old, &value, append.return_results)?;
                 }
             }
@@ -466,23 +519,36 @@ impl Region {
     /// Adds markers; those for the newest version of a column get that version's timestamp. The n-th such marker of a
     /// column is for its n-th newest version. Where there is none the marker gets the time of now, as in HBase.
     fn stamp_newest(&self, row: &Bytes, markers: &CellsBuilder, pending: &mut Pending) -> Result<()> {
-        let mut earlier: Vec<CellRef<'_>> = Vec::new();
+        let mut columns: HashMap<(&[u8], &[u8]), Versions> = HashMap::new();
+        for marker in markers.iter().filter(|marker| is_newest_marker(*marker)) {
+            columns.entry((marker.family(), marker.qualifier())).or_default().wanted += 1;
+        }
         for marker in markers {
-            if !is_newest_marker(marker) {
+            let Some(versions) = columns.get_mut(&(marker.family(), marker.qualifier())).filter(|_| is_newest_marker(marker)) else {
                 pending.cells.push(marker);
                 continue;
+            };
+            if versions.wanted > 0 {
+                let get = Get::new(row.clone())
+                    .column(Bytes::copy_from_slice(marker.family()), Bytes::copy_from_slice(marker.qualifier()))
+                    .versions(std::mem::take(&mut versions.wanted));
+                versions.oldest_first = self.read_applied(&get, pending.tier)?.0.iter().map(|cell| cell.timestamp()).collect();
+                versions.oldest_first.reverse();
             }
-            earlier.push(marker);
-            let nth = earlier.iter().filter(|other| halite_types::cell::same_column(other.key(), marker.key())).count();
-            let get = Get::new(row.clone())
-                .column(Bytes::copy_from_slice(marker.family()), Bytes::copy_from_slice(marker.qualifier()))
-                .versions(u32::try_from(nth).unwrap_or(u32::MAX));
-            let (found, _) = self.read_applied(&get, pending.tier)?;
-            let timestamp = found.iter().nth(nth - 1).map_or(pending.now, |cell| cell.timestamp());
+            let timestamp = versions.oldest_first.pop().unwrap_or(pending.now);
             pending.cells.push_parts(self::marker(marker.row(), marker.family(), marker.qualifier(), timestamp, CellType::Delete));
         }
         Ok(())
     }
+}
+
+/// The newest versions of a column, for the markers that are to hide them.
+#[derive(Default)]
+struct Versions {
+    /// How many are asked for, until they have been read.
+    wanted: u32,
+    /// The timestamps of those for which no marker has come yet.
+    oldest_first: Vec<i64>,
 }
 
 /// What a condition came to.
@@ -494,17 +560,25 @@ pub(super) struct Checked {
     pub(super) looked_through: u64,
 }
 
-fn check_operation_size(cells: &CellsBuilder) -> Result<()> {
-    let bytes = cells.bytes().len();
-    if bytes <= OPERATION_BYTES_MAX {
+fn check_operation_bytes(bytes: usize, most: usize) -> Result<()> {
+    if bytes <= most {
         return Ok(());
     }
-    Err(Error::invalid(format!("the operation writes {bytes} bytes, over the limit of {OPERATION_BYTES_MAX}; write the row in several operations")))
+    Err(Error::invalid(format!("the operation writes {bytes} bytes, over the limit of {most}; write the row in several operations")))
 }
 
 /// An operation, unless it has been refused.
 fn accepted<T>((op, result): (T, &Result<OpResult>)) -> Option<T> {
     result.is_ok().then_some(op)
+}
+
+/// Whether an operation is one that [`Region::prepare`] leaves to [`Region::read_modify_write`].
+fn reads_first(op: &RowOp) -> bool {
+    match op {
+        RowOp::Put(_) => false,
+        RowOp::Delete(delete) => deletes_newest(delete),
+        _ => true,
+    }
 }
 
 /// The mutation of an operation that [`Region::prepare`] took.
@@ -555,8 +629,21 @@ fn condition_holds(stored: Option<&[u8]>, op: CompareOp, given: Option<&[u8]>) -
     }
 }
 
-fn find_column<'a>(row: &'a Row, wanted: CellRef<'_>) -> Option<CellRef<'a>> {
-    row.cell(wanted.family(), wanted.qualifier())
+/// The cells of a row, of which many are going to be looked up.
+struct Columns<'a>(Vec<CellRef<'a>>);
+
+impl<'a> Columns<'a> {
+    fn of(row: &'a Row) -> Self {
+        Self(row.iter().collect())
+    }
+
+    /// The newest cell of another one's column.
+    fn find(&self, wanted: CellRef<'_>) -> Option<CellRef<'a>> {
+        let column = (wanted.family(), wanted.qualifier());
+        // In the order of the row, where the newest version of a column is its first.
+        let at = self.0.partition_point(|cell| (cell.family(), cell.qualifier()) < column);
+        self.0.get(at).copied().filter(|cell| (cell.family(), cell.qualifier()) == column)
+    }
 }
 
 fn add(old: Option<CellRef<'_>>, delta: CellRef<'_>) -> Result<[u8; 8]> {
@@ -608,6 +695,8 @@ fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRe
         value,
         tags: &tags,
     };
+    // A request that names a large value many times is small itself.
+    pending.check_room(CELL_HEADER + change.key().len() + value.len() + tags.len())?;
     pending.cells.push_parts(parts);
     if wanted {
         pending.result.push_parts(CellParts { tags: b"", ..parts });
@@ -653,7 +742,100 @@ fn sorted_row(cells: &CellsBuilder) -> Row {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use halite_types::{Append, FamilyDescriptor, Increment, Put, TableDescriptor};
+
     use super::*;
+    use crate::env::Clock;
+    use crate::env::os::OsClock;
+    use crate::env::sim::SimEnv;
+    use crate::{Engine, Options};
+
+    /// The region of a table with the family `f`.
+    fn region() -> (Arc<Engine>, Arc<Region>) {
+        let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+        let name: halite_types::TableName = "t".parse().unwrap();
+        engine.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+        let region = engine.table(&name).unwrap().region_of(b"").unwrap();
+        (engine, region)
+    }
+
+    fn apply(region: &Region, op: impl Into<RowOp>) -> OpResult {
+        let mut applied = region.apply(vec![op.into()]);
+        applied.ticket.wait().unwrap();
+        applied.results.remove(0).unwrap()
+    }
+
+    /// Its row is held meanwhile, and one of a few hundred shards of them with it.
+    #[test]
+    fn what_reads_many_columns_first_takes_time_by_their_number_and_not_its_square() {
+        const COLUMNS: usize = 30_000;
+        let (_engine, region) = region();
+        let qualifier = |at: usize| format!("{at:06}");
+        let increment = (0..COLUMNS).rev().fold(Increment::new("r"), |op, at| op.add("f", qualifier(at), 1));
+        apply(&region, increment.clone());
+        let clock = OsClock::default();
+        let values = apply(&region, increment).row;
+        assert!(values.len() == COLUMNS && values.iter().all(|cell| cell.value() == 2_i64.to_be_bytes()));
+        apply(&region, (0..COLUMNS).rev().fold(Delete::new("r"), |op, at| op.newest("f", qualifier(at))));
+        let taken = Duration::from_nanos(clock.monotonic_ns());
+        let left = region.read_row(&Get::new("r"), u64::MAX, Tier::Disk, &ReadTrace::default().into()).unwrap();
+        assert!(left.len() == COLUMNS && left.iter().all(|cell| cell.value() == 1_i64.to_be_bytes()));
+        assert!(taken < Duration::from_secs(20), "{taken:?}");
+    }
+
+    #[test]
+    fn markers_of_one_column_are_for_one_version_after_the_other() {
+        let (_engine, region) = region();
+        for stamp in 1..=3 {
+            apply(&region, Put::new("r").add_at("f", "q", stamp, "v").add_at("f", "p", stamp, "v"));
+        }
+        let mut pending = Pending::new(100, None, Tier::Disk);
+        let delete = Delete::new("r").newest("f", "q").newest("f", "p").newest("f", "q").newest("f", "none").newest("f", "q");
+        region.gather(&delete.into(), &mut pending).unwrap();
+        let found: Vec<_> = pending.cells.iter().map(|cell| (cell.qualifier().to_vec(), cell.timestamp())).collect();
+        // The family keeps one version, so the second marker of a column finds nothing, and gets the time of now.
+        let expected = [("q", 3), ("p", 3), ("q", 100), ("none", 100), ("q", 100)];
+        assert_eq!(found, expected.map(|(qualifier, stamp)| (qualifier.as_bytes().to_vec(), stamp)));
+    }
+
+    /// A request of a few bytes for each can name a large value thousands of times, or the tags of a small one.
+    #[test]
+    fn new_values_are_measured_before_they_are_put_together() {
+        let (_engine, region) = region();
+        let (mut tags, mut tagged) = (Vec::new(), CellsBuilder::default());
+        halite_types::cell::write_tag(&mut tags, 200, &[7; 1000]);
+        tagged.push_parts(CellParts { tags: &tags, value: &7_i64.to_be_bytes(), ..marker(b"r", b"f", b"n", 1, CellType::Put) });
+        apply(&region, Put::from_cells("r", tagged, Durability::UseDefault));
+        apply(&region, Put::new("r").add("f", "q", vec![7; 1000]));
+        let many = 100;
+        let append: RowOp = (0..many).fold(Append::new("r"), |op, _| op.add("f", "q", "+")).into();
+        let increment: RowOp = (0..many).fold(Increment::new("r"), |op, _| op.add("f", "n", 1)).into();
+        for op in [append, increment] {
+            let mut pending = Pending { bytes_max: 10_000, ..Pending::new(100, None, Tier::Disk) };
+            let refused = region.gather(&op, &mut pending).unwrap_err();
+            assert!(refused.kind() == ErrorKind::InvalidRequest && refused.message().contains("over the limit of 10000"), "{refused}");
+            assert!(pending.cells.bytes().len() <= 10_000 && pending.result.bytes().len() <= 10_000);
+        }
+    }
+
+    /// Whoever has a row for itself may be waiting for the disk.
+    #[test]
+    fn a_plain_write_that_may_not_wait_is_given_back_while_its_row_is_held() {
+        let (_engine, region) = region();
+        let ops = || ["a", "b"].map(|row| RowOp::from(Put::new(row).add("f", "q", "v"))).to_vec();
+        let held = region.row_locks.exclusive(b"b");
+        let Err(returned) = region.try_apply(ops()) else { panic!("it is written") };
+        assert_eq!(returned.len(), 2);
+        drop(held);
+        let Ok(applied) = region.try_apply(returned) else { panic!("nobody holds its rows") };
+        applied.ticket.wait().unwrap();
+        assert!(applied.results.iter().all(Result::is_ok));
+        // What reads first waits for others, and is not begun.
+        assert!(region.try_apply(vec![Delete::new("a").newest("f", "q").into()]).is_err());
+    }
 
     #[test]
     fn a_condition_compares_the_given_value_with_the_stored_one() {

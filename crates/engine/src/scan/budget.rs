@@ -87,7 +87,7 @@ impl ScanBatch {
     }
 }
 
-/// Cells and rows between two looks at the clock.
+/// Cells and rows between two looks at the clock; with a filter fewer cells, by what it costs to show it one.
 const LOOK_CELLS: u64 = 1000;
 const LOOK_ROWS: u32 = 32;
 
@@ -97,20 +97,23 @@ pub(super) struct Meter<'a> {
     deadline_ns: Option<u64>,
     /// Counts of the scanner's cells at which the budget ends, and at which the clock is looked at next.
     cells_end: u64,
+    look_cells: u64,
     next_look: u64,
     rows_to_look: u32,
     blocks_read: u64,
 }
 
 impl<'a> Meter<'a> {
-    /// Starts, when `cells` have been looked at by earlier calls.
-    pub(super) fn start(budget: &ScanBudget, clock: &'a dyn Clock, cells: u64, trace: &ReadTrace) -> Self {
+    /// Starts, when `cells` have been looked at by earlier calls, with what it costs to show the filter a byte.
+    pub(super) fn start(budget: &ScanBudget, clock: &'a dyn Clock, cells: u64, filter_cost: usize, trace: &ReadTrace) -> Self {
         let deadline_ns = budget.time_ms.map(|time| clock.monotonic_ns().saturating_add(time.saturating_mul(1_000_000)));
+        let look_cells = (LOOK_CELLS / u64::try_from(filter_cost).unwrap_or(LOOK_CELLS).max(1)).max(1);
         Self {
             clock,
             deadline_ns,
             cells_end: cells.saturating_add(budget.cells_examined.max(1)),
-            next_look: cells.saturating_add(LOOK_CELLS),
+            look_cells,
+            next_look: cells.saturating_add(look_cells),
             rows_to_look: LOOK_ROWS,
             blocks_read: trace.blocks_read(),
         }
@@ -132,7 +135,7 @@ impl<'a> Meter<'a> {
             return None;
         }
         self.rows_to_look = LOOK_ROWS;
-        self.next_look = cells.saturating_add(LOOK_CELLS);
+        self.next_look = cells.saturating_add(self.look_cells);
         self.blocks_read = trace.blocks_read();
         (self.clock.monotonic_ns() >= deadline).then_some(StopReason::Time)
     }

@@ -12,7 +12,8 @@ use halite_types::cell::CellType;
 pub(crate) struct DeleteTracker {
     /// Newest `DeleteFamily`: hides everything up to it.
     family: Option<i64>,
-    /// `DeleteFamilyVersion` markers newer than `family`.
+    /// `DeleteFamilyVersion` markers newer than `family`: their timestamps, each once, in the order in which they come, which is
+    /// the newest first.
     family_versions: Vec<i64>,
     /// The `Delete` or `DeleteColumn` marker of the current column.
     column: Option<ColumnMarker>,
@@ -61,7 +62,9 @@ impl DeleteTracker {
         if code == CellType::DeleteFamily.code() {
             self.family = Some(timestamp);
         } else if code == CellType::DeleteFamilyVersion.code() {
-            self.family_versions.push(timestamp);
+            if self.family_versions.last() != Some(&timestamp) {
+                self.family_versions.push(timestamp);
+            }
         } else {
             let wider_is_known = self.column.as_ref().is_some_and(|known| code < known.code && self.qualifier == marker.qualifier());
             if !wider_is_known {
@@ -78,7 +81,7 @@ impl DeleteTracker {
         if self.family.is_some_and(|family| timestamp <= family) {
             return Hidden::Column;
         }
-        if self.family_versions.contains(&timestamp) {
+        if self.family_versions.binary_search_by(|known| timestamp.cmp(known)).is_ok() {
             return Hidden::Version;
         }
         match &self.column {
@@ -95,5 +98,37 @@ impl DeleteTracker {
         // The marker is for a newer version or an earlier column: it hides nothing that is still to come.
         self.column = None;
         Hidden::No
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::cell::CellParts;
+    use halite_types::{CellsBuilder, LATEST_TIMESTAMP};
+
+    use super::*;
+
+    fn cell(timestamp: i64, cell_type: CellType) -> CellsBuilder {
+        let mut cells = CellsBuilder::default();
+        cells.push_parts(CellParts { row: b"r", family: b"f", qualifier: b"", timestamp, cell_type, value: b"", tags: b"" });
+        cells
+    }
+
+    #[test]
+    fn a_family_version_is_found_among_many_and_kept_once() {
+        let mut tracker = DeleteTracker::default();
+        let mut add = |timestamp, kind| cell(timestamp, kind).iter().for_each(|marker| tracker.add(marker));
+        add(LATEST_TIMESTAMP, CellType::DeleteFamilyVersion);
+        for timestamp in (0..1000).rev() {
+            add(2 * timestamp, CellType::DeleteFamilyVersion);
+            add(2 * timestamp, CellType::DeleteFamilyVersion);
+        }
+        assert_eq!(tracker.family_versions.len(), 1001);
+        let mut hides = |timestamp| cell(timestamp, CellType::Put).iter().map(|put| tracker.hides(put)).next();
+        for timestamp in 0..2000 {
+            let expected = if timestamp % 2 == 0 { Hidden::Version } else { Hidden::No };
+            assert_eq!(hides(timestamp), Some(expected), "{timestamp}");
+        }
+        assert_eq!((hides(LATEST_TIMESTAMP), hides(LATEST_TIMESTAMP - 1)), (Some(Hidden::Version), Some(Hidden::No)));
     }
 }

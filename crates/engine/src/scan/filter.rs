@@ -8,9 +8,8 @@
 //! The order of the calls is part of the meaning: several filters keep what an earlier call told them, and a filter
 //! that was never asked about a row key leaves out every cell of that row.
 //!
-//! Checked call by call against HBase's classes (`testdata/filter`). It differs on purpose where they lose rows:
-//! `SkipFilter` and `WhileMatchFilter` pass the direction of the scan on, reverse hints behind `7f` and `ff` bytes are
-//! exact, ranges without an end work in reverse, of ranges with one start the one that includes it counts, and limits and offsets near 2^31 do not wrap around. Values that a
+//! Checked call by call against HBase's classes (`testdata/filter`). It differs on purpose where they lose rows: reverse hints
+//! behind `7f` and `ff` bytes are exact, ranges without an end work in reverse, of ranges with one start the one that includes it counts, and limits and offsets near 2^31 do not wrap around. Values that a
 //! comparator cannot read are left out instead of failing the scan.
 
 mod column;
@@ -126,6 +125,7 @@ trait Evaluate: Send {
 pub struct FilterState {
     root: Box<dyn Evaluate>,
     reversed: bool,
+    cost: usize,
 }
 
 impl FilterState {
@@ -135,7 +135,13 @@ impl FilterState {
     /// `InvalidRequest` if it cannot be evaluated: a regular expression that does not parse, an operator or a range
     /// that makes no sense, lists nested too deep, regular expressions that take too much memory together.
     pub fn new(filter: &Filter) -> Result<Self> {
-        Ok(Self { root: evaluator(filter, 0, &mut Room::for_expressions(filter.regex_count()))?, reversed: false })
+        let root = evaluator(filter, 0, &mut Room::for_expressions(filter.regex_count()))?;
+        Ok(Self { root, reversed: false, cost: filter.cost().max(1) })
+    }
+
+    /// What it costs to show it a byte, at least 1 ([`Filter::cost`]).
+    pub fn cost(&self) -> usize {
+        self.cost
     }
 
     /// Says that rows come in descending order. To be called before the first row.

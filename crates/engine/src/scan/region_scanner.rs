@@ -135,7 +135,7 @@ impl RegionScanner {
 
     /// The next rows if memory has everything they take, for a thread that must not wait. If not, or if that cannot be
     /// known without much work (in the middle of a row, in a row that uses up the budget, with a filter), `None`: the scan
-    /// is where it was, and [`RegionScanner::next_rows`] goes on. It stops with [`StopReason::Cells`] when the rows have
+    /// is where it was, its trace with it, and [`RegionScanner::next_rows`] goes on. It stops with [`StopReason::Cells`] when the rows have
     /// [`MEMORY_BYTES_MAX`] bytes, whatever the budget allows.
     ///
     /// # Errors
@@ -145,6 +145,7 @@ impl RegionScanner {
             return Ok(None);
         }
         let before = (self.state, self.row.clone(), self.is_row_returned);
+        let trace_before = self.trace.copy();
         self.blocks.iter().for_each(|blocks| blocks.tier.set(Tier::Memory));
         self.is_tried = true;
         let result = self.next_rows(budget);
@@ -156,6 +157,7 @@ impl RegionScanner {
             Ok(_) | Err(_) => {}
         }
         (self.state, self.row, self.is_row_returned) = before;
+        self.trace.go_back(&trace_before);
         self.is_astray = true;
         Ok(None)
     }
@@ -167,7 +169,8 @@ impl RegionScanner {
     pub fn next_rows(&mut self, budget: ScanBudget) -> Result<ScanBatch> {
         let clock = Arc::clone(&self.clock);
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
-        let mut meter = Meter::start(&budget, &*clock, cells_before, &self.trace);
+        let filter_cost = self.filter.as_ref().map_or(1, FilterState::cost);
+        let mut meter = Meter::start(&budget, &*clock, cells_before, filter_cost, &self.trace);
         let cut_rows = budget.cut_rows && !self.filter.as_ref().is_some_and(FilterState::has_filter_row);
         let mut answer = Answer::with_room(self.last_answer);
         let mut stopped = None;
@@ -198,11 +201,13 @@ impl RegionScanner {
         Ok(self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd)))
     }
 
-    fn finish(&mut self, answer: Answer, stopped: StopReason) -> ScanBatch {
+    fn finish(&mut self, mut answer: Answer, stopped: StopReason) -> ScanBatch {
         self.last_answer = (answer.out.bytes().len(), answer.pieces.len());
         self.trace.add_rows_returned(answer.rows_ended as u64);
         self.trace.add_cells_returned(answer.out.len() as u64);
         self.trace.add_bytes_returned(answer.out.bytes().len() as u64);
+        // Whoever keeps it for a client that asks again reckons with its bytes.
+        answer.out.shrink();
         let cells = answer.out.finish_pieces(answer.pieces.iter().map(|piece| (piece.bytes_end, piece.cells)));
         let row = |(cells, piece): (Cells, &Piece)| if piece.goes_on { Row::piece(cells) } else { Row::new(cells) };
         let rows = cells.into_iter().zip(&answer.pieces).map(row).collect();

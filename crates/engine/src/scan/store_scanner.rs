@@ -27,6 +27,8 @@ pub(crate) struct StoreScanner {
     key: Vec<u8>,
     value: Vec<u8>,
     pub(crate) cells_examined: u64,
+    /// Bytes that a filter was shown where work is limited, as often as it costs to compare them.
+    pub(crate) filter_work: usize,
 }
 
 /// Cells per row and family, and how many bytes of them may come together.
@@ -58,7 +60,7 @@ pub(crate) struct RowStop {
     /// Cells the store has looked at.
     pub(crate) examined: u64,
     /// Bytes in the output that are never exceeded: a cell that does not fit is not read. With a filter, the bytes of the
-    /// cells that it is passed count as well.
+    /// cells that it is passed count as well, as often as it costs to compare them ([`FilterState::cost`]).
     pub(crate) max_work_bytes: usize,
 }
 
@@ -144,6 +146,7 @@ impl StoreScanner {
             key: Vec::new(),
             value: Vec::new(),
             cells_examined: 0,
+            filter_work: 0,
         }
     }
 
@@ -193,8 +196,7 @@ impl StoreScanner {
             self.finish_row(row)?;
         }
         let mut is_first = true;
-        // What a filter drops has been compared byte by byte all the same.
-        let mut filtered_bytes = 0_usize;
+        let cost = filter.as_ref().map_or(0, FilterState::cost);
         while !self.row_finished {
             let cell = self.merge.peek().filter(|cell| cell.row() == row);
             if filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
@@ -208,8 +210,9 @@ impl StoreScanner {
             }
             if stop.max_work_bytes != usize::MAX {
                 let len = cell.encoded_len();
-                filtered_bytes += if filter.is_some() { len } else { 0 };
-                if filtered_bytes.max(out.bytes().saturating_add(len)) > stop.max_work_bytes {
+                // What a filter drops has been compared byte by byte all the same.
+                self.filter_work = self.filter_work.saturating_add(len.saturating_mul(cost));
+                if self.filter_work.max(out.bytes().saturating_add(len)) > stop.max_work_bytes {
                     return Ok(RowProgress::TooLarge);
                 }
             }

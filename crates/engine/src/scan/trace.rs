@@ -13,6 +13,16 @@ macro_rules! trace {
         }
 
         impl ReadTrace {
+            /// What it says now.
+            pub(crate) fn copy(&self) -> Self {
+                Self { $($name: AtomicU64::new(self.$name()),)* }
+            }
+
+            /// Says again what it said then.
+            pub(crate) fn go_back(&self, before: &Self) {
+                $(self.$name.store(before.$name(), Ordering::Relaxed);)*
+            }
+
             $(
                 $(#[doc = $doc])*
                 pub fn $name(&self) -> u64 {
@@ -64,6 +74,8 @@ trace! {
     block_bytes_cached: add_block_bytes_cached,
     /// Bytes of the data blocks that were read in, from wherever, decompressed.
     data_block_bytes: add_data_block_bytes,
+    /// Bytes of cells that a filter was shown by a read of memory alone, as often as it costs to compare them.
+    filter_work: add_filter_work,
     /// Bytes of the encoded cells that were passed in memstores.
     memstore_bytes_read: add_memstore_bytes_read,
 }

@@ -429,7 +429,9 @@ fn a_try_that_would_end_inside_a_row_comes_to_nothing() {
     let mut scanner = open(&engine, &Scan::range("a", "c").family("f"));
     let budget = ScanBudget { cells_examined: 2, cut_rows: true, ..ScanBudget::default() };
     assert_eq!(scanner.try_rows(budget).unwrap(), None);
+    assert_eq!(scanner.trace().cells_examined(), 0, "what is looked at again counts once");
     assert_eq!(rows(&scanner.next_rows(budget).unwrap()), "a=f1,f2..");
+    assert_eq!((scanner.trace().rows_examined(), scanner.trace().cells_examined(), scanner.trace().cells_returned()), (1, 2, 2));
     assert_eq!(scanner.try_rows(ScanBudget::default()).unwrap(), None, "it stands in a row");
     assert_eq!(rows(&scanner.next_rows(ScanBudget::default()).unwrap()), "a=f3 b=f1,f2,f3");
 }
@@ -466,6 +468,22 @@ fn scan_try_stops_at_bytes_and_leaves_large_rows() {
         let batch = scanner.next_rows(budget).unwrap();
         assert_eq!((batch.rows.len(), batch.rows[0].cells().bytes().len() > 3 * MEMORY_BYTES_MAX, batch.more()), (1, true, false));
     }
+}
+
+/// Answers are kept for clients that ask again, and counted by their bytes.
+#[test]
+fn a_small_answer_does_not_keep_the_room_of_a_large_one_before() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    put(&engine, "a", &"x".repeat(1 << 20));
+    put(&engine, "b", "small");
+    put(&engine, "c", "small");
+    let mut scanner = open(&engine, &Scan::all());
+    let budget = ScanBudget { results: 1, ..ScanBudget::default() };
+    assert!(scanner.next_rows(budget).unwrap().rows[0].cells().bytes().len() > 1 << 20);
+    let row = scanner.next_rows(budget).unwrap().rows.remove(0);
+    let bytes = row.into_cells().bytes().clone();
+    let (len, room) = (bytes.len(), bytes.try_into_mut().unwrap().capacity());
+    assert!(room <= 2 * len, "{room} bytes are kept for {len}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use halite_types::{Filter, Row, Tier};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
+use halite_wire::rpc;
 use halite_wire::service::Method;
 use prost::Message;
 
@@ -47,6 +48,7 @@ struct Figures {
 impl Aggregate {
     /// Begins a method of the service.
     pub(super) fn new(method: Method, context: &Context, peer: &Peer, target: &Target, request: &Bytes) -> Result<Self, Fault> {
+        rpc::check_unfolded(method, request, &context.config.limits.of_calls())?;
         let request = pb::AggregateRequest::decode(request.clone()).map_err(|error| damaged(&error))?;
         let interpreter = &request.interpreter_class_name;
         let mut scan = convert::scan::from_proto(&request.scan)?.scan;

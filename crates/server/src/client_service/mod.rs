@@ -7,9 +7,9 @@
 //! | `region.rs` | the region a request names, and how failures of it are told |
 //! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
 //!
-//! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk, looks at many
-//! cells, reads before it writes, or has regular expressions to compile, goes on as
-//! [`Step::Later`](crate::dispatch::Step) on a reader thread.
+//! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk or for a row, looks at
+//! many cells, compares much, or has regular expressions to compile, goes on as [`Step::Later`](crate::dispatch::Step) on a reader
+//! thread.
 
 mod aggregate;
 mod bulk_load;
@@ -77,13 +77,26 @@ fn on_a_reader(context: &Arc<Context>, call: &Arc<Call>, method: Answering) -> S
 
 #[cfg(test)]
 mod tests {
-    use halite_types::{CheckAndMutate, Comparator, CompareOp, Condition, FamilyDescriptor, Filter, Put, RegexString, RegionInfo, TableDescriptor};
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use std::time::Duration;
+
+    use halite_engine::env::Clock;
+    use halite_engine::{Engine, Options};
+    use halite_types::{
+        CheckAndMutate, Comparator, CompareOp, Condition, FamilyDescriptor, Filter, Increment, Put, RegexString, RegionInfo, TableDescriptor,
+    };
     use halite_wire::convert;
     use halite_wire::proto as pb;
     use halite_wire::service;
 
     use super::*;
+    use crate::config::Config;
+    use crate::dispatch::Outcome;
     use crate::master_service::tests::rig::Rig;
+    use crate::outside::Machine;
+    use crate::server::Addresses;
     use crate::testing;
 
     fn is_answered_inline<C: service::Call>(rig: &Rig, request: &C::Request) -> bool {
@@ -120,6 +133,140 @@ mod tests {
         let append = convert::mutate::to_proto(&halite_types::Append::new("large").add("f", "q", "more").into()).unwrap();
         let request = pb::MutateRequest { region, mutation: append, ..pb::MutateRequest::default() };
         assert!(!is_answered_inline::<service::ClientMutate>(&rig, &request));
+    }
+
+    /// A clock at which a thread called `holder` stops, once it has a row for itself, until it may go on.
+    struct Gate {
+        clock: Arc<dyn Clock>,
+        looks: AtomicU32,
+        reached: Barrier,
+        passed: Barrier,
+    }
+
+    impl Clock for Gate {
+        fn now_ms(&self) -> i64 {
+            // The looks before that are made without the row.
+            if std::thread::current().name() == Some("holder") && self.looks.fetch_add(1, Relaxed) == 2 {
+                self.reached.wait();
+                self.passed.wait();
+            }
+            self.clock.now_ms()
+        }
+
+        fn monotonic_ns(&self) -> u64 {
+            self.clock.monotonic_ns()
+        }
+    }
+
+    /// Whoever has a row for itself may be waiting for the disk, and a connection's task serves other connections too.
+    #[test]
+    fn a_plain_write_of_a_row_that_is_held_is_not_waited_for_where_it_was_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut env = halite_engine::env::Env::os(directory.path()).unwrap();
+        let gate = Gate { clock: Arc::clone(&env.clock), looks: AtomicU32::new(0), reached: Barrier::new(2), passed: Barrier::new(2) };
+        let gate = Arc::new(gate);
+        env.clock = Arc::<Gate>::clone(&gate);
+        let engine = Engine::open(env, Options::default()).unwrap();
+        let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let addresses = Addresses { master: address(16_000), region: address(16_020), web: None, zookeeper: None };
+        let context = Arc::new(Context::new(Machine::Os, Arc::clone(&engine), Config::default(), addresses).unwrap());
+        engine.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+        let region = engine.table(&"t".parse().unwrap()).unwrap().region_of(b"").unwrap();
+        let holder = std::thread::Builder::new().name("holder".to_owned());
+        let holding = Arc::clone(&region);
+        let holder = holder.spawn(move || holding.apply(vec![Increment::new("r").add("f", "n", 1).into()]).ticket.wait()).unwrap();
+        gate.reached.wait();
+        assert!(region.apply_from_memory(&Increment::new("r").add("f", "n", 1).into(), None).is_none(), "the row is not held");
+
+        let specifier = convert::region::specifier(region.info());
+        let put = |row: &'static str| convert::mutate::to_proto(&Put::new(row).add("f", "q", "v").into()).unwrap();
+        let actions = |rows: &[&'static str], atomic| pb::MultiRequest {
+            region_action: vec![pb::RegionAction {
+                region: specifier.clone(),
+                atomic: Some(atomic),
+                action: rows.iter().map(|row| pb::Action { mutation: Some(put(row)), ..pb::Action::default() }).collect(),
+                ..pb::RegionAction::default()
+            }],
+            ..pb::MultiRequest::default()
+        };
+        let peer = Arc::new(testing::peer(&context, service::Service::Client, Some((2, 6))));
+        let single = pb::MutateRequest { region: specifier.clone(), mutation: put("r"), ..pb::MutateRequest::default() };
+        let calls = [
+            testing::call::<service::ClientMutate>(&peer, &single),
+            testing::call::<service::ClientMulti>(&peer, &actions(&["a", "r"], false)),
+            testing::call::<service::ClientMulti>(&peer, &actions(&["r", "r"], true)),
+            testing::call::<service::ClientMulti>(&peer, &actions(&["a", "r"], true)),
+        ];
+        let (sender, tried) = std::sync::mpsc::channel();
+        let trying = Arc::clone(&context);
+        let tries = std::thread::spawn(move || {
+            for call in calls {
+                sender.send(super::call(&trying, &Arc::new(call), Lane::Inline)).unwrap();
+            }
+        });
+        let steps: Vec<_> = (0..4).map_while(|_| tried.recv_timeout(Duration::from_secs(30)).ok()).collect();
+        gate.passed.wait();
+        holder.join().unwrap().unwrap();
+        tries.join().unwrap();
+        let waits: Vec<_> = steps.iter().map(|step| matches!(step, Step::Later(_))).collect();
+        assert_eq!(waits, [true; 4], "a task stood still, or was answered");
+        // What waited is done once the row is free.
+        for step in steps {
+            let Step::Later(rest) = step else { continue };
+            let Step::Done(Outcome::After(ticket, _)) = rest() else { panic!("it is not done") };
+            ticket.wait().unwrap();
+        }
+        for row in ["a", "r"] {
+            let row = engine.table(&"t".parse().unwrap()).unwrap().get(&halite_types::Get::new(row), halite_types::Tier::Disk).unwrap();
+            assert_eq!(row.value("f", "q"), Some(&b"v"[..]));
+        }
+        context.master.close();
+        engine.stop_threads();
+    }
+
+    #[test]
+    fn what_a_filter_has_much_to_compare_of_is_not_answered_where_it_was_read() {
+        let rig = Rig::new();
+        let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
+        rig.context.engine.create_table(table, Vec::new()).unwrap();
+        let specifier = convert::region::specifier(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
+        let substring = |text: String| Filter::Value(CompareOp::Equal, Comparator::Substring(text));
+        let decimal = || Filter::Value(CompareOp::NotEqual, Comparator::BigDecimal(vec![1; 1028].into()));
+        let numbers = |row: &'static str, count| (0..count).fold(Put::new(row), |put, at| put.add("f", format!("{at:03}"), vec![7; 1028]));
+        let puts = [
+            Put::new("small").add("f", "q", "v"),
+            Put::new("ascii").add("f", "q", vec![b'a'; 200 << 10]),
+            Put::new("text").add("f", "q", "\u{e4}".repeat(100 << 10)),
+            numbers("numbers", 200),
+            numbers("few", 20),
+        ];
+        rig.context.engine.table(&"t".parse().unwrap()).unwrap().apply(puts.map(Into::into).to_vec()).unwrap();
+        let get = |row: &'static str, filter: &Filter| pb::Get {
+            row: row.into(),
+            filter: Some(convert::filter::to_proto(filter).unwrap()),
+            ..pb::Get::default()
+        };
+        let long = substring("a".repeat(50_000) + "b");
+        let many = Filter::All((0..400).map(|at| substring(format!("x{at}"))).collect());
+        let both = Filter::One(vec![substring("x".to_owned()), Filter::Value(CompareOp::Equal, Comparator::Binary("v".into()))]);
+        for (row, filter, inline) in [
+            ("ascii", &long, false),
+            ("numbers", &decimal(), false),
+            ("text", &many, false),
+            ("small", &long, true),
+            ("small", &both, true),
+            ("small", &decimal(), true),
+        ] {
+            let request = pb::GetRequest { region: specifier.clone(), get: get(row, filter) };
+            assert_eq!(is_answered_inline::<service::ClientGet>(&rig, &request), inline, "{row}");
+        }
+        // Nor many that are small by themselves.
+        let action = |index| pb::Action { index: Some(index), get: Some(get("few", &both)), ..pb::Action::default() };
+        for (count, inline) in [(1, true), (10, false)] {
+            let actions = pb::RegionAction { region: specifier.clone(), action: (0..count).map(action).collect(), ..pb::RegionAction::default() };
+            let multi = pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
+            assert_eq!(is_answered_inline::<service::ClientMulti>(&rig, &multi), inline, "{count}");
+        }
     }
 
     /// Regular expressions are compiled for a tenth of a second, and a connection's task serves other connections too.

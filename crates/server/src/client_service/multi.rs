@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX};
-use halite_engine::{CommitTicket, Region};
+use halite_engine::{CommitTicket, Nonce, Region};
 use halite_types::{Bytes, Cells, OpResult, RowOp, Tier};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
@@ -22,10 +22,10 @@ use halite_wire::service::Method;
 use super::aggregate::Aggregate;
 use super::exec::Served;
 use super::get::{Query, Reading, query_metrics, result_of, row_result};
-use super::mutate::{apply_once, note_written, reads_first};
+use super::mutate::{apply_once, note_written, op_bytes, reads_first};
 use super::on_a_reader;
 use super::region::{self, Target};
-use super::row_mutations;
+use super::row_mutations::Together;
 use crate::buffers::Held;
 use crate::call::{Call, Fault, Reply};
 use crate::context::Context;
@@ -49,9 +49,12 @@ struct Run {
     /// The region being worked on, its result so far.
     at: usize,
     current: Option<Current>,
+    /// Its actions, if they are done all or none and had to wait.
+    atomic: Option<Atomic>,
     out: Out,
-    /// Cells its gets have looked at.
+    /// Cells its gets have looked at, and bytes that they have shown to filters.
     cells_examined: u64,
+    filter_work: usize,
     /// Network buffers of the answer: the cells, and as much for the frame.
     held: Held,
     /// Bytes of the answer at which the turn on the thread ends.
@@ -91,6 +94,19 @@ struct Current {
     charge: Option<Charge>,
 }
 
+/// The actions of a region that are done all or none, read from the request.
+struct Atomic {
+    region: Arc<Region>,
+    together: Together,
+    nonce: Option<Nonce>,
+    /// The cells of the actions behind them.
+    cells: Cells,
+    /// As [`Run::inside`], with theirs.
+    inside: usize,
+    /// Kept for the time that they take, which is charged at its end.
+    charge: Option<Charge>,
+}
+
 /// Work that would have to wait.
 struct MustWait;
 
@@ -116,8 +132,10 @@ pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Res
         request,
         at: 0,
         current: None,
+        atomic: None,
         out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0, memory: 0 },
         cells_examined: 0,
+        filter_work: 0,
         held: Held::new(&call.peer.account),
         slice_end: usize::MAX,
         ticket: CommitTicket::ready(),
@@ -213,7 +231,10 @@ impl Run {
     fn work(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
         while let Some(action) = current.again.take().or_else(|| current.actions.next()) {
             if let Some(fault) = self.full() {
-                self.skip(&action);
+                // The cells of an operation that had to wait have been taken.
+                if current.pending.take().is_none() {
+                    self.skip(&action);
+                }
                 current.aggregate = None;
                 current.refuse(&self.context, action.index(), &fault);
             } else if self.action(current, &action, tier).is_err() {
@@ -272,7 +293,7 @@ impl Run {
         let index = action.index();
         if let Some(get) = &action.get {
             let is_turn_over = match tier {
-                Tier::Memory => self.cells_examined > MEMORY_CELLS_MAX || self.out.memory > MEMORY_BYTES_MAX,
+                Tier::Memory => self.cells_examined > MEMORY_CELLS_MAX || self.out.memory.max(self.filter_work) > MEMORY_BYTES_MAX,
                 Tier::Disk => self.out.memory >= self.slice_end,
             };
             if is_turn_over {
@@ -281,6 +302,7 @@ impl Run {
             let reading = Reading { tier, charge: current.charge.as_ref(), trace: Arc::default() };
             let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, &reading));
             self.cells_examined += reading.trace.cells_examined();
+            self.filter_work = self.filter_work.saturating_add(usize::try_from(reading.trace.filter_work()).unwrap_or(usize::MAX));
             match found {
                 Ok(None) => return Err(MustWait),
                 Ok(Some(found)) => {
@@ -369,8 +391,18 @@ impl Run {
                 return Ok(());
             }
         };
-        writes.iter().for_each(|op| note_written(current.charge.as_ref(), op));
-        let applied = region.apply_now(writes);
+        let bytes = if current.charge.is_some() { writes.iter().map(op_bytes).sum() } else { 0 };
+        let applied = match tier {
+            Tier::Memory => match region.try_apply(writes) {
+                Ok(applied) => applied,
+                Err(writes) => {
+                    (current.writes, current.indexes) = (writes, indexes);
+                    return Err(MustWait);
+                }
+            },
+            Tier::Disk => region.apply_now(writes),
+        };
+        current.charge.iter().for_each(|charge| charge.wrote(bytes));
         self.wait_for(applied.ticket);
         let mut returned = vec![false; indexes.len()];
         applied.returned.iter().for_each(|(at, _)| returned[*at] = true);
@@ -400,17 +432,26 @@ impl Run {
 
     fn atomic(&mut self, tier: Tier) -> Result<pb::RegionActionResult, MustWait> {
         if let Some(fault) = self.over_frame() {
+            self.atomic = None;
             return Ok(self.refuse_region(&fault));
         }
-        // Read again from the request on a reader thread; nothing has been taken from the cells yet.
-        let inside = self.atomic_inside();
-        if tier == Tier::Memory && (inside > INLINE_UNFOLDED_BYTES_MAX || self.atomic_reads_first()) {
-            return Err(MustWait);
-        }
-        let outcome = convert::mutate::check_inside(inside).map_err(Fault::from).and_then(|()| self.apply_atomic());
+        // What was read and had to wait is applied as it is. Otherwise it is read on the reader thread; nothing has been taken from
+        // the cells yet.
+        let atomic = if let Some(atomic) = self.atomic.take() {
+            Ok(atomic)
+        } else {
+            let inside = self.atomic_inside();
+            if tier == Tier::Memory && (inside > INLINE_UNFOLDED_BYTES_MAX || self.atomic_reads_first()) {
+                return Err(MustWait);
+            }
+            convert::mutate::check_inside(inside).map_err(Fault::from).and_then(|()| self.read_atomic(inside))
+        };
+        let outcome = match atomic {
+            Ok(atomic) => self.apply_atomic(atomic, tier)?,
+            Err(fault) => Err(fault),
+        };
         Ok(match outcome {
             Ok((result, block_bytes)) => {
-                self.inside = inside;
                 // Where clients of old look for it.
                 if self.condition().is_none() || self.request.region_action.len() == 1 {
                     self.response.processed = Some(result.processed);
@@ -435,8 +476,33 @@ impl Run {
         is_meta || self.condition().is_some() || !self.region_action().action.iter().all(plain)
     }
 
-    /// What came of them, and how many bytes of blocks the condition looked through.
-    fn apply_atomic(&mut self) -> Result<(OpResult, u64), Fault> {
+    /// Applies them, or keeps them where that would have to wait. What came of them, and how many bytes of blocks the condition
+    /// looked through.
+    fn apply_atomic(&mut self, atomic: Atomic, tier: Tier) -> Result<Result<(OpResult, u64), Fault>, MustWait> {
+        let (context, peer) = (&self.context, &self.call.peer);
+        let (applied, cells, inside) = match tier {
+            Tier::Memory => {
+                let Some(applied) = atomic.together.try_apply(context, peer, &atomic.region, atomic.nonce) else {
+                    self.unfolded = self.unfolded.saturating_add(atomic.inside.saturating_sub(self.inside));
+                    self.atomic = Some(atomic);
+                    return Err(MustWait);
+                };
+                (applied, atomic.cells, atomic.inside)
+            }
+            Tier::Disk => {
+                let Atomic { region, together, nonce, cells, inside, charge: _charge } = atomic;
+                (together.apply(context, peer, &region, nonce), cells, inside)
+            }
+        };
+        Ok(applied.map(|applied| {
+            (self.cells, self.inside) = (cells, inside);
+            self.wait_for(applied.ticket);
+            (applied.result, applied.block_bytes)
+        }))
+    }
+
+    /// Reads the region's actions; with those before them they have so many bytes inside their messages.
+    fn read_atomic(&self, inside: usize) -> Result<Atomic, Fault> {
         let (target, charge) = self.find_region()?;
         let region = region::to_write(&self.context, &self.call.peer, &target)?;
         let (mut ops, mut number) = (Vec::new(), 0);
@@ -464,10 +530,7 @@ impl Run {
             note_written(charge.as_ref(), op);
         }
         let nonce = nonce_of(self.request.nonce_group(), number);
-        let applied = row_mutations::apply(&self.context, &self.call.peer, &region, ops, self.condition(), nonce)?;
-        self.cells = cells;
-        self.wait_for(applied.ticket);
-        Ok((applied.result, applied.block_bytes))
+        Ok(Atomic { region, together: Together::new(ops, self.condition())?, nonce, cells, inside, charge })
     }
 
     /// As HBase answers: an entry for each action, numbered from 0, the new values of all with the first.
@@ -583,5 +646,67 @@ impl Current {
             Err(fault) => self.refuse(context, index, &fault),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::{Increment, Put};
+    use halite_wire::cellblock::Format;
+    use halite_wire::convert::mutate::to_counted;
+    use halite_wire::exception::Exception;
+    use halite_wire::rpc::{Limits, Next, decode_response, next_frame};
+    use halite_wire::service;
+
+    use super::*;
+    use crate::call::Peer;
+    use crate::master_service::tests::rig::{Rig, name};
+    use crate::testing;
+
+    /// The answer of a call that has come to its end.
+    fn answered(step: Step) -> pb::MultiResponse {
+        let Step::Done(Outcome::After(ticket, reply)) = step else { panic!("it is not answered") };
+        ticket.wait().unwrap();
+        let Next::Frame(frame) = next_frame(&mut reply.encode(1, Some(Format::default())).unwrap(), &Limits::default()).unwrap() else {
+            panic!("no frame")
+        };
+        decode_response(&frame).unwrap().answer.unwrap().message().unwrap()
+    }
+
+    #[test]
+    fn an_operation_refused_after_it_was_read_takes_no_cells_of_those_behind_it() {
+        let rig = Rig::new();
+        rig.create("t", &["f"], &[]);
+        let table = rig.context.engine.table(&name("t")).unwrap();
+        let large = |row: &'static str| RowOp::from(Put::new(row).add("f", "q", vec![7; 200 << 10]));
+        table.apply(vec![large("a"), large("b")]).unwrap();
+        let region = convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
+        let mut block = Vec::new();
+        let mut counted = |op: RowOp| {
+            let (mutation, cells) = to_counted(&op).unwrap();
+            block.push(cells);
+            pb::Action { mutation: Some(mutation), ..pb::Action::default() }
+        };
+        let get = |row: &'static str| pb::Action { get: Some(pb::Get { row: row.into(), ..pb::Get::default() }), ..pb::Action::default() };
+        let first = vec![get("a"), get("b"), counted(Increment::new("n").add("f", "n", 1).into())];
+        let mut atomic = |qualifier: &'static str| vec![counted(Put::new("r").add("f", qualifier, qualifier).into())];
+        let others = [atomic("1"), atomic("2")].map(|action| (Some(true), action));
+        let on = |(atomic, action)| pb::RegionAction { region: region.clone(), atomic, action, ..pb::RegionAction::default() };
+        let request = pb::MultiRequest { region_action: std::iter::once((None, first)).chain(others).map(on).collect(), ..Default::default() };
+
+        let peer = Arc::new(Peer { format: Some(Format::default()), ..Peer::clone(&rig.peer) });
+        let call = Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
+        let Step::Later(rest) = super::super::call(&rig.context, &call, Lane::Inline) else { panic!("the increment does not wait") };
+        // Meanwhile other calls of the connection take its whole share.
+        let mut others = Held::new(&peer.account);
+        others.set(usize::MAX / 4);
+        let response = answered(rest());
+        drop(others);
+
+        let [first, ..] = &response.region_action_result[..] else { panic!("{response:?}") };
+        let refused = first.result_or_exception[2].exception.as_ref().and_then(|pair| Exception::from_pair(pair).kind());
+        assert_eq!(refused, Some(ExceptionKind::MultiActionResultTooLarge));
+        let row = table.get(&halite_types::Get::new("r"), Tier::Disk).unwrap();
+        assert_eq!((row.value("f", "1"), row.value("f", "2")), (Some(&b"1"[..]), Some(&b"2"[..])), "{response:?}");
     }
 }

@@ -53,27 +53,29 @@ pub(super) fn mutate(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Re
     let charge = region::charge(context, &call.peer, &target, demand(request.mutation.mutate_type(), request.condition.is_some()))?;
     let region = region::to_write(context, &call.peer, &target)?;
     let op = convert::mutate::from_proto(&request.mutation, &mut cells)?;
+    let nonce = nonce_of(request.nonce_group(), request.mutation.nonce());
+    let op = match &request.condition {
+        Some(condition) => convert::condition::from_proto(condition, op)?.into(),
+        None => op,
+    };
     let work = Work {
         wanted: Wanted {
             kind: request.mutation.mutate_type(),
             is_conditional: request.condition.is_some(),
             metrics: request.condition.as_ref().is_some_and(pb::Condition::query_metrics_enabled),
         },
-        nonce: nonce_of(request.nonce_group(), request.mutation.nonce()),
-        op: match &request.condition {
-            Some(condition) => convert::condition::from_proto(condition, op)?.into(),
-            None => op,
-        },
+        nonce: nonce.filter(|_| heeds_nonce(&op)),
+        op,
         region,
         charge,
     };
     context.quota.check_space(&work.region, &work.op)?;
-    if lane == Lane::Inline && reads_first(&work.op) {
-        // If it cannot be done from memory, it waits with its operation.
-        call.unfolded.store(op_bytes(&work.op), Relaxed);
-        return Ok(work.apply_from_memory(context, call));
+    if lane != Lane::Inline {
+        return Ok(work.apply(context, &call.peer));
     }
-    Ok(work.apply(context, &call.peer))
+    // If it cannot be done at once, it waits with its operation.
+    call.unfolded.store(op_bytes(&work.op), Relaxed);
+    Ok(if reads_first(&work.op) { work.apply_from_memory(context, call) } else { work.apply_plain(context, call) })
 }
 
 /// What a mutation is about to do: what reads first is one read and one write, which are one (HBase:
@@ -84,7 +86,7 @@ fn demand(kind: MutationType, is_conditional: bool) -> Demand {
 }
 
 /// Bytes of the cells of an operation.
-fn op_bytes(op: &RowOp) -> usize {
+pub(super) fn op_bytes(op: &RowOp) -> usize {
     match op {
         RowOp::Mutate(ops) => ops.ops.iter().map(op_bytes).sum(),
         RowOp::CheckAndMutate(check) => op_bytes(&check.then),
@@ -96,6 +98,15 @@ fn op_bytes(op: &RowOp) -> usize {
 pub(super) fn note_written(charge: Option<&Charge>, op: &RowOp) {
     if let Some(charge) = charge {
         charge.wrote(op_bytes(op));
+    }
+}
+
+/// Whether an operation counts once under its nonce. Puts and deletes are applied whenever they come, as in HBase: some clients send
+/// one number with everything.
+pub(super) fn heeds_nonce(op: &RowOp) -> bool {
+    match op {
+        RowOp::Mutate(all) => all.ops.iter().any(heeds_nonce),
+        op => !region::is_plain(op),
     }
 }
 
@@ -115,15 +126,31 @@ impl Work {
     /// Applies an operation that reads first, if what it reads is in memory, nobody else is at it and it can begin at once;
     /// goes on elsewhere if not.
     fn apply_from_memory(self, context: &Arc<Context>, call: &Arc<Call>) -> Step {
-        if !region::is_op_slow_to_begin(&self.op)
-            && let Some(Attempt::First(first)) = context.nonces.try_begin(self.nonce)
-            && let Some(applied) = self.region.apply_from_memory(&self.op, self.nonce)
-        {
+        if let Some(applied) = try_apply_once(context, &call.peer, &self.region, &self.op, self.nonce) {
             note_written(self.charge.as_ref(), &self.op);
-            let applied = outcome(&call.peer, &self.region, region::is_plain(&self.op), first, applied);
             note_read(self.charge.as_ref(), &applied);
             return answer(&call.peer, self.wanted, applied);
         }
+        self.apply_later(context, call)
+    }
+
+    /// Applies a put or delete that reads nothing, unless somebody has its row for himself: that may be for a read from the disk.
+    fn apply_plain(self, context: &Arc<Context>, call: &Arc<Call>) -> Step {
+        let bytes = op_bytes(&self.op);
+        let Self { region, op, wanted, nonce, charge } = self;
+        match region.try_apply(vec![op]) {
+            Ok(applied) => {
+                charge.iter().for_each(|charge| charge.wrote(bytes));
+                answer(&call.peer, wanted, applied_one(&call.peer, &region, true, applied))
+            }
+            Err(mut ops) => match ops.pop() {
+                Some(op) => Self { region, op, wanted, nonce, charge }.apply_later(context, call),
+                None => Fault::do_not_retry("an operation was lost").into(),
+            },
+        }
+    }
+
+    fn apply_later(self, context: &Arc<Context>, call: &Arc<Call>) -> Step {
         let (context, call) = (Arc::clone(context), Arc::clone(call));
         Step::Later(Box::new(move || self.apply(&context, &call.peer)))
     }
@@ -179,19 +206,33 @@ pub(super) fn apply_once(context: &Context, peer: &Peer, region: &Region, op: Ro
     outcome(peer, region, is_plain, first, region.apply_once(op, nonce))
 }
 
+/// The same where nobody may wait; `None` if it would have to, and nothing has been done.
+pub(super) fn try_apply_once(context: &Context, peer: &Peer, region: &Region, op: &RowOp, nonce: Option<Nonce>) -> Option<Result<AppliedOne, Fault>> {
+    if region::is_op_slow_to_begin(op) {
+        return None;
+    }
+    let Some(Attempt::First(first)) = context.nonces.try_begin(nonce) else { return None };
+    let applied = region.apply_from_memory(op, nonce)?;
+    Some(outcome(peer, region, region::is_plain(op), first, applied))
+}
+
 /// What came of an operation that was begun under its nonce.
-fn outcome(peer: &Peer, region: &Region, is_plain: bool, first: FirstTime<'_>, mut applied: Applied) -> Result<AppliedOne, Fault> {
+fn outcome(peer: &Peer, region: &Region, is_plain: bool, first: FirstTime<'_>, applied: Applied) -> Result<AppliedOne, Fault> {
+    let applied = applied_one(peer, region, is_plain, applied);
+    // Where the condition did not hold nothing was done, and a repetition looks again.
+    if applied.as_ref().is_ok_and(|applied| applied.result.processed) {
+        first.applied();
+    }
+    applied
+}
+
+/// What came of one operation.
+fn applied_one(peer: &Peer, region: &Region, is_plain: bool, mut applied: Applied) -> Result<AppliedOne, Fault> {
     if !applied.returned.is_empty() {
         return Err(region::not_serving(peer, &region.info().full_name()));
     }
     match applied.results.pop() {
-        Some(Ok(result)) => {
-            // Where the condition did not hold nothing was done, and a repetition looks again.
-            if result.processed {
-                first.applied();
-            }
-            Ok(AppliedOne { result, ticket: applied.ticket, block_bytes: applied.condition_block_bytes })
-        }
+        Some(Ok(result)) => Ok(AppliedOne { result, ticket: applied.ticket, block_bytes: applied.condition_block_bytes }),
         Some(Err(error)) => Err(region::write_fault(peer, region, is_plain, &error)),
         None => Err(Fault::do_not_retry("an operation had no result")),
     }

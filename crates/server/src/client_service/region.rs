@@ -49,10 +49,14 @@ pub(crate) fn is_meta_replica(name: &[u8]) -> bool {
     replica.is_some_and(|(number, rest)| number.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
 }
 
+/// What it may cost to show a filter a byte ([`Filter::cost`]) where the call was read: the key of a row may have 32 KB.
+const INLINE_FILTER_COST_MAX: usize = 100;
+
 /// Whether a filter takes work before the first cell is read: regular expressions are compiled, which may take a tenth of
-/// a second. A call with such a filter is a reader thread's, so that the other connections of its own need not wait.
+/// a second, and hundreds of comparisons are made with each key. A call with such a filter is a reader thread's, so that the other
+/// connections of its own need not wait.
 pub(super) fn is_slow_to_begin(filter: Option<&Filter>) -> bool {
-    filter.is_some_and(|filter| filter.regex_count() > 0)
+    filter.is_some_and(|filter| filter.regex_count() > 0 || filter.cost() > INLINE_FILTER_COST_MAX)
 }
 
 /// The same of an operation.

@@ -260,12 +260,12 @@ impl Run {
     fn new(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64, scanner: Box<OpenScanner>, opens: bool) -> Self {
         // HBase returns one row if nobody says how many, and none with a scanner that is to be closed at once.
         let rows = request.number_of_rows.unwrap_or(u32::from(!request.close_scanner()));
-        let limit = request.limit_of_rows();
         let began = Instant::now();
         scanner.scanner.time_block_reads(request.track_scan_metrics());
         Self {
             results_left: count(rows),
-            rows_left: if limit == 0 { usize::MAX } else { count(limit) },
+            // As in HBase only a limit above 0 is one.
+            rows_left: Some(count(request.limit_of_rows())).filter(|limit| *limit > 0).unwrap_or(usize::MAX),
             bytes_left: scanner.bytes_max.max(1),
             until: request.client_handles_heartbeats().then(|| began + time_limit(context, call)),
             cells_before: scanner.scanner.trace().cells_examined(),

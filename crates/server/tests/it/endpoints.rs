@@ -102,3 +102,13 @@ fn rows_are_counted_over_all_families_and_nothing_else_is_added_up_so() {
     assert_eq!(ask("GetRowNum").unwrap().first_part, [3_i64.to_be_bytes().to_vec()]);
     assert_eq!(kind_of(ask("GetSum")), Some(ExceptionKind::DoNotRetry));
 }
+
+#[test]
+fn an_aggregation_that_unfolds_to_much_is_refused_before_it_is_decoded() {
+    let server = Server::with(|config| config.limits.frame_bytes_max = 32 << 20);
+    let column = vec![pb::Column::default(); 1_500_000];
+    let scan = pb::Scan { column, ..Default::default() };
+    let request = pb::AggregateRequest { interpreter_class_name: LONG.to_owned(), scan, interpreter_specific_bytes: None };
+    let refused = exec(&server, "AggregateService", "GetRowNum", &request).unwrap_err();
+    assert!(refused.is_do_not_retry() && refused.message().contains("in memory"), "{refused}");
+}

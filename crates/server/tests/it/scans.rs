@@ -210,6 +210,16 @@ fn limits_of_rows_and_bytes_hold() {
     assert_eq!(kind_of(client.call::<service::ClientScan>(&next(told.message.scanner_id(), 1, 0))), Some(ExceptionKind::UnknownScanner));
 }
 
+/// Java's numbers have a sign, and HBase heeds a limit above 0 only.
+#[test]
+fn a_limit_of_rows_below_zero_is_none() {
+    let server = Server::start();
+    server.put(&[("a", "1"), ("b", "2")]);
+    let limited = pb::ScanRequest { limit_of_rows: Some(u32::MAX), ..open(&server, "a", pb::Scan::default()) };
+    let told = ask(&mut server.client(), &limited);
+    assert_eq!((rows(&told).len(), told.message.more_results), (2, Some(true)));
+}
+
 #[test]
 fn rows_are_cut_only_for_clients_that_put_them_together() {
     let server = Server::start();

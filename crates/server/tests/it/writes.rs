@@ -113,6 +113,28 @@ fn an_increment_that_is_sent_again_counts_once_and_tells_the_value_of_now() {
     assert_eq!(ask(&request), 11);
 }
 
+/// HBase looks at the nonces of increments and appends; a client may send one with everything.
+#[test]
+fn a_put_counts_whatever_its_nonce() {
+    let server = Server::start();
+    let mut client = server.client();
+    client.call::<service::ClientMutate>(&under_nonce(mutate(&server, increment("a", 3)), 7)).unwrap();
+    for value in ["1", "2"] {
+        client.call::<service::ClientMutate>(&under_nonce(mutate(&server, put("a", value)), 7)).unwrap();
+        assert_eq!(server.value("a").as_deref(), Some(value));
+    }
+    client.call::<service::ClientMutate>(&under_nonce(mutate(&server, halite_types::Delete::new("a")), 7)).unwrap();
+    assert_eq!(server.value("a"), None);
+    for value in ["3", "4"] {
+        let mutation = under_nonce(mutate(&server, put("a", value)), 7).mutation;
+        let action = vec![pb::Action { mutation: Some(mutation), ..Default::default() }];
+        let actions = pb::RegionAction { region: server.region("a"), atomic: Some(true), action, ..Default::default() };
+        let request = pb::MultiRequest { region_action: vec![actions], nonce_group: Some(5), ..Default::default() };
+        client.call::<service::ClientMulti>(&request).unwrap();
+        assert_eq!(server.value("a").as_deref(), Some(value));
+    }
+}
+
 #[test]
 fn an_increment_that_is_sent_again_after_the_server_died_counts_once() {
     let server = Server::start();

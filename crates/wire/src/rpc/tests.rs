@@ -344,6 +344,9 @@ fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
     // A message that is not known to hold much must not be long; a value of any length is none of that.
     request_of("ExecService", &part(2, &part(4, &vec![0; 20 << 20]))).check_unfolded(Method::ClientExecService, &limits).unwrap();
     request_of("Mutate", &part(2, &part(1, &vec![0; 20 << 20]))).check_unfolded(Method::ClientMutate, &limits).unwrap();
+    let columns = part(2, &part(1, &[0x12, 0].repeat(1000)).repeat(10));
+    let aggregate = request_of("GetSum", &columns);
+    assert_eq!(aggregate.unfolded_bytes(Method::AggregateGetSum), 10 * (size_of::<pb::Column>() + 1000 * size_of::<Bytes>()));
     let table = request_of("CreateTable", &part(2, &[]).repeat(9 << 20));
     assert!(table.check_unfolded(Method::MasterCreateTable, &limits).is_err());
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use prost::decode_length_delimiter as varint;
 
 use crate::proto as pb;
-use crate::service::Method;
+use crate::service::{Method, Service};
 use pb::mutation_proto::ColumnValue;
 use pb::mutation_proto::column_value::QualifierValue;
 
@@ -42,6 +42,7 @@ const GET_REQUEST: &[Part] = &[one(2, GET)];
 const MUTATE_REQUEST: &[Part] = &[one(2, MUTATION)];
 const SCAN_REQUEST: &[Part] = &[one(2, SCAN)];
 const MULTI_REQUEST: &[Part] = &[many::<pb::RegionAction>(1, REGION_ACTION)];
+const AGGREGATE_REQUEST: &[Part] = &[one(2, SCAN)];
 const MUTATE_ROWS_REQUEST: &[Part] = &[many::<pb::MutationProto>(1, MUTATION), many::<pb::Condition>(5, &[])];
 
 /// What a byte of any other message can unfold to, about: none of those has business being long.
@@ -55,6 +56,7 @@ pub(super) fn unfolded_bytes(method: Method, message: &[u8]) -> usize {
         Method::ClientMulti => MULTI_REQUEST,
         Method::ClientScan => SCAN_REQUEST,
         Method::MultiRowMutationMutateRows => MUTATE_ROWS_REQUEST,
+        method if method.service() == Service::Aggregate => AGGREGATE_REQUEST,
         // The message of the endpoint stands in it as bytes.
         Method::ClientExecService => &[],
         _ => return message.len().saturating_mul(OTHERS_BYTES),

@@ -99,11 +99,20 @@ fn bits_meet(op: BitOp, stored: &[u8], given: &[u8]) -> bool {
 /// A text to be found whatever the case of its letters.
 pub(super) struct Substring {
     lower: String,
+    /// Of each beginning of it, the length of the longest shorter beginning that it ends with.
+    borders: Vec<usize>,
 }
 
 impl Substring {
     fn new(text: &str) -> Self {
-        Self { lower: text.to_lowercase() }
+        let lower = text.to_lowercase();
+        let bytes = lower.as_bytes();
+        let (mut borders, mut matched) = (vec![0; bytes.len()], 0);
+        for at in 1..bytes.len() {
+            matched = step(bytes, &borders, matched, bytes[at]);
+            borders[at] = matched;
+        }
+        Self { lower, borders }
     }
 
     fn occurs_in(&self, stored: &[u8]) -> bool {
@@ -111,11 +120,23 @@ impl Substring {
             return true;
         }
         if stored.is_ascii() {
-            let lower = self.lower.as_bytes();
-            return stored.windows(lower.len()).any(|window| window.eq_ignore_ascii_case(lower));
+            // Each byte is looked at once, whatever both texts are: a client may choose either (Knuth, Morris and Pratt).
+            let (lower, mut matched) = (self.lower.as_bytes(), 0);
+            return stored.iter().any(|byte| {
+                matched = step(lower, &self.borders, matched, byte.to_ascii_lowercase());
+                matched == lower.len()
+            });
         }
         String::from_utf8_lossy(stored).to_lowercase().contains(&self.lower)
     }
+}
+
+/// How many bytes of a text match its beginning, when `matched` did and one more byte comes. Not all of them did.
+fn step(text: &[u8], borders: &[usize], mut matched: usize, byte: u8) -> usize {
+    while matched > 0 && text[matched] != byte {
+        matched = borders[matched - 1];
+    }
+    matched + usize::from(text[matched] == byte)
 }
 
 fn compile(expression: &RegexString, room: &mut Room) -> Result<Expression> {
@@ -161,5 +182,33 @@ impl Charset {
             Self::Latin1 => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),
             Self::Ascii => Cow::Owned(bytes.iter().map(|&byte| if byte.is_ascii() { char::from(byte) } else { '\u{fffd}' }).collect()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::env::Clock;
+    use crate::env::os::OsClock;
+
+    proptest! {
+        #[test]
+        fn a_substring_is_found_as_by_trying_each_place(text in "[ab]{0,6}|[aA]{1,3}b?", stored in "[abAB]{0,40}") {
+            let found = Substring::new(&text).occurs_in(stored.as_bytes());
+            prop_assert_eq!(found, stored.to_lowercase().contains(&text.to_lowercase()));
+        }
+    }
+
+    #[test]
+    fn a_long_substring_takes_time_by_the_length_of_the_value() {
+        let substring = Substring::new(&("a".repeat(200_000) + "b"));
+        let clock = OsClock::default();
+        assert!(!substring.occurs_in(&vec![b'A'; 600_000]));
+        let taken = Duration::from_nanos(clock.monotonic_ns());
+        assert!(taken < Duration::from_secs(5), "{taken:?}");
     }
 }

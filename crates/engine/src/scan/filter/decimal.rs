@@ -79,9 +79,15 @@ fn magnitude(unscaled: &[u8], negative: bool) -> Vec<u32> {
 /// The digits of a number given as limbs, the highest first and not 0.
 fn decimal_digits(mut limbs: Vec<u32>) -> Vec<u8> {
     let mut lowest_first = Vec::new();
-    while limbs.iter().any(|&limb| limb != 0) {
+    let mut limbs = &mut limbs[..];
+    loop {
+        let zeros = limbs.iter().take_while(|&&limb| limb == 0).count();
+        limbs = &mut limbs[zeros..];
+        if limbs.is_empty() {
+            break;
+        }
         let mut rest = 0_u64;
-        for limb in &mut limbs {
+        for limb in &mut *limbs {
             let part = (rest << 32) | u64::from(*limb);
             *limb = u32::try_from(part / GROUP).expect("the remainder is below the divisor");
             rest = part % GROUP;

@@ -29,10 +29,10 @@ impl<'a> Gathered<'a> {
         Self { row, ttl, sorted: true, cells: CellsBuilder::default() }
     }
 
-    pub(super) fn push_run(&mut self, run: &Cells) -> Result<()> {
+    pub(super) fn push_run(&mut self, run: &Cells, kind: MutationType) -> Result<()> {
         let mut family: &[u8] = &[];
         for cell in run {
-            self.check(cell)?;
+            self.check(cell, kind)?;
             self.sorted &= family <= cell.family();
             family = cell.family();
         }
@@ -44,10 +44,20 @@ impl<'a> Gathered<'a> {
         Ok(())
     }
 
-    fn check(&self, cell: CellRef<'_>) -> Result<()> {
+    fn check(&self, cell: CellRef<'_>, kind: MutationType) -> Result<()> {
         if cell.row() != self.row {
             let (own, others) = (shown(self.row), shown(cell.row()));
             return Err(Exception::new(ExceptionKind::WrongRow, format!("The row in {others} doesn't match the original one {own}")));
+        }
+        let is_of_type = match cell.cell_type() {
+            Some(cell_type) => cell_type.is_delete() || kind != MutationType::Delete,
+            None => false,
+        };
+        if !is_of_type {
+            let (row, code, kind) = (shown(self.row), cell.type_code(), kind.as_str_name());
+            return Err(refused(format!(
+                "row {row}: a cell of type {code} cannot stand in a {kind}; give 4 for a value, and 8, 10, 12 or 14 for a marker, which is all a DELETE takes"
+            )));
         }
         check_family(cell.family())?;
         timestamp_of(Some(cell.timestamp().cast_unsigned())).map(drop)

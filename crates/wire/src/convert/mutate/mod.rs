@@ -30,7 +30,7 @@ const PROTECTION: [(&str, &str); 2] = [("VISIBILITY", "visibility labels"), ("ac
 /// The nonce stays with the caller (`proto.nonce`, and the group in the request).
 ///
 /// # Errors
-/// `WrongRowIOException` for a cell of another row; `DoNotRetryIOException` for fewer cells than counted, a bad row, family or
+/// `WrongRowIOException` for a cell of another row; `DoNotRetryIOException` for fewer cells than counted, a bad row, family, type or
 /// timestamp, a missing value, an amount that is not 8 bytes long, a visibility label or access control list.
 pub fn from_proto(proto: &pb::MutationProto, cells: &mut Cells) -> Result<RowOp> {
     let run = take_cells(proto, cells)?;
@@ -41,7 +41,7 @@ pub fn from_proto(proto: &pb::MutationProto, cells: &mut Cells) -> Result<RowOp>
     refuse_protection(proto)?;
     let mut gathered = Gathered::new(&row, ttl(proto)?);
     match &run {
-        Some(run) => gathered.push_run(run)?,
+        Some(run) => gathered.push_run(run, kind)?,
         None => gathered.push_columns(proto, kind)?,
     }
     let cells = gathered.finish();

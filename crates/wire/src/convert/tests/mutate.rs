@@ -115,6 +115,33 @@ fn deletes_are_told_by_delete_type_or_by_the_cells_own_type() {
 }
 
 #[test]
+fn a_cell_of_a_block_is_of_a_type_that_its_mutation_may_have() {
+    let refused = |kind: MutationType, code: u8| {
+        let mut cells = CellsBuilder::default();
+        puts(&[("f", "q", 1, "12345678")]).iter().for_each(|cell| {
+            let mut key = cell.key().to_vec();
+            *key.last_mut().unwrap() = code;
+            cells.push(halite_types::CellRef::new(&key, cell.value(), &[], 0));
+        });
+        let counted = pb::MutationProto { associated_cell_count: Some(1), ..message(kind, &[]) };
+        from_proto(&counted, &mut cells.finish()).err().map(|refused| (refused.kind(), refused.message().to_owned()))
+    };
+    for kind in [MutationType::Put, MutationType::Delete, MutationType::Increment, MutationType::Append] {
+        for code in [0, 1, 5, 9, 15, 255] {
+            let (class, text) = refused(kind, code).unwrap_or_else(|| panic!("{kind:?} {code}"));
+            assert_eq!(class, Some(ExceptionKind::DoNotRetry));
+            assert!(text.contains(&format!("type {code}")), "{text}");
+        }
+    }
+    assert_eq!(refused(MutationType::Put, 4), None);
+    assert_eq!([8, 10, 12, 14].map(|code| refused(MutationType::Delete, code)), [None, None, None, None]);
+    // A put may carry markers, but a delete no puts: those of a full or strict table would go past its checks.
+    assert_eq!(refused(MutationType::Put, 12), None);
+    assert!(refused(MutationType::Delete, 4).is_some());
+    assert_eq!([MutationType::Increment, MutationType::Append].map(|kind| refused(kind, 4)), [None, None]);
+}
+
+#[test]
 fn a_delete_without_columns_is_of_the_whole_row() {
     let proto = pb::MutationProto { timestamp: Some(9), ..message(MutationType::Delete, &[]) };
     assert!(matches!(read(&proto), RowOp::Delete(delete) if delete.timestamp == 9 && delete.mutation().cells().is_empty()));
