@@ -23,6 +23,8 @@ use crate::speak::{self, frame, put};
 pub(crate) enum Reply {
     /// A get, a put or one answer of a scan: rows of single cells.
     Rows(Vec<Row>, pb::ScanResponse),
+    /// One answer of a scan in which only what is given stands.
+    Bare(Vec<Row>, pb::ScanResponse),
     Exception(Exception),
     /// An exception about the connection.
     Fatal(Exception),
@@ -191,6 +193,7 @@ fn reply(reply: Reply, method: Method, id: u32, out: &mut BytesMut) -> bool {
                 put(id, &pb::MutateResponse { result, processed: Some(true), ..pb::MutateResponse::default() }, &[row.cells().clone()], out);
             }
         }
+        Reply::Bare(rows, response) => speak::put_rows(id, &rows, response, out),
         Reply::Exception(exception) => encode_exception(id, &exception, out),
         Reply::Fatal(exception) => {
             encode_exception(CONNECTION_CALL_ID, &exception, out);

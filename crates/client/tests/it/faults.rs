@@ -249,16 +249,18 @@ fn a_scan_that_loses_its_scanner_opens_another_behind_the_last_row() {
     }
 }
 
+/// An answer that ended for its time, with these rows, and how far the server has come.
+fn heartbeat(keys: &[&str], cursor: &'static str) -> Reply {
+    let rows = keys.iter().map(|key| row(key, &[("f", "q", b"v")])).collect();
+    let cursor = Some(pb::Cursor { row: Some(cursor.into()) });
+    Reply::Rows(rows, pb::ScanResponse { more_results_in_region: Some(true), heartbeat_message: Some(true), cursor, ..pb::ScanResponse::default() })
+}
+
 #[test]
 fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
-    let heartbeat = |cursor: &'static str| {
-        let cursor = Some(pb::Cursor { row: Some(cursor.into()) });
-        let response = pb::ScanResponse { more_results_in_region: Some(true), heartbeat_message: Some(true), cursor, ..pb::ScanResponse::default() };
-        Reply::Rows(Vec::new(), response)
-    };
     let fake = Fake::start(move |asked: &Asked| match asked.before {
-        0 => heartbeat("g"),
-        1 => heartbeat("m"),
+        0 => heartbeat(&[], "g"),
+        1 => heartbeat(&[], "m"),
         2 => Reply::Raw(Vec::new()),
         _ => {
             assert_eq!(asked.scan().scan.unwrap().start_row.as_deref(), Some(&b"m"[..]));
@@ -266,7 +268,33 @@ fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
         }
     });
     let table = fake.table(|_| ());
-    assert_eq!(fake.run(keys(table.scan(Scan::all()))).unwrap(), ["z"]);
+    assert_eq!(fake.run(keys(table.scan(Scan::all().family("f")))).unwrap(), ["z"]);
+}
+
+#[test]
+fn a_row_that_came_with_a_cursor_at_it_comes_once() {
+    let fake = Fake::start(move |asked: &Asked| match asked.before {
+        0 => heartbeat(&["a"], "a"),
+        1 => Reply::Raw(Vec::new()),
+        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a"[..]) => rows(&["a", "b"], false),
+        _ => rows(&["b"], false),
+    });
+    let table = fake.table(|_| ());
+    assert_eq!(fake.run(keys(table.scan(Scan::all().family("f")))).unwrap(), ["a", "b"]);
+}
+
+#[test]
+fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
+    let fake = Fake::start(move |asked: &Asked| match asked.before {
+        0 => {
+            let response = pb::ScanResponse { more_results_in_region: Some(true), ..pb::ScanResponse::default() };
+            Reply::Bare(vec![row("a", &[("f", "q", b"v")])], response)
+        }
+        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a\0"[..]) => rows(&["b"], false),
+        _ => rows(&["a", "b"], false),
+    });
+    let table = fake.table(|_| ());
+    assert_eq!(fake.run(keys(table.scan(Scan::all()))).unwrap(), ["a", "b"]);
 }
 
 #[test]
@@ -309,6 +337,23 @@ fn many_who_miss_a_region_ask_for_it_once() {
         }
     });
     assert!(fake.look_ups() <= 2, "{} look-ups", fake.look_ups());
+}
+
+#[test]
+fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
+    let fake = Fake::start(move |asked: &Asked| match asked.before {
+        0 => {
+            let response = pb::ScanResponse { more_results_in_region: Some(true), ttl: Some(0), ..pb::ScanResponse::default() };
+            Reply::Rows(vec![row("a", &[("f", "q", b"v")])], response)
+        }
+        _ => Reply::Silence,
+    });
+    let table = fake.table(|_| ());
+    let mut stream = table.scan(Scan::all());
+    assert_eq!(fake.run(stream.next()).unwrap().unwrap().key(), b"a");
+    std::thread::sleep(Duration::from_millis(400));
+    let calls = fake.count(Method::ClientScan);
+    assert!((3..12).contains(&calls), "{calls} calls");
 }
 
 #[test]
