@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use halite_client::{Config, Lookup, connect, connect_with};
 use halite_types::{Cluster, Error, ErrorKind, Get, Increment, Put, Result, RowStream, Scan, TableExt};
+use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::exception::{Exception, ExceptionKind, MovedTo};
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
@@ -120,6 +121,22 @@ fn meta_that_points_nowhere_is_told_with_the_server_it_names() {
     let fake = Fake::with_region_at(Some(nobody), |_| Reply::Silence);
     let error = get(&fake, |config| config.retries_max = 2).unwrap_err();
     says(&error, &["table t, region t,,7.", &format!("server 127.0.0.1,{},1", nobody.port()), "no connection", "given up after 3 tries"]);
+}
+
+#[test]
+fn a_region_of_another_table_or_without_rows_is_not_believed() {
+    let region = |table: &str, start: &'static str, end: &'static str| pb::RegionInfo {
+        region_id: 7,
+        table_name: table_name_to_proto(&table.parse().unwrap()),
+        start_key: Some(start.into()),
+        end_key: Some(end.into()),
+        ..pb::RegionInfo::default()
+    };
+    for region in [region("u", "", ""), region("t", "z", "a")] {
+        let fake = Fake::with_region(None, region, |_| value("v"));
+        let error = get(&fake, |config| config.retries_max = 1).unwrap_err();
+        assert_eq!((error.kind(), fake.count(Method::ClientGet)), (ErrorKind::NoSuchRegion, 0));
+    }
 }
 
 #[test]
@@ -323,23 +340,6 @@ fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_
 }
 
 #[test]
-fn many_who_miss_a_region_ask_for_it_once() {
-    let fake = Fake::start(|asked: &Asked| if asked.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") });
-    let table = fake.table(|_| ());
-    let all = (0..100).map(|_| {
-        let table = std::sync::Arc::clone(&table);
-        fake.runtime.spawn(async move { table.get_one(Get::new("r")).await.unwrap() })
-    });
-    let all: Vec<_> = all.collect();
-    fake.runtime.block_on(async {
-        for one in all {
-            assert!(one.await.unwrap().is_some());
-        }
-    });
-    assert!(fake.look_ups() <= 2, "{} look-ups", fake.look_ups());
-}
-
-#[test]
 fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
     let fake = Fake::start(move |asked: &Asked| match asked.before {
         0 => {
@@ -354,6 +354,23 @@ fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
     std::thread::sleep(Duration::from_millis(400));
     let calls = fake.count(Method::ClientScan);
     assert!((3..12).contains(&calls), "{calls} calls");
+}
+
+#[test]
+fn many_who_miss_a_region_ask_for_it_once() {
+    let fake = Fake::start(|asked: &Asked| if asked.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") });
+    let table = fake.table(|_| ());
+    let all = (0..100).map(|_| {
+        let table = std::sync::Arc::clone(&table);
+        fake.runtime.spawn(async move { table.get_one(Get::new("r")).await.unwrap() })
+    });
+    let all: Vec<_> = all.collect();
+    fake.runtime.block_on(async {
+        for one in all {
+            assert!(one.await.unwrap().is_some());
+        }
+    });
+    assert!(fake.look_ups() <= 2, "{} look-ups", fake.look_ups());
 }
 
 #[test]
