@@ -157,6 +157,23 @@ fn a_connection_to_what_is_not_there_is_closed_without_a_word() {
 }
 
 #[test]
+fn a_header_with_endless_names_is_refused_without_repeating_them() {
+    let long = || "x".repeat(1 << 20);
+    let user = |effective_user, real_user| Some(pb::UserInformation { effective_user, real_user });
+    for fault in [
+        connection(|header| header.user_info = user(long(), None)),
+        connection(|header| header.user_info = user("root".to_string(), Some(long()))),
+        connection(|header| header.service_name = Some(long())),
+        connection(|header| header.cell_block_codec_class = Some(long())),
+        connection(|header| header.cell_block_compressor_class = Some(long())),
+    ] {
+        let fault = fault.map(drop).unwrap_err();
+        assert!(matches!(&fault, Fault::Close(_)) && fault.to_string().len() < 1 << 10, "{} characters", fault.to_string().len());
+    }
+    assert!(connection(|header| header.user_info = user("u".repeat(1 << 10), None)).is_ok());
+}
+
+#[test]
 fn a_client_without_a_codec_gets_no_cell_blocks_whatever_its_compressor() {
     let without = connection(|header| {
         header.cell_block_codec_class = None;
