@@ -68,7 +68,8 @@ pub struct Config {
     /// Bytes of one cell that is sent (`hbase.client.keyvalue.maxsize`), 0 for no limit; 10 MiB, which is also what servers take.
     /// A server refuses one that is larger together with what travels with it.
     pub cell_bytes_max: usize,
-    /// Bytes of one answer; 256 MiB. A server that announces more is not believed.
+    /// Bytes of one answer; 256 MiB. A server that announces more is not believed, nor is an answer that takes more than 512 MiB in
+    /// memory beside its bytes.
     pub frame_bytes_max: usize,
     /// Regions that are learnt of with the one asked for (`hbase.client.locate.prefetch.limit`); 10.
     pub meta_prefetch: u32,

@@ -18,7 +18,7 @@ const REFUSED_HEADER_BYTES_MAX: usize = 64 << 10;
 /// Most bytes of a header; its attributes take many times as much in memory.
 const HEADER_BYTES_MAX: usize = 1 << 20;
 /// What a message of so few bytes unfolds to is little, whatever is in it.
-const SMALL_BYTES: usize = 4 << 10;
+pub(super) const SMALL_BYTES: usize = 4 << 10;
 /// Since this version clients know `RequestTooBigException`.
 const KNOWS_TOO_BIG: (u32, u32) = (1, 3);
 

@@ -366,6 +366,52 @@ fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
 }
 
 #[test]
+fn a_request_takes_no_more_in_memory_than_is_told() {
+    let told = |method: Method, message: &[u8]| request_of(method.name(), message).unfolded_bytes(method);
+    let locks = [part(1, b""), part(4, &[]).repeat(1000)].concat();
+    assert!(told(Method::LockRequestLock, &locks) >= 1000 * size_of::<pb::RegionInfo>());
+    let families = part(2, &part(3, &[]).repeat(1000));
+    assert!(told(Method::MasterCreateTable, &families) >= 1000 * size_of::<pb::ColumnFamilySchema>());
+}
+
+/// An answer that is these bytes.
+fn answer_of(message: &[u8]) -> Answer {
+    let mut frame = BytesMut::new();
+    prost::Message::encode_length_delimited(&pb::ResponseHeader { call_id: Some(1), ..Default::default() }, &mut frame).unwrap();
+    prost::encode_length_delimiter(message.len(), &mut frame).unwrap();
+    frame.put_slice(message);
+    decode_response(&frame.freeze()).unwrap().answer.unwrap()
+}
+
+#[test]
+fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
+    let limits = Limits { unfolded_bytes_max: 15 << 20, ..Limits::default() };
+    let results = part(1, &part(1, &[]).repeat(1 << 20));
+    for (method, message) in [
+        // Rows without cells, by their counts in one part and one by one, and by messages.
+        (Method::ClientScan, part(1, &vec![0; 1 << 20])),
+        (Method::ClientScan, [0x08, 0].repeat(1 << 20)),
+        (Method::ClientScan, part(5, &[]).repeat(1 << 20)),
+        (Method::ClientScan, part(10, &part(1, &[]).repeat(1 << 20))),
+        (Method::ClientScan, part(13, &[]).repeat(1 << 20)),
+        (Method::ClientMulti, results),
+        (Method::ClientGet, part(1, &part(1, &[]).repeat(1 << 20))),
+        (Method::ClientMutate, part(1, &part(1, &[]).repeat(1 << 20))),
+        (Method::MasterGetClusterStatus, part(1, &part(2, &part(2, &part(5, &[]).repeat(1 << 20))))),
+        (Method::MasterGetCompletedSnapshots, part(1, &[]).repeat(1 << 20)),
+        (Method::MasterGetTableDescriptors, part(1, &part(3, &[]).repeat(1 << 20))),
+        (Method::MasterListNamespaceDescriptors, part(1, &[]).repeat(1 << 20)),
+    ] {
+        let refused = answer_of(&message).check_unfolded(method, &limits);
+        assert!(matches!(refused, Err(Fault::Close(why)) if why.contains("in memory")), "{}", method.name());
+    }
+    // Values are long and take nothing but the frame.
+    let row = part(1, &part(1, &part(6, &vec![0; 4 << 20])));
+    answer_of(&row).check_unfolded(Method::ClientGet, &limits).unwrap();
+    answer_of(&part(2, &vec![0; 4 << 20])).check_unfolded(Method::ClientExecService, &limits).unwrap();
+}
+
+#[test]
 fn the_header_of_a_request_has_a_length_of_its_own() {
     let attribute = pb::NameBytesPair { name: "a".repeat(1 << 20), value: None };
     let header = pb::RequestHeader { call_id: Some(3), attribute: vec![attribute], ..Default::default() };
