@@ -244,6 +244,10 @@ fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
     }
     let endless = [hex("20000000 ffffff7f"), vec![0; 70_000]].concat();
     assert!(matches!(refuse_too_big(&endless, 0x2000_0000, &limits, &java), Some(Fault::Close(_))));
+    // A header that says it is longer than its frame is not looked for in the next one.
+    let short = [hex("000007d0 e0d403"), vec![0; 1997]].concat();
+    assert!(matches!(refuse_too_big(&short, 2000, &limits, &java), Some(Fault::Close(_))));
+    assert_eq!(refuse_too_big(&short[..2003], 2000, &limits, &java), None);
 }
 
 #[test]
