@@ -114,10 +114,14 @@ fn response(frame: &Bytes, format: Format) {
     let Ok(answer) = rpc::decode_response(frame).map(|response| response.answer) else { return };
     let Ok(answer) = answer else { return };
     let mut cells = answer.cells(format, &LIMITS).ok().flatten().unwrap_or_default();
-    if let Ok(message) = answer.message::<pb::ScanResponse>() {
+    if answer.check_unfolded(Method::ClientScan, &LIMITS).is_ok()
+        && let Ok(message) = answer.message::<pb::ScanResponse>()
+    {
         let _ = convert::result::rows_of_response(&message, &mut cells.clone());
     }
-    if let Ok(message) = answer.message::<pb::GetResponse>() {
+    if answer.check_unfolded(Method::ClientGet, &LIMITS).is_ok()
+        && let Ok(message) = answer.message::<pb::GetResponse>()
+    {
         let _ = message.result.map(|result| convert::result::from_proto(&result, &mut cells));
     }
 }

@@ -8,9 +8,9 @@
 //!
 //! Limits are checked before work begins and between its parts, so they are exceeded by at most one part per thread.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering, Ordering::Relaxed, fence};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -28,9 +28,8 @@ pub(crate) struct Buffers {
     max_address_connections: usize,
     used: AtomicUsize,
     addresses: Mutex<HashMap<IpAddr, Arc<Address>>>,
-    /// Bytes were released.
-    released: Notify,
-    /// Waiting connections and calls.
+    waiters: Mutex<Waiters>,
+    /// How many of them there are.
     waiting: AtomicUsize,
     /// The turn to exceed a share.
     turn: Arc<Semaphore>,
@@ -53,6 +52,32 @@ pub(crate) struct Account {
     used: AtomicUsize,
     /// The part of it that was received and not parsed.
     received: AtomicUsize,
+}
+
+/// What a connection or call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// [`Account::has_room`].
+    Room,
+    /// A share that is left.
+    Share,
+    /// [`Account::has_room_in_turn`].
+    Turn,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    account: Arc<Account>,
+    need: Need,
+    /// It may go on.
+    woken: Notify,
+}
+
+/// Who waits for released bytes: by address, and `None` for whoever has the turn and waits for the memory of all.
+#[derive(Debug, Default)]
+struct Waiters {
+    made: u64,
+    groups: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Waiter>>>,
 }
 
 /// Bytes held by one buffer, released when it is dropped.
@@ -84,7 +109,7 @@ impl Buffers {
             max_address_connections,
             used: AtomicUsize::new(0),
             addresses: Mutex::default(),
-            released: Notify::new(),
+            waiters: Mutex::default(),
             waiting: AtomicUsize::new(0),
             turn: Arc::new(Semaphore::new(1)),
         })
@@ -120,6 +145,36 @@ impl Buffers {
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Relaxed)
     }
+
+    fn waiters(&self) -> MutexGuard<'_, Waiters> {
+        self.waiters.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Wakes who may go on now that this connection has returned bytes, and nobody else: there may be thousands, of an address that
+    /// has more than its share.
+    fn wake(&self, released: &Account) {
+        let waiters = self.waiters();
+        for (key, group) in &waiters.groups {
+            let may_be = match (key, group.values().next()) {
+                (None, _) => !self.is_full(),
+                (Some(key), Some(first)) => first.account.address_has_room() || *key == released.key && released.used() < FLOOR_BYTES,
+                (Some(_), None) => false,
+            };
+            if may_be {
+                group.values().filter(|waiter| waiter.may_go_on()).for_each(|waiter| waiter.woken.notify_one());
+            }
+        }
+    }
+}
+
+impl Waiter {
+    fn may_go_on(&self) -> bool {
+        match self.need {
+            Need::Room => self.account.has_room(),
+            Need::Share => self.account.share_left() > 0,
+            Need::Turn => self.account.has_room_in_turn(),
+        }
+    }
 }
 
 /// The unit that address limits apply to: an IPv4 address, or the /64 network of an IPv6 address, which one host may have
@@ -149,11 +204,23 @@ impl Account {
 
     /// Bytes that the connection may still take without exceeding its share.
     pub(crate) fn share_left(&self) -> usize {
-        let buffers = &self.buffers;
-        let (all, of_address, own) = (buffers.used(), self.address.used.load(Relaxed), counted(self.used()));
-        let of_address_max = (buffers.max_bytes.saturating_sub(all.saturating_sub(of_address)) / 2).min(buffers.max_address_bytes);
+        let (of_address, of_address_max) = self.of_address();
+        let own = counted(self.used());
         let own_max = of_address_max.saturating_sub(of_address.saturating_sub(own)) / 2;
         own_max.saturating_sub(own)
+    }
+
+    /// Counted bytes of the address, and what it may have.
+    fn of_address(&self) -> (usize, usize) {
+        let buffers = &self.buffers;
+        let (all, of_address) = (buffers.used(), self.address.used.load(Relaxed));
+        (of_address, (buffers.max_bytes.saturating_sub(all.saturating_sub(of_address)) / 2).min(buffers.max_address_bytes))
+    }
+
+    /// Whether a connection of the address can have a share left.
+    fn address_has_room(&self) -> bool {
+        let (of_address, of_address_max) = self.of_address();
+        of_address < of_address_max
     }
 
     /// Returns `true` if the connection may begin a call that memory can answer, or receive more of a request.
@@ -181,32 +248,28 @@ impl Account {
     }
 
     /// Waits until [`Account::has_room`].
-    pub(crate) async fn room(&self) {
-        self.wait(Self::has_room).await;
+    pub(crate) async fn room(self: &Arc<Self>) {
+        self.wait(Need::Room).await;
     }
 
     /// Waits until [`Account::has_room_in_turn`].
-    pub(crate) async fn room_in_turn(&self) {
-        self.wait(Self::has_room_in_turn).await;
+    pub(crate) async fn room_in_turn(self: &Arc<Self>) {
+        self.wait(Need::Turn).await;
     }
 
     /// Waits until the connection has a share left.
-    pub(crate) async fn share(&self) {
-        self.wait(|account| account.share_left() > 0).await;
+    pub(crate) async fn share(self: &Arc<Self>) {
+        self.wait(Need::Share).await;
     }
 
-    async fn wait(&self, is_enough: impl Fn(&Self) -> bool) {
-        if is_enough(self) {
+    async fn wait(self: &Arc<Self>, need: Need) {
+        let waiter = Arc::new(Waiter { account: Arc::clone(self), need, woken: Notify::new() });
+        if waiter.may_go_on() {
             return;
         }
-        let _waiting = Waiting::new(&self.buffers.waiting);
-        loop {
-            let mut released = std::pin::pin!(self.buffers.released.notified());
-            released.as_mut().enable();
-            if is_enough(self) {
-                return;
-            }
-            released.await;
+        let waiting = Waiting::new(waiter);
+        while !waiting.waiter.may_go_on() {
+            waiting.waiter.woken.notified().await;
         }
     }
 
@@ -226,8 +289,13 @@ impl Account {
             self.address.used.fetch_sub(less, Relaxed);
             self.buffers.used.fetch_sub(less, Relaxed);
         }
-        if bytes > 0 && self.buffers.waiting() > 0 {
-            self.buffers.released.notify_waiters();
+        // What was below the floor before is nobody's share.
+        if bytes > 0 && before >= FLOOR_BYTES {
+            // As in `Waiting::new`.
+            fence(Ordering::SeqCst);
+            if self.buffers.waiting() > 0 {
+                self.buffers.wake(self);
+            }
         }
     }
 }
@@ -245,20 +313,43 @@ impl Drop for Account {
     }
 }
 
-/// A waiter that is counted while it lives.
-struct Waiting<'a>(&'a AtomicUsize);
+/// A waiter that is known while it lives.
+struct Waiting {
+    waiter: Arc<Waiter>,
+    number: u64,
+}
 
-impl<'a> Waiting<'a> {
-    fn new(waiting: &'a AtomicUsize) -> Self {
-        // Ordered before the check for room: a release either shows there or sees this waiter.
-        waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        Self(waiting)
+impl Waiting {
+    fn new(waiter: Arc<Waiter>) -> Self {
+        let buffers = Arc::clone(&waiter.account.buffers);
+        let mut waiters = buffers.waiters();
+        waiters.made += 1;
+        let number = waiters.made;
+        let waiting = Self { waiter, number };
+        waiters.groups.entry(waiting.group()).or_default().insert(number, Arc::clone(&waiting.waiter));
+        buffers.waiting.fetch_add(1, Relaxed);
+        drop(waiters);
+        // Between this and the look at what is used: a release shows there, or sees this waiter.
+        fence(Ordering::SeqCst);
+        waiting
+    }
+
+    fn group(&self) -> Option<IpAddr> {
+        (self.waiter.need != Need::Turn).then_some(self.waiter.account.key)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+        let buffers = &self.waiter.account.buffers;
+        let (mut waiters, group) = (buffers.waiters(), self.group());
+        if let Some(all) = waiters.groups.get_mut(&group) {
+            all.remove(&self.number);
+            if all.is_empty() {
+                waiters.groups.remove(&group);
+            }
+        }
+        buffers.waiting.fetch_sub(1, Relaxed);
     }
 }
 
@@ -399,5 +490,52 @@ mod tests {
         hog.set(0);
         waiter.await.unwrap();
         assert_eq!(buffers.waiting(), 0);
+    }
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl std::task::Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn who_cannot_go_on_is_not_woken() {
+        let buffers = buffers(|_| ());
+        let mut hogs: Vec<Held> = (0..100).map(|_| hog(&buffers, 1)).collect();
+        let mut other = hog(&buffers, 2);
+        let (account, wakes) = (Arc::clone(&hogs[0].account), Arc::new(Wakes::default()));
+        let (waker, mut waiting) = (std::task::Waker::from(Arc::clone(&wakes)), std::pin::pin!(account.share()));
+        let mut task = std::task::Context::from_waker(&waker);
+        let mut small = Held::new(&buffers.connect(address(1)).unwrap());
+        for _ in 0..1000 {
+            assert!(waiting.as_mut().poll(&mut task).is_pending());
+            // What is below the floor is nobody's share, and what another address returns leaves this one where it is.
+            small.set(10);
+            small.set(0);
+            other.set(other.bytes() - FLOOR_BYTES);
+            other.set(other.bytes() + FLOOR_BYTES);
+        }
+        assert_eq!(wakes.0.load(Relaxed), 0);
+        hogs.clear();
+        assert_eq!(wakes.0.load(Relaxed), 1);
+        assert!(waiting.as_mut().poll(&mut task).is_ready());
+    }
+
+    #[test]
+    fn who_comes_below_the_floor_is_woken() {
+        let buffers = buffers(|_| ());
+        let _hogs: Vec<Held> = (0..100).map(|_| hog(&buffers, 1)).collect();
+        let mut held = Held::new(&buffers.connect(address(1)).unwrap());
+        held.set(FLOOR_BYTES);
+        let (account, wakes) = (Arc::clone(&held.account), Arc::new(Wakes::default()));
+        let (waker, mut waiting) = (std::task::Waker::from(Arc::clone(&wakes)), std::pin::pin!(account.room()));
+        assert!(waiting.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+        held.set(FLOOR_BYTES - 1);
+        assert_eq!(wakes.0.load(Relaxed), 1);
+        assert!(waiting.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_ready());
     }
 }

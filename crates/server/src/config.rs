@@ -85,7 +85,7 @@ pub struct Limits {
     pub max_connections_per_address: usize,
     /// Estimated bytes of the open scanners of all connections, their filters above all; 512 MiB, shared as network buffers are.
     pub max_scanner_bytes: usize,
-    /// Calls that wait for a reader thread (`hbase.ipc.server.max.callqueue.length`); 1,000.
+    /// Calls that wait for a reader thread (`hbase.ipc.server.max.callqueue.length`), and as many that wait for network buffers; 1,000.
     pub reader_queue_max: usize,
     /// Calls that wait for an administration thread; 200.
     pub admin_queue_max: usize,

@@ -43,6 +43,8 @@ const READ_BYTES_MAX: usize = 256 << 10;
 const READ_BYTES_MIN: usize = 16 << 10;
 /// Room for the header of a frame that is too big.
 const TOO_BIG_READ_BYTES: usize = 1 << 10;
+/// Bytes a second that a client has to send of the request for which it has the turn: others wait for it.
+const TURN_BYTES_PER_SECOND: u64 = 1 << 20;
 /// How long, and for how many bytes, a client that was refused is listened to, so that it can read why.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 << 20;
@@ -122,6 +124,8 @@ struct Task<'a> {
     sent: Pace,
     /// The turn to receive a request beyond the connection's share of the network buffers.
     turn: Option<OwnedSemaphorePermit>,
+    /// Until when the request for which it is has to be there.
+    turn_until: Instant,
     /// Since when the rest of a request has waited for network buffers, and the connection for nothing else.
     starved: Option<Instant>,
 }
@@ -177,6 +181,7 @@ impl<'a> Task<'a> {
             received: Pace::default(),
             sent: Pace::default(),
             turn: None,
+            turn_until: Instant::now(),
             starved: None,
         }
     }
@@ -233,7 +238,10 @@ impl<'a> Task<'a> {
                         tokio::task::yield_now().await;
                     }
                 }
-                Event::Turn(turn) => self.turn = turn,
+                Event::Turn(turn) => {
+                    self.turn = turn;
+                    self.turn_until = Instant::now() + turn_span(self.input.missing(), self.read_stall());
+                }
                 Event::Writable(Ok(())) | Event::Room => {}
                 Event::Read(Err(error)) | Event::Writable(Err(error)) => break Err(error),
                 Event::Shutdown => (stopping, self.ending) = (true, true),
@@ -435,6 +443,10 @@ impl<'a> Task<'a> {
         Ok(sent.continues)
     }
 
+    fn read_stall(&self) -> Duration {
+        Duration::from_millis(self.context.config.limits.read_stall_ms_max)
+    }
+
     fn tick_period(&self) -> Duration {
         let limits = &self.context.config.limits;
         Duration::from_millis(limits.idle_ms_max.min(limits.write_stall_ms_max).min(limits.read_stall_ms_max).div_ceil(4))
@@ -453,12 +465,17 @@ impl<'a> Task<'a> {
             return timed_out("the client does not read its answers");
         }
         // What the server does not read is not the client's fault.
-        let missing = if self.ending || !self.has_room() { 0 } else { self.input.missing() };
-        if self.received.is_stalled(missing, now, Duration::from_millis(limits.read_stall_ms_max)) {
+        let missing = if self.ending || !self.may_receive() { 0 } else { self.input.missing() };
+        if self.received.is_stalled(missing, now, self.read_stall()) {
             return timed_out("the client does not send the rest of its request");
         }
+        if missing == 0 {
+            self.turn_until += self.tick_period();
+        } else if self.turn.is_some() && now > self.turn_until {
+            return timed_out("the client is too slow in sending a request beyond its share, while others wait to do the same");
+        }
         self.starved = self.is_starved().then(|| self.starved.unwrap_or(now));
-        if self.starved.is_some_and(|since| now.duration_since(since) > Duration::from_millis(limits.read_stall_ms_max)) && self.turn.is_none() {
+        if self.starved.is_some_and(|since| now.duration_since(since) > self.read_stall()) && self.turn.is_none() {
             let text = format!(
                 "no network buffers for the rest of its request, of which {} bytes were received (max-network-buffer-bytes, max-address-buffer-bytes)",
                 self.input.len()
@@ -470,6 +487,11 @@ impl<'a> Task<'a> {
         }
         Ok(())
     }
+}
+
+/// How long a client may have the turn to send so many bytes beyond its share.
+fn turn_span(missing: usize, read_stall: Duration) -> Duration {
+    read_stall.saturating_add(Duration::from_secs(missing as u64 / TURN_BYTES_PER_SECOND))
 }
 
 /// Waits until the first of the answers is durable; for ever if there is none. The log is written in order, so none of

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use halite_engine::{Engine, MetaView};
 use halite_types::{Result, Tier};
+use tokio::sync::Semaphore;
 
 use crate::admin_service::requested::RequestedCompactions;
 use crate::buffers::Buffers;
@@ -44,6 +45,8 @@ pub(crate) struct Context {
     pub(crate) nonces: Nonces,
     pub(crate) reader_pool: Pool,
     pub(crate) admin_pool: Pool,
+    /// Calls that wait for network buffers, in no queue: as many as the queue of the readers holds.
+    pub(crate) waiting_calls: Arc<Semaphore>,
     pub(crate) requested_compactions: RequestedCompactions,
     /// The quotas in force.
     pub(crate) quota: Enforcement,
@@ -72,6 +75,7 @@ impl Context {
             nonces: Nonces::new(config.limits.nonce_ms, &engine.take_replayed_nonces()),
             reader_pool,
             admin_pool,
+            waiting_calls: Arc::new(Semaphore::new(config.limits.reader_queue_max.min(Semaphore::MAX_PERMITS))),
             requested_compactions: RequestedCompactions::default(),
             quota: Enforcement::default(),
             machine,

@@ -13,6 +13,7 @@ use halite_engine::CommitTicket;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::rpc::encode_exception;
 use halite_wire::service::{Method, Service};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::buffers::Held;
@@ -267,7 +268,13 @@ impl Queued {
             return None;
         }
         if account.share_left() == 0 && !self.answers.is_closed() {
-            self.wait(work);
+            // They have left the queue of their lane, which limits their number; many of one client must not be without a limit.
+            if let Ok(permit) = Arc::clone(&self.context.waiting_calls).try_acquire_owned() {
+                self.wait(work, permit);
+            } else {
+                let fault = queue_full(&self.call);
+                self.refuse(fault);
+            }
             return None;
         }
         self.context.metrics.queue_bytes.subtract(self.bytes);
@@ -292,9 +299,10 @@ impl Queued {
     }
 
     /// Waits, without a thread, until the connection may hold a response; then queues again.
-    fn wait(self, work: Box<dyn FnOnce() -> Step + Send>) {
+    fn wait(self, work: Box<dyn FnOnce() -> Step + Send>, permit: OwnedSemaphorePermit) {
         let runtime = self.runtime.clone();
         runtime.spawn(async move {
+            let _permit = permit;
             let room = tokio::time::timeout(self.room_wait(), self.call.peer.account.share());
             tokio::select! {
                 biased;

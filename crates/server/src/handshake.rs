@@ -10,14 +10,16 @@ use halite_wire::rpc::{self, Auth, CONNECTION_CALL_ID, Connection, Fault, Limits
 use halite_wire::service::Service;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::buffers::Account;
+use crate::buffers::{Account, FLOOR_BYTES};
 use crate::call::Peer;
 use crate::context::Context;
 use crate::listener::Port;
 use crate::outside::Stream;
 
-/// Bytes of a connection header or of a first SASL message.
-const HEADER_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a connection header: what any connection may hold without being counted.
+const HEADER_BYTES_MAX: usize = FLOOR_BYTES;
+/// Bytes of a first SASL message, of which none is kept.
+const SASL_BYTES_MAX: usize = 1 << 20;
 /// Questions about security that one connection may ask before it begins.
 const QUESTIONS_MAX: usize = 16;
 
@@ -92,14 +94,17 @@ async fn read_preamble(stream: &mut Stream, input: &mut BytesMut) -> io::Result<
 
 /// The client has begun with SASL before it learned that there is none here. Its message may be empty.
 async fn skip_sasl_message(stream: &mut Stream, input: &mut BytesMut) -> Result<(), Refused> {
+    while input.len() < 4 {
+        read_more(stream, input).await?;
+    }
+    let length = usize::try_from(input.get_i32()).ok().filter(|length| *length <= SASL_BYTES_MAX);
+    let mut left = length.ok_or_else(|| Fault::Close("the length of its SASL message is wrong".to_string()))?;
     loop {
-        if let Some(length) = input.first_chunk::<4>() {
-            let length = usize::try_from(i32::from_be_bytes(*length)).ok().filter(|length| *length <= HEADER_BYTES_MAX);
-            let length = length.ok_or_else(|| Fault::Close("the length of its SASL message is wrong".to_string()))?;
-            if input.len() >= length + 4 {
-                input.advance(length + 4);
-                return Ok(());
-            }
+        let there = left.min(input.len());
+        input.advance(there);
+        left -= there;
+        if left == 0 {
+            return Ok(());
         }
         read_more(stream, input).await?;
     }

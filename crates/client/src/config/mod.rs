@@ -37,7 +37,8 @@ pub struct Config {
     pub lookup: Lookup,
     /// The user the calls are made for: `HADOOP_USER_NAME`, else `USER`, else `halite`.
     pub user: String,
-    /// Milliseconds until a call must be answered (`hbase.rpc.timeout`); 60,000.
+    /// Milliseconds until a call must be answered (`hbase.rpc.timeout`), and for which a server may read nothing of what is sent to it;
+    /// 60,000.
     pub rpc_timeout_ms: u64,
     /// Milliseconds until an operation must be done, with all its calls (`hbase.client.operation.timeout`); 1,200,000.
     pub operation_timeout_ms: u64,
@@ -63,12 +64,14 @@ pub struct Config {
     pub outstanding_calls_max: usize,
     /// Actions that travel to a server in one call; 5,000, where HBase begins to warn.
     pub multi_actions_max: usize,
-    /// Bytes of cells that travel to a server in one call, and one action more; 8 MiB.
+    /// Bytes of cells that travel to a server in one call, and one action more; 8 MiB. Twice as many may wait to be written to one
+    /// connection; calls wait beyond that.
     pub multi_bytes_max: usize,
     /// Bytes of one cell that is sent (`hbase.client.keyvalue.maxsize`), 0 for no limit; 10 MiB, which is also what servers take.
     /// A server refuses one that is larger together with what travels with it.
     pub cell_bytes_max: usize,
-    /// Bytes of one answer; 256 MiB. A server that announces more is not believed.
+    /// Bytes of one answer; 256 MiB. A server that announces more is not believed, nor is an answer that takes more than 512 MiB in
+    /// memory beside its bytes.
     pub frame_bytes_max: usize,
     /// Regions that are learnt of with the one asked for (`hbase.client.locate.prefetch.limit`); 10.
     pub meta_prefetch: u32,

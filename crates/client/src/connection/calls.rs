@@ -123,7 +123,10 @@ impl Pending {
     pub(crate) async fn response<C: Call>(self) -> Result<(C::Response, Cells), Failure> {
         let connection = Arc::clone(&self.connection);
         let answer = self.answer().await?;
-        let read = || Ok((answer.message()?, answer.cells(connection.format(), connection.limits())?.unwrap_or_default()));
+        let read = || {
+            answer.check_unfolded(C::METHOD, connection.limits())?;
+            Ok((answer.message()?, answer.cells(connection.format(), connection.limits())?.unwrap_or_default()))
+        };
         read().map_err(|fault: halite_wire::rpc::Fault| {
             let failure = Failure::from(fault);
             connection.end(&failure);

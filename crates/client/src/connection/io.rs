@@ -9,7 +9,7 @@ use halite_wire::rpc::{CONNECTION_CALL_ID, Next, decode_response, next_frame};
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
-use super::Connection;
+use super::{Connection, TRUSTED_BYTES};
 use crate::config::not_supported_yet;
 use crate::failure::{Cause, Failure};
 use crate::net::Reader;
@@ -51,6 +51,8 @@ fn take(connection: &Connection, buffer: &mut BytesMut) -> bool {
         return false;
     }
     std::mem::swap(&mut state.out, buffer);
+    drop(state);
+    connection.taken.notify_waiters();
     true
 }
 
@@ -62,6 +64,7 @@ async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => tokio::select! {
                 biased;
                 writable = connection.socket.writable() => writable?,
+                () = tokio::time::sleep(connection.write_stall) => return Err(stalled(connection)),
                 // While there is something to write only the end of the connection is news.
                 () = connection.write.notified() => return Err(std::io::ErrorKind::BrokenPipe.into()),
             },
@@ -71,13 +74,18 @@ async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result
     Ok(())
 }
 
+fn stalled(connection: &Connection) -> std::io::Error {
+    let text = format!("the server does not read what is sent to it, nothing for {} ms", connection.write_stall.as_millis());
+    std::io::Error::new(std::io::ErrorKind::TimedOut, text)
+}
+
 /// Reads until the connection ends, and then ends it for everybody.
 pub(super) async fn read(connection: Arc<Connection>, mut socket: Reader) {
     let mut buffer = BytesMut::with_capacity(READ_BYTES);
     let why = loop {
         match take_answers(&connection, &mut buffer) {
             Err(failure) => break failure,
-            Ok(need) => buffer.reserve(need),
+            Ok(need) => make_room(&mut buffer, need),
         }
         let read = tokio::select! {
             biased;
@@ -91,6 +99,18 @@ pub(super) async fn read(connection: Arc<Connection>, mut socket: Reader) {
         }
     };
     connection.end(&why);
+}
+
+/// Makes room for what comes next. A buffer takes back the memory of the answers that nobody has any more; that of one which was
+/// larger than the usual is not kept.
+fn make_room(buffer: &mut BytesMut, need: usize) {
+    buffer.reserve(need);
+    let wanted = buffer.len() + need;
+    if buffer.capacity() > 2 * wanted.max(TRUSTED_BYTES) {
+        let mut fresh = BytesMut::with_capacity(wanted);
+        fresh.extend_from_slice(buffer);
+        *buffer = fresh;
+    }
 }
 
 /// HBase closes a connection without a word if it cannot make sense of how it began.
@@ -162,4 +182,21 @@ fn of_connection(exception: &Exception) -> Failure {
         return Cause::Final(Error::from(exception)).into();
     }
     Failure::lost(format!("the server ended the connection: {exception}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_of_a_large_answer_is_not_kept_and_that_of_the_usual_is() {
+        for (large, kept) in [(1 << 20, 512 << 10..8 << 20), (64 << 20, READ_BYTES..1 << 20)] {
+            let mut buffer = BytesMut::zeroed(large);
+            buffer.extend_from_slice(b"next");
+            drop(buffer.split_to(large).freeze());
+            make_room(&mut buffer, READ_BYTES);
+            assert_eq!(&buffer[..], b"next");
+            assert!(kept.contains(&buffer.capacity()), "{} after {large}", buffer.capacity());
+        }
+    }
 }

@@ -17,10 +17,11 @@ mod io;
 mod server;
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use halite_types::{Cells, Scan};
-use halite_wire::cellblock::Format;
+use halite_wire::cellblock::{Block, Format};
 use halite_wire::rpc::{Limits, RequestOptions, encode_request};
 use halite_wire::service::Call;
 use tokio::sync::{Notify, Semaphore};
@@ -49,6 +50,12 @@ pub(crate) struct Connection {
     over: Notify,
     /// Room for calls that are not answered yet.
     room: Semaphore,
+    /// Bytes that may wait for the writer, and a call more; callers wait beyond that.
+    out_bytes_max: usize,
+    /// The writer has taken what waited for it.
+    taken: Notify,
+    /// How long the server may read nothing of what is sent to it.
+    write_stall: Duration,
 }
 
 struct State {
@@ -79,6 +86,9 @@ impl Connection {
             write: Notify::new(),
             over: Notify::new(),
             room: Semaphore::new(config.outstanding_calls_max),
+            out_bytes_max: config.multi_bytes_max.saturating_mul(2),
+            taken: Notify::new(),
+            write_stall: config.rpc_timeout(),
         }
     }
 
@@ -99,37 +109,47 @@ impl Connection {
             let room = tokio::time::timeout_at(deadline.at, self.room.acquire()).await;
             room.map_err(|_| Cause::Late(deadline.ms))?.map_err(|_| self.why_ended())?
         };
-        // The answer gives it back, or whoever stops waiting for it.
-        room.forget();
-        self.send::<C>(request, cells, priority, deadline).inspect_err(|_| self.room.add_permits(1))
+        let block = if cells.is_empty() { None } else { Some(self.format.block(cells)?) };
+        loop {
+            let taken = self.taken.notified();
+            if let Some(pending) = self.send::<C>(request, block.as_ref(), priority, deadline)? {
+                // The answer gives it back, or whoever stops waiting for it.
+                room.forget();
+                return Ok(pending);
+            }
+            tokio::time::timeout_at(deadline.at, taken).await.map_err(|_| Cause::Late(deadline.ms))?;
+        }
     }
 
+    /// Puts a call into the buffer; `None` if too much waits there.
     fn send<C: Call>(
         self: &Arc<Self>,
         request: &C::Request,
-        cells: &[Cells],
+        block: Option<&Block<'_>>,
         priority: Option<u32>,
         deadline: CallDeadline,
-    ) -> Result<Pending, Failure> {
-        let block = if cells.is_empty() { None } else { Some(self.format.block(cells)?) };
-        let options = RequestOptions { priority, timeout_ms: Some(u32::try_from(deadline.ms).unwrap_or(u32::MAX)), attributes: Vec::new() };
+    ) -> Result<Option<Pending>, Failure> {
         let mut state = self.lock();
         if let Some(ended) = &state.ended {
             return Err(ended.clone());
         }
+        if state.out.len() > self.out_bytes_max {
+            return Ok(None);
+        }
+        let options = RequestOptions { priority, timeout_ms: Some(u32::try_from(deadline.ms).unwrap_or(u32::MAX)), attributes: Vec::new() };
         let id = state.calls.next_id();
-        encode_request::<C>(id, request, options, block.as_ref(), &mut state.out)?;
+        encode_request::<C>(id, request, options, block, &mut state.out)?;
         state.calls.add(id);
         self.flush(&mut state);
         drop(state);
-        Ok(Pending::new(Arc::clone(self), id, deadline))
+        Ok(Some(Pending::new(Arc::clone(self), id, deadline)))
     }
 
     /// Sends a call whose answer nobody waits for; nothing happens if the connection has ended or is full.
     pub(crate) fn send_and_forget<C: Call>(self: &Arc<Self>, request: &C::Request) {
         let Ok(room) = self.room.try_acquire() else { return };
         let mut state = self.lock();
-        if state.ended.is_some() {
+        if state.ended.is_some() || state.out.len() > self.out_bytes_max {
             return;
         }
         let id = state.calls.next_id();
@@ -181,6 +201,7 @@ impl Connection {
         self.room.close();
         self.write.notify_one();
         self.over.notify_one();
+        self.taken.notify_waiters();
         waiting.into_iter().for_each(std::task::Waker::wake);
     }
 
@@ -206,5 +227,95 @@ impl Connection {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Result};
+    use std::task::{Context, Poll};
+
+    use halite_types::Put;
+    use halite_wire::convert::mutate;
+    use halite_wire::proto as pb;
+    use halite_wire::service::ClientMutate;
+    use tokio::io::ReadBuf;
+
+    use super::*;
+    use crate::config::Lookup;
+    use crate::net::{Door, Network, Socket, Stream};
+
+    /// A socket whose peer never reads.
+    struct Full;
+
+    impl Socket for Full {
+        fn poll_read(&self, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<Result<()>> {
+            Poll::Pending
+        }
+
+        fn try_write(&self, _: &[u8]) -> Result<usize> {
+            Err(ErrorKind::WouldBlock.into())
+        }
+
+        fn poll_writable(&self, _: &mut Context<'_>) -> Poll<Result<()>> {
+            Poll::Pending
+        }
+
+        fn poll_shutdown(&self, _: &mut Context<'_>) -> Poll<Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl Network for Full {
+        fn connect(&self, _: &str, _: u16) -> crate::net::Connecting {
+            Box::pin(async { Ok(Arc::new(Full) as Arc<dyn Socket>) })
+        }
+    }
+
+    async fn connection(change: impl FnOnce(&mut Config)) -> Arc<Connection> {
+        let mut config = Config::new(Lookup::Rpc { servers: Vec::new() });
+        (config.multi_bytes_max, config.door) = (1 << 20, Door::Given(Arc::new(Full)));
+        change(&mut config);
+        let (_, writer) = config.door.connect("", 0).await.map(Stream::into_split).unwrap();
+        let connection = Arc::new(Connection::new(&config, writer, BytesMut::new()));
+        tokio::spawn(io::write(Arc::clone(&connection)));
+        connection
+    }
+
+    fn within(ms: u64) -> CallDeadline {
+        CallDeadline { at: Instant::now() + Duration::from_millis(ms), ms }
+    }
+
+    fn put(bytes: usize) -> pb::MutateRequest {
+        let put = Put::new("r").add("f", "q", vec![0; bytes]);
+        pb::MutateRequest { mutation: mutate::to_proto(&put.into()).unwrap(), ..pb::MutateRequest::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_of_a_server_that_does_not_read_do_not_pile_up() {
+        let connection = connection(|_| ()).await;
+        let request = put(512 << 10);
+        for _ in 0..100 {
+            // Something came meanwhile, so the server is not taken for dead.
+            connection.lock().heard = Some(Instant::now());
+            match connection.call::<ClientMutate>(&request, &[], None, within(50)).await {
+                Ok(pending) => drop(pending.answer().await.unwrap_err()),
+                Err(failure) => assert!(matches!(failure.cause, Cause::Late(50)), "{failure:?}"),
+            }
+            connection.lock().heard = Some(Instant::now());
+        }
+        assert!(connection.is_open());
+        let (waiting, room) = (connection.lock().out.len(), connection.room.available_permits());
+        assert!((1 << 20..4 << 20).contains(&waiting), "{waiting} bytes");
+        assert_eq!(room, 1_000);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_on_which_nothing_can_be_written_ends() {
+        let connection = connection(|config| config.rpc_timeout_ms = 2_000).await;
+        let pending = connection.call::<ClientMutate>(&put(1), &[], None, within(60_000)).await.unwrap();
+        let failure = pending.answer().await.unwrap_err();
+        assert!(matches!(&failure.cause, Cause::Lost(why) if why.contains("does not read")), "{failure:?}");
+        assert!(!connection.is_open());
     }
 }

@@ -90,9 +90,13 @@ impl TableRegions {
         fits.then(|| Arc::clone(location))
     }
 
-    /// Learns where a region is. What overlaps with it is gone.
+    /// Learns where a region is. What overlaps with it is gone. A damaged `hbase:meta` may have one of another table here, or one
+    /// that ends where it begins or before; it is left out.
     pub(crate) fn learn(&self, location: Arc<Location>) {
         let (start, end) = (&location.region.start, &location.region.end);
+        if location.region.table != self.name || !end.is_empty() && start >= end {
+            return;
+        }
         let mut known = self.write();
         let before = known.range::<[u8], _>((Bound::Unbounded, Bound::Excluded(&start[..]))).next_back();
         let overlapping = before.filter(|(_, other)| other.region.end.is_empty() || other.region.end > *start).map(|(key, _)| key.clone());
@@ -228,6 +232,18 @@ mod tests {
         assert_eq!(ids(&table), [1, 5]);
         table.learn(location(&servers, "a", "", "", 6));
         assert_eq!(ids(&table), [6]);
+    }
+
+    #[test]
+    fn a_region_without_rows_and_one_of_another_table_are_not_learnt() {
+        let servers = Servers::default();
+        let (_, table, _) = known(&servers);
+        for (start, end) in [("m", "a"), ("g", "g"), ("z", "m")] {
+            table.learn(location(&servers, "a", start, end, 9));
+        }
+        let of_other = RegionInfo { table: "u".parse().unwrap(), ..location(&servers, "a", "", "", 9).region.clone() };
+        table.learn(Arc::new(Location::new(of_other, servers.get(&name("a"), Service::Client), 5)));
+        assert_eq!(ids(&table), [1, 2, 3]);
     }
 
     #[test]

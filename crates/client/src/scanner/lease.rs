@@ -11,14 +11,16 @@ use super::request;
 use crate::connection::Connection;
 use crate::shared::Shared;
 
-/// Leases are renewed after this part of their time.
+/// Leases are renewed after this part of their time, and no sooner than this: a server that says less is not to be flooded.
 const PART: u32 = 3;
+const PAUSE_MIN: Duration = Duration::from_millis(100);
 
 /// A scanner on a server, which forgets it when nobody asks for it for a while.
 pub(super) struct Lease {
     connection: Arc<Connection>,
     scanner_id: u64,
-    duration: Duration,
+    /// How long it may be left alone.
+    pause: Duration,
     begun: Instant,
     /// Milliseconds from `begun` to the last call for it.
     touched_ms: AtomicU64,
@@ -37,7 +39,7 @@ impl Lease {
 
     /// When it is to be renewed if nothing is heard of it until then.
     fn due(&self) -> Instant {
-        self.begun + Duration::from_millis(self.touched_ms.load(Ordering::Relaxed)) + self.duration / PART
+        self.begun + Duration::from_millis(self.touched_ms.load(Ordering::Relaxed)) + self.pause
     }
 
     /// The answer is of no use: a scanner that is gone shows at the next call.
@@ -60,8 +62,8 @@ struct State {
 impl Leases {
     /// Keeps a scanner alive for as long as the lease is held.
     pub(super) fn add(shared: &Arc<Shared>, connection: &Arc<Connection>, scanner_id: u64, lease_ms: u64) -> Arc<Lease> {
-        let (duration, begun) = (Duration::from_millis(lease_ms.max(1)), Instant::now());
-        let lease = Arc::new(Lease { connection: Arc::clone(connection), scanner_id, duration, begun, touched_ms: AtomicU64::new(0) });
+        let (pause, begun) = ((Duration::from_millis(lease_ms) / PART).max(PAUSE_MIN), Instant::now());
+        let lease = Arc::new(Lease { connection: Arc::clone(connection), scanner_id, pause, begun, touched_ms: AtomicU64::new(0) });
         let mut state = shared.leases.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.leases.push(Arc::downgrade(&lease));
         if !std::mem::replace(&mut state.is_kept, true) {

@@ -152,7 +152,10 @@ impl Scanner {
                 let ms = response.ttl.map_or(self.shared.config.scanner_timeout_ms, u64::from);
                 region.lease = Some(Leases::add(&self.shared, &region.connection, id, ms));
             }
-            (None, None) => self.at = None,
+            (None, None) => {
+                self.at = None;
+                self.progress.resume();
+            }
         }
         if self.progress.is_over() {
             self.close();

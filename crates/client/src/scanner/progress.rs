@@ -102,11 +102,17 @@ impl Progress {
         let at = self.read_point.as_ref().filter(|(encoded_name, _)| *encoded_name == region.encoded_name);
         ScanQuery {
             mvcc_read_point: at.map(|(_, point)| *point),
-            need_cursor_result: true,
+            need_cursor_result: self.believes_cursors(),
             caching: Some(self.rows_max),
             allow_partial_results: self.scan.batch.is_some(),
             ..self.scan.clone().into()
         }
+    }
+
+    /// Whether a cursor says that nothing before it is left. HBase's is the cell that the family it read last stands at, and
+    /// those it has not read may have rows before that.
+    fn believes_cursors(&self) -> bool {
+        self.is_plain && self.scan.selection.columns.len() == 1
     }
 
     /// What is visible in a region is settled.
@@ -236,9 +242,15 @@ impl Progress {
         row
     }
 
-    /// The server has come as far as this row, without finding any.
+    /// The server has come as far as this row: the next one to look at, or the last it has looked at, which may have come.
     pub(super) fn reached(&mut self, row: Bytes) {
-        if self.is_inside() || row.is_empty() || !self.is_plain || !self.scan.range.contains(&row) {
+        let is_news = match self.place {
+            Place::Inside => false,
+            Place::Behind if self.scan.reverse => row < self.row,
+            Place::Behind => row > self.row,
+            Place::Elsewhere => true,
+        };
+        if !is_news || row.is_empty() || !self.believes_cursors() || !self.scan.range.contains(&row) {
             return;
         }
         self.place = Place::Elsewhere;

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use halite_types::cell::CellParts;
-use halite_types::{CellType, Cells, CellsBuilder, RegionInfo, Row, Scan};
+use halite_types::{Bytes, CellType, Cells, CellsBuilder, RegionInfo, Row, Scan};
 
 use super::at;
 use super::progress::Progress;
@@ -124,11 +124,38 @@ fn the_order_of_meta_is_not_that_of_bytes() {
     assert!(!meta.is_over() && meta.range().start == Bound::Included("t,,1.\0".into()));
 }
 
+/// Where a scan goes on that has lost its scanner after the row `m` and this cursor.
+fn resumed(scan: Scan, cursor: &'static str) -> (Bound<Bytes>, Bound<Bytes>) {
+    let mut progress = of(scan);
+    progress.take(vec![whole("m", "x")]);
+    progress.reached(cursor.into());
+    progress.resume();
+    (progress.range().start.clone(), progress.range().end.clone())
+}
+
 #[test]
 fn what_a_server_looked_at_in_vain_is_not_looked_at_again() {
-    let mut progress = of(Scan::all());
-    progress.take(vec![whole("a", "x")]);
-    progress.reached("m".into());
-    progress.resume();
-    assert_eq!(progress.range().start, Bound::Included("m".into()));
+    let scan = || Scan::all().family("f");
+    assert_eq!(resumed(scan(), "p").0, Bound::Included("p".into()));
+    assert_eq!(resumed(scan().reverse(true), "c").1, Bound::Included("c".into()));
+}
+
+#[test]
+fn a_cursor_at_a_row_that_has_come_does_not_bring_it_again() {
+    let scan = || Scan::all().family("f");
+    for cursor in ["m", "c"] {
+        assert_eq!(resumed(scan(), cursor).0, Bound::Included("m\0".into()), "{cursor}");
+    }
+    for cursor in ["m", "p"] {
+        assert_eq!(resumed(scan().reverse(true), cursor).1, Bound::Excluded("m".into()), "{cursor}");
+    }
+}
+
+#[test]
+fn a_cursor_of_several_families_is_not_believed() {
+    for scan in [Scan::all(), Scan::all().family("f").family("g")] {
+        assert!(!of(scan.clone()).query(&region("", "")).need_cursor_result);
+        assert_eq!(resumed(scan, "p").0, Bound::Included("m\0".into()));
+    }
+    assert!(of(Scan::all().family("f")).query(&region("", "")).need_cursor_result);
 }

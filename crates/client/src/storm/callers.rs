@@ -202,6 +202,10 @@ impl Caller {
             _ => Scan::all(),
         };
         scan = scan.reverse(self.rng.bool());
+        if self.rng.bool() {
+            // Cursors are asked for.
+            scan = scan.family(FAMILY);
+        }
         if self.rng.u8(..4) == 0 {
             scan = scan.batch(self.rng.usize(1..4));
         }
@@ -286,7 +290,7 @@ impl Caller {
     }
 
     async fn all_rows(&mut self, reverse: bool, what: &str) -> Result<BTreeMap<String, Row>> {
-        let mut stream = self.table.scan(Scan::all().reverse(reverse));
+        let mut stream = self.table.scan(Scan::all().family(FAMILY).reverse(reverse));
         let mut rows = BTreeMap::new();
         while let Some(row) = timed(&self.told, what, self.limit * ANSWERS, stream.next()).await? {
             let key = String::from_utf8_lossy(row.key()).into_owned();

@@ -25,6 +25,7 @@ pub(super) struct Scanners {
 struct Scanner {
     region: pb::RegionSpecifier,
     scan: Scan,
+    wants_cursor: bool,
     /// The row that is under way, and how many of its cells have gone out.
     inside: Option<Bytes>,
     given: usize,
@@ -64,12 +65,14 @@ impl Scanners {
     fn begin(&mut self, cluster: &Cluster, who: Incarnation, request: &pb::ScanRequest) -> Answered {
         let region = request.region.clone().unwrap_or_default();
         cluster.region(who, &region)?;
-        let scan = scan::from_proto(&request.scan.clone().unwrap_or_default())?.scan;
+        let query = scan::from_proto(&request.scan.clone().unwrap_or_default())?;
+        let (scan, wants_cursor) = (query.scan, query.need_cursor_result);
         let rows_left = usize::try_from(request.limit_of_rows()).ok().filter(|rows| *rows > 0).unwrap_or(usize::MAX);
         self.made += 1;
         // The ids of two processes on one host are not the same.
         let id = who.start_code << 32 | self.made;
-        self.open.insert(id, Scanner { region, scan, inside: None, given: 0, rows_left, next_call: 0, until: Instant::now() + LEASE });
+        let until = Instant::now() + LEASE;
+        self.open.insert(id, Scanner { region, scan, wants_cursor, inside: None, given: 0, rows_left, next_call: 0, until });
         let (rows, response) = self.rows(cluster, who, request, id)?;
         let ttl = u32::try_from(LEASE.as_millis()).ok();
         Ok((rows, pb::ScanResponse { ttl, mvcc_read_point: Some(1), ..response }))
@@ -95,10 +98,12 @@ impl Scanners {
             };
             rows.push(scanner.take(cluster, &key));
         }
-        if rows.is_empty() && !is_at_end && scanner.rows_left > 0 {
+        if !is_at_end && scanner.rows_left > 0 && (rows.is_empty() || fastrand::bool()) {
             response.heartbeat_message = Some(true);
-            let row = scanner.first(cluster, &region).map(|(key, _)| key).filter(|_| scanner.given == 0);
-            response.cursor = row.map(|row| pb::Cursor { row: Some(row) });
+            // The last row that was looked at, returned or not, as Halite says, or the next, as HBase.
+            let last = rows.last().filter(|_| fastrand::bool()).map(|row| Bytes::copy_from_slice(row.key()));
+            let next = || scanner.first(cluster, &region).map(|(key, _)| key).filter(|_| scanner.given == 0);
+            response.cursor = last.or_else(next).filter(|_| scanner.wants_cursor).map(|row| pb::Cursor { row: Some(row) });
         }
         response.more_results = Some(scanner.rows_left > 0);
         response.more_results_in_region = Some(!is_at_end);

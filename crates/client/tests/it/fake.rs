@@ -23,6 +23,8 @@ use crate::speak::{self, frame, put};
 pub(crate) enum Reply {
     /// A get, a put or one answer of a scan: rows of single cells.
     Rows(Vec<Row>, pb::ScanResponse),
+    /// One answer of a scan in which only what is given stands.
+    Bare(Vec<Row>, pb::ScanResponse),
     Exception(Exception),
     /// An exception about the connection.
     Fatal(Exception),
@@ -61,6 +63,11 @@ impl Fake {
 
     /// The same, but `hbase:meta` says that the region is elsewhere.
     pub(crate) fn with_region_at(place: Option<SocketAddr>, script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        Self::with_region(place, pb::RegionInfo { region_id: 7, table_name: table_name_to_proto(&name()), ..pb::RegionInfo::default() }, script)
+    }
+
+    /// The same, and this is the region that `hbase:meta` has.
+    pub(crate) fn with_region(place: Option<SocketAddr>, region: pb::RegionInfo, script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
@@ -72,6 +79,7 @@ impl Fake {
                 let peer = Peer {
                     socket,
                     place: place.unwrap_or(address),
+                    region: region.clone(),
                     own: address,
                     script: Arc::clone(&script),
                     calls: Arc::clone(&state),
@@ -113,6 +121,7 @@ impl Fake {
 struct Peer {
     socket: TcpStream,
     place: SocketAddr,
+    region: pb::RegionInfo,
     own: SocketAddr,
     script: Script,
     calls: Arc<Mutex<Vec<Method>>>,
@@ -173,8 +182,7 @@ impl Peer {
     }
 
     fn region_row(&self) -> Row {
-        let info = pb::RegionInfo { region_id: 7, table_name: table_name_to_proto(&name()), ..pb::RegionInfo::default() };
-        let (info, address, one) = (pb::magic::with_magic(&info), self.place.to_string(), 1u64.to_be_bytes());
+        let (info, address, one) = (pb::magic::with_magic(&self.region), self.place.to_string(), 1u64.to_be_bytes());
         row("t,,7.", &[("info", "regioninfo", &info), ("info", "server", address.as_bytes()), ("info", "serverstartcode", &one)])
     }
 }
@@ -191,6 +199,7 @@ fn reply(reply: Reply, method: Method, id: u32, out: &mut BytesMut) -> bool {
                 put(id, &pb::MutateResponse { result, processed: Some(true), ..pb::MutateResponse::default() }, &[row.cells().clone()], out);
             }
         }
+        Reply::Bare(rows, response) => speak::put_rows(id, &rows, response, out),
         Reply::Exception(exception) => encode_exception(id, &exception, out),
         Reply::Fatal(exception) => {
             encode_exception(CONNECTION_CALL_ID, &exception, out);

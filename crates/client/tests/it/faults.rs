@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use halite_client::{Config, Lookup, connect, connect_with};
 use halite_types::{Cluster, Error, ErrorKind, Get, Increment, Put, Result, RowStream, Scan, TableExt};
+use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::exception::{Exception, ExceptionKind, MovedTo};
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
@@ -120,6 +121,22 @@ fn meta_that_points_nowhere_is_told_with_the_server_it_names() {
     let fake = Fake::with_region_at(Some(nobody), |_| Reply::Silence);
     let error = get(&fake, |config| config.retries_max = 2).unwrap_err();
     says(&error, &["table t, region t,,7.", &format!("server 127.0.0.1,{},1", nobody.port()), "no connection", "given up after 3 tries"]);
+}
+
+#[test]
+fn a_region_of_another_table_or_without_rows_is_not_believed() {
+    let region = |table: &str, start: &'static str, end: &'static str| pb::RegionInfo {
+        region_id: 7,
+        table_name: table_name_to_proto(&table.parse().unwrap()),
+        start_key: Some(start.into()),
+        end_key: Some(end.into()),
+        ..pb::RegionInfo::default()
+    };
+    for region in [region("u", "", ""), region("t", "z", "a")] {
+        let fake = Fake::with_region(None, region, |_| value("v"));
+        let error = get(&fake, |config| config.retries_max = 1).unwrap_err();
+        assert_eq!((error.kind(), fake.count(Method::ClientGet)), (ErrorKind::NoSuchRegion, 0));
+    }
 }
 
 #[test]
@@ -249,16 +266,18 @@ fn a_scan_that_loses_its_scanner_opens_another_behind_the_last_row() {
     }
 }
 
+/// An answer that ended for its time, with these rows, and how far the server has come.
+fn heartbeat(keys: &[&str], cursor: &'static str) -> Reply {
+    let rows = keys.iter().map(|key| row(key, &[("f", "q", b"v")])).collect();
+    let cursor = Some(pb::Cursor { row: Some(cursor.into()) });
+    Reply::Rows(rows, pb::ScanResponse { more_results_in_region: Some(true), heartbeat_message: Some(true), cursor, ..pb::ScanResponse::default() })
+}
+
 #[test]
 fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
-    let heartbeat = |cursor: &'static str| {
-        let cursor = Some(pb::Cursor { row: Some(cursor.into()) });
-        let response = pb::ScanResponse { more_results_in_region: Some(true), heartbeat_message: Some(true), cursor, ..pb::ScanResponse::default() };
-        Reply::Rows(Vec::new(), response)
-    };
     let fake = Fake::start(move |asked: &Asked| match asked.before {
-        0 => heartbeat("g"),
-        1 => heartbeat("m"),
+        0 => heartbeat(&[], "g"),
+        1 => heartbeat(&[], "m"),
         2 => Reply::Raw(Vec::new()),
         _ => {
             assert_eq!(asked.scan().scan.unwrap().start_row.as_deref(), Some(&b"m"[..]));
@@ -266,7 +285,33 @@ fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
         }
     });
     let table = fake.table(|_| ());
-    assert_eq!(fake.run(keys(table.scan(Scan::all()))).unwrap(), ["z"]);
+    assert_eq!(fake.run(keys(table.scan(Scan::all().family("f")))).unwrap(), ["z"]);
+}
+
+#[test]
+fn a_row_that_came_with_a_cursor_at_it_comes_once() {
+    let fake = Fake::start(move |asked: &Asked| match asked.before {
+        0 => heartbeat(&["a"], "a"),
+        1 => Reply::Raw(Vec::new()),
+        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a"[..]) => rows(&["a", "b"], false),
+        _ => rows(&["b"], false),
+    });
+    let table = fake.table(|_| ());
+    assert_eq!(fake.run(keys(table.scan(Scan::all().family("f")))).unwrap(), ["a", "b"]);
+}
+
+#[test]
+fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
+    let fake = Fake::start(move |asked: &Asked| match asked.before {
+        0 => {
+            let response = pb::ScanResponse { more_results_in_region: Some(true), ..pb::ScanResponse::default() };
+            Reply::Bare(vec![row("a", &[("f", "q", b"v")])], response)
+        }
+        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a\0"[..]) => rows(&["b"], false),
+        _ => rows(&["a", "b"], false),
+    });
+    let table = fake.table(|_| ());
+    assert_eq!(fake.run(keys(table.scan(Scan::all()))).unwrap(), ["a", "b"]);
 }
 
 #[test]
@@ -292,6 +337,23 @@ fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_
     assert_eq!(wait_renewed.recv_timeout(Duration::from_secs(10)).unwrap(), 9);
     drop(stream);
     assert_eq!(wait_closed.recv_timeout(Duration::from_secs(10)).unwrap(), 9);
+}
+
+#[test]
+fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
+    let fake = Fake::start(move |asked: &Asked| match asked.before {
+        0 => {
+            let response = pb::ScanResponse { more_results_in_region: Some(true), ttl: Some(0), ..pb::ScanResponse::default() };
+            Reply::Rows(vec![row("a", &[("f", "q", b"v")])], response)
+        }
+        _ => Reply::Silence,
+    });
+    let table = fake.table(|_| ());
+    let mut stream = table.scan(Scan::all());
+    assert_eq!(fake.run(stream.next()).unwrap().unwrap().key(), b"a");
+    std::thread::sleep(Duration::from_millis(400));
+    let calls = fake.count(Method::ClientScan);
+    assert!((3..12).contains(&calls), "{calls} calls");
 }
 
 #[test]

@@ -180,6 +180,11 @@ impl Engine {
         self.shared.manifest.current().namespaces.iter().map(|(name, entry)| (name.clone(), entry.settings.clone())).collect()
     }
 
+    /// The settings of a namespace; `None` if there is none of that name.
+    pub fn namespace(&self, name: &str) -> Option<Attributes> {
+        self.shared.manifest.current().namespaces.get(name).map(|entry| entry.settings.clone())
+    }
+
     fn open_regions(&self) -> Vec<Arc<Region>> {
         self.tables.load().values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).collect()
     }

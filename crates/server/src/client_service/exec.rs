@@ -90,12 +90,13 @@ fn endpoint(call: &pb::CoprocessorServiceCall, region: &pb::RegionSpecifier) -> 
     let name = call.service_name.rsplit('.').next().unwrap_or_default();
     let service = Service::from_name(name).filter(|service| matches!(service, Service::Aggregate | Service::MultiRowMutation));
     let Some(service) = service else {
-        let region = halite_types::key::print_bytes(&region.value);
-        let text = format!("No registered coprocessor service found for {} in region {region}", call.service_name);
+        let (name, region) = (convert::shown(call.service_name.as_bytes()), convert::shown(&region.value));
+        let text = format!("No registered coprocessor service found for {name} in region {region}");
         return Err(Fault::new(ExceptionKind::UnknownProtocol, text));
     };
     service.method(&call.method_name).ok_or_else(|| {
-        let text = format!("Unknown method {} called on coprocessor service {}", call.method_name, call.service_name);
+        let (method, service) = (convert::shown(call.method_name.as_bytes()), convert::shown(call.service_name.as_bytes()));
+        let text = format!("Unknown method {method} called on coprocessor service {service}");
         Fault::new(ExceptionKind::UnknownProtocol, text)
     })
 }

@@ -509,7 +509,7 @@ impl Run {
         let actions = &self.request.region_action[self.at].action;
         let first_get = actions.iter().find_map(|action| action.get.as_ref());
         if let Some(get) = first_get {
-            let row = halite_types::key::print_bytes(&get.row);
+            let row = convert::shown(&get.row);
             return Err(Fault::do_not_retry(format!("Atomic put and/or delete only, not a Get={row}")));
         }
         // All are read, so that the cells of the next region's actions are found.

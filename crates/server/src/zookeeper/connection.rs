@@ -113,16 +113,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     async fn answer_word(&mut self, word: [u8; 4]) -> Result<()> {
-        let text = self.word(word);
-        self.send(text.as_bytes()).await
-    }
-
-    fn word(&self, word: [u8; 4]) -> String {
-        let context = &self.shared.context;
-        let tree = Tree { context, identity: context.identity(self.local) };
-        let is_ok = context.health.state() == StoreState::Open;
-        let nodes = || tree.count("/");
-        words::answer(word, &Facts { metrics: &context.metrics.zookeeper, uptime: self.shared.started.elapsed(), nodes: &nodes, is_ok })
+        let (shared, local) = (Arc::clone(&self.shared), self.local);
+        // Some of them look at every table.
+        let text = self.shared.context.machine.block(move || said(&shared, local, word)).await;
+        self.send(text.unwrap_or_default().as_bytes()).await
     }
 
     /// The next packet or word; `None` when the client has closed or has been silent for too long.
@@ -160,6 +154,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.shared.context.metrics.zookeeper.packets_sent.add(1);
         within(self.timeout, self.stream.write_all(bytes)).await
     }
+}
+
+/// The answer to a word.
+fn said(shared: &Shared, local: SocketAddr, word: [u8; 4]) -> String {
+    let context = &shared.context;
+    let tree = Tree { context, identity: context.identity(local) };
+    let is_ok = context.health.state() == StoreState::Open;
+    let nodes = || tree.count();
+    words::answer(word, &Facts { metrics: &context.metrics.zookeeper, uptime: shared.started.elapsed(), nodes: &nodes, is_ok })
 }
 
 async fn within(limit: Duration, writing: impl Future<Output = std::io::Result<()>>) -> Result<()> {

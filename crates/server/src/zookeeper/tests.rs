@@ -16,6 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::task::JoinHandle;
 
 use super::connection::Connection;
+use super::tree::Tree;
 use super::{LARGE_PACKETS, Shared};
 use crate::config::Config;
 use crate::context::Context;
@@ -364,6 +365,27 @@ async fn packets_of_unusual_size_are_few_at_a_time() {
     encode_request(1, &create(&"/x".repeat(20_000), 0), &mut write);
     again.send(&write).await;
     assert!(matches!(decode_reply(&again.packet().await.unwrap()).unwrap(), Incoming::Reply { result: Err(Code::BAD_ARGUMENTS), .. }));
+}
+
+#[test]
+fn znodes_are_counted_as_they_are_listed() {
+    fn listed(tree: &Tree<'_>, path: &str) -> usize {
+        let below = tree.node(path).unwrap().children;
+        let prefix = if path == "/" { "" } else { path };
+        1 + below.iter().map(|name| listed(tree, &format!("{prefix}/{name}"))).sum::<usize>()
+    }
+    let server = Server::new();
+    let context = &server.shared.context;
+    for name in ["m", "n"] {
+        context.engine.create_namespace(name, [("k".to_string(), "v".to_string())].into()).unwrap();
+    }
+    context.engine.create_table(TableDescriptor::new("m:t".parse().unwrap()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    let tree = Tree { context, identity: context.identity("10.1.2.3:2181".parse().unwrap()) };
+    let before = listed(&tree, "/");
+    for path in ["/hbase/made", "/hbase/made/below", "/hbase/table/m:t/below"] {
+        tree.create(path, &Bytes::new(), 0).unwrap();
+    }
+    assert_eq!((tree.count(), tree.count()), (before + 3, listed(&tree, "/")));
 }
 
 #[tokio::test]

@@ -97,11 +97,19 @@ impl Tree<'_> {
         }
     }
 
-    /// How many znodes there are from a path down.
-    pub(super) fn count(&self, path: &str) -> usize {
-        let Some(node) = self.node(path) else { return 0 };
+    /// How many znodes there are, those that clients have made among them.
+    pub(super) fn count(&self) -> usize {
+        self.count_own("/") + self.made_paths().filter(|path| !self.is_own(path)).count()
+    }
+
+    fn count_own(&self, path: &str) -> usize {
+        let Some(node) = self.own(path) else { return 0 };
+        // Of these there may be thousands, with nothing below.
+        if matches!(path.strip_prefix(self.context.config.znode_parent.as_str()), Some("/table" | "/namespace")) {
+            return 1 + node.children.len();
+        }
         let prefix = if path == "/" { "" } else { path };
-        1 + node.children.iter().map(|name| self.count(&format!("{prefix}/{name}"))).sum::<usize>()
+        1 + node.children.iter().map(|name| self.count_own(&format!("{prefix}/{name}"))).sum::<usize>()
     }
 
     fn below_parent(&self, names: &[&str]) -> Option<Node> {
@@ -158,9 +166,9 @@ impl Tree<'_> {
     }
 
     fn namespace(&self, name: &str) -> Option<Node> {
-        let (name, settings) = self.context.engine.namespaces().into_iter().find(|(known, _)| known == name)?;
+        let settings = self.context.engine.namespace(name)?;
         let configuration = settings.into_iter().map(|(name, value)| pb::NameStringPair { name, value }).collect();
-        let message = pb::NamespaceDescriptor { name: name.into(), configuration };
+        let message = pb::NamespaceDescriptor { name: name.to_owned().into(), configuration };
         Some(Node { data: without_magic(&self.holds(&message).data, &message), ..Node::default() })
     }
 

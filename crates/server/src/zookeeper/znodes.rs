@@ -76,6 +76,11 @@ impl Tree<'_> {
         found.filter_map(move |(key, _)| key.strip_prefix(&prefix).filter(|name| !name.contains('/')).map(str::to_owned))
     }
 
+    /// The paths of all.
+    pub(super) fn made_paths(&self) -> impl Iterator<Item = String> {
+        self.context.engine.settings(PREFIX).into_iter().filter_map(|(key, _)| key.strip_prefix(PREFIX).map(|path| format!("/{path}")))
+    }
+
     /// Makes a znode and gives its path. Waits for the disk; so do the others.
     ///
     /// # Errors

@@ -172,6 +172,11 @@ const ZLIB: &str = "org.apache.hadoop.io.compress.DefaultCodec";
 
 /// What a client of this kind sends first.
 pub(crate) fn preamble(service: &str, kind: Kind) -> BytesMut {
+    preamble_of("root", service, kind)
+}
+
+/// The same of a client in the name of this user.
+pub(crate) fn preamble_of(user: &str, service: &str, kind: Kind) -> BytesMut {
     let version = pb::VersionInfo {
         version: "2.6.4".to_owned(),
         url: "url".to_owned(),
@@ -183,7 +188,7 @@ pub(crate) fn preamble(service: &str, kind: Kind) -> BytesMut {
         version_minor: Some(6),
     };
     let header = pb::ConnectionHeader {
-        user_info: Some(pb::UserInformation { effective_user: "root".to_owned(), real_user: None }),
+        user_info: Some(pb::UserInformation { effective_user: user.to_owned(), real_user: None }),
         service_name: Some(service.to_owned()),
         cell_block_codec_class: (kind != Kind::Plain).then(|| "org.apache.hadoop.hbase.codec.KeyValueCodec".to_owned()),
         cell_block_compressor_class: (kind == Kind::Compressed).then(|| ZLIB.to_owned()),

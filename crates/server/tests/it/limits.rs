@@ -249,6 +249,69 @@ fn a_read_waits_for_network_buffers_without_a_thread() {
 }
 
 #[test]
+fn calls_that_wait_for_network_buffers_are_limited_in_number() {
+    let server = Server::with(|config| {
+        let limits = &mut config.limits;
+        (limits.frame_bytes_max, limits.reader_threads, limits.reader_queue_max) = (1 << 20, 1, 200);
+        (limits.max_network_buffer_bytes, limits.max_address_buffer_bytes) = (BUFFERS, BUFFERS);
+    });
+    server.put(&[("large", &"x".repeat(4 << 20)), ("a", "1")]);
+    let mut hogs: Vec<Client> = (0..40).map(|_| server.client()).collect();
+    for hog in &mut hogs {
+        // What the sockets on the way do not take of the first answers, and all of the others, is held.
+        hog.ask_many::<service::ClientMulti>(&multi_get(&server, "large", 25), 3);
+    }
+    // A few have all that their address may have.
+    server.wait_for_waiters(|waiters| waiters > 80);
+    let service_call = pb::CoprocessorServiceCall { service_name: "None".to_owned(), ..Default::default() };
+    let exec = pb::CoprocessorServiceRequest { region: server.region("a"), call: service_call };
+    let mut others: Vec<Client> = (0..3).map(|_| server.client()).collect();
+    let mut peak = 0;
+    for other in &mut others {
+        // As many as the lane may hold, again and again.
+        for _ in 0..6 {
+            other.ask_many::<service::ClientExecService>(&exec, 100);
+            peak = peak.max(server.waiters());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let refused = other.response().unwrap().answer.unwrap_err();
+        assert_eq!(refused.kind(), Some(ExceptionKind::CallQueueTooBig));
+        assert!(refused.message().starts_with("Call queue is full"), "{refused}");
+    }
+    peak = peak.max(server.waiters());
+    assert!(peak <= 200 + hogs.len() + others.len(), "{peak}");
+    drop((hogs, others));
+    server.wait_for_waiters(|waiters| waiters == 0);
+}
+
+#[test]
+fn what_a_client_sent_is_not_repeated_as_a_whole() {
+    let server = Server::start();
+    let mut client = server.client();
+    let name = [b"t,", &vec![0xff; 4 << 20][..], b",1.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
+    let region = pb::RegionSpecifier { r#type: 1, value: name.into() };
+    let column = vec![pb::Column { family: vec![0xff; 4 << 20].into(), ..Default::default() }];
+    let service_call = pb::CoprocessorServiceCall { service_name: "x".repeat(4 << 20), ..Default::default() };
+    let told = [
+        client.call::<service::ClientGet>(&pb::GetRequest { region, ..get(&server, "a") }).map(drop),
+        client.call::<service::ClientGet>(&pb::GetRequest { get: pb::Get { column, ..get(&server, "a").get }, ..get(&server, "a") }).map(drop),
+        client.call::<service::ClientExecService>(&pb::CoprocessorServiceRequest { region: server.region("a"), call: service_call }).map(drop),
+    ];
+    for exception in told {
+        let length = exception.unwrap_err().to_string().len();
+        assert!(length < 100_000, "{length}");
+    }
+}
+
+#[test]
+fn a_frame_that_ends_within_its_header_ends_the_connection() {
+    let server = Server::with(|config| config.limits.frame_bytes_max = 1024);
+    let mut client = server.client();
+    client.send(&[crate::client::hex("000007d0 e0d403"), vec![0; 1997]].concat());
+    assert_eq!(client.rest(), b"");
+}
+
+#[test]
 fn scanners_with_large_filters_share_a_limit() {
     let server = Server::with(|config| config.limits.max_scanner_bytes = 1 << 20);
     server.put(&[("a", "1"), ("b", "2")]);

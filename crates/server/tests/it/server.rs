@@ -113,9 +113,14 @@ impl Server {
 
     /// Waits until as many wait for network buffers as expected.
     pub(crate) fn wait_for_waiters(&self, is_reached: impl Fn(usize) -> bool) {
-        while !is_reached(self.handle.as_ref().unwrap().network_buffers().1) {
+        while !is_reached(self.waiters()) {
             std::thread::sleep(Duration::from_millis(2));
         }
+    }
+
+    /// How many wait for network buffers.
+    pub(crate) fn waiters(&self) -> usize {
+        self.handle.as_ref().unwrap().network_buffers().1
     }
 
     /// A connection to `ClientService` as Java's client opens it.

@@ -16,7 +16,7 @@ use crate::proto as pb;
 pub fn from_proto(proto: &pb::Get) -> Result<Get> {
     let mut get = Get::new(proto.row.clone());
     get.selection = Selection {
-        columns: selection::columns(&proto.column),
+        columns: selection::columns(&proto.column)?,
         time_range: selection::time_range(proto.time_range.as_ref())?,
         family_time_ranges: selection::family_time_ranges(&proto.cf_time_range)?,
         max_versions: selection::max_versions(proto.max_versions())?,

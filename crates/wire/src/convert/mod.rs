@@ -57,7 +57,7 @@ fn class_not_found(name: &str) -> String {
 }
 
 /// Bytes as HBase prints them, for a message: no more of them than a person reads.
-fn shown(bytes: &[u8]) -> String {
+pub fn shown(bytes: &[u8]) -> String {
     match bytes.split_at_checked(SHOWN_BYTES_MAX) {
         Some((front, rest)) if !rest.is_empty() => format!("{}... ({} bytes)", print_bytes(front), bytes.len()),
         _ => print_bytes(bytes),

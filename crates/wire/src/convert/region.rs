@@ -7,6 +7,7 @@
 //! In meta and in ZooKeeper the message stands behind a magic word ([`pb::magic::with_magic`]).
 
 use bytes::Bytes;
+use halite_types::cell::MAX_ROW_BYTES;
 use halite_types::schema::{META_ENCODED_NAME, SYSTEM_NAMESPACE};
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableName};
 use md5::{Digest, Md5};
@@ -17,6 +18,8 @@ use crate::proto as pb;
 use pb::region_specifier::RegionSpecifierType;
 
 const META_NAME: &[u8] = b"hbase:meta,,1";
+/// A longer name is none: a row and the name of a table, which is that of a directory, have half of it.
+const NAME_BYTES_MAX: usize = 2 * MAX_ROW_BYTES;
 
 /// The one region of `hbase:meta`.
 pub fn meta() -> RegionInfo {
@@ -65,6 +68,7 @@ pub fn specifier(region: &RegionInfo) -> pb::RegionSpecifier {
 pub fn encoded_name(specifier: &pb::RegionSpecifier) -> super::Result<&str> {
     let name = &specifier.value[..];
     let encoded = match RegionSpecifierType::try_from(specifier.r#type) {
+        _ if name.len() > NAME_BYTES_MAX => None,
         Ok(RegionSpecifierType::EncodedRegionName) => std::str::from_utf8(name).ok(),
         Ok(RegionSpecifierType::RegionName) if name == META_NAME => Some(META_ENCODED_NAME),
         Ok(RegionSpecifierType::RegionName) => RegionInfo::encoded_name_in(name),
@@ -120,6 +124,18 @@ mod tests {
             let refused = encoded_name(&by_code(name, RegionSpecifierType::RegionName)).map(str::to_string).unwrap_err();
             assert_eq!(refused.kind(), Some(ExceptionKind::NotServingRegion), "{name:?}");
         }
+    }
+
+    #[test]
+    fn a_name_longer_than_any_regions_is_none() {
+        let named = |row: usize| {
+            let value = [b"t,", &vec![0xff; row][..], b",1.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
+            encoded_name(&pb::RegionSpecifier { r#type: 1, value: value.into() }).map(str::to_string)
+        };
+        assert_eq!(named(MAX_ROW_BYTES).unwrap(), "33b36c58f0da118f6c22fc0c24d60bf4");
+        let refused = named(1 << 20).unwrap_err();
+        assert_eq!(refused.kind(), Some(ExceptionKind::NotServingRegion));
+        assert!(refused.message().len() < 2 << 10, "{}", refused.message().len());
     }
 
     #[test]

@@ -62,7 +62,8 @@ pub fn rows_of_response(response: &pb::ScanResponse, cells: &mut Cells) -> Resul
         return response.results.iter().map(|result| from_proto(result, cells)).collect();
     }
     let flags = response.partial_flag_per_result.iter().copied().chain(std::iter::repeat(false));
-    let mut rows = Vec::with_capacity(response.cells_per_result.len());
+    // Rows without cells are not the rule, and nobody has looked how many are counted.
+    let mut rows = Vec::with_capacity(response.cells_per_result.len().min(cells.len()));
     for (count, is_partial) in response.cells_per_result.iter().zip(flags) {
         let run = take(cells, i32::try_from(*count).unwrap_or(i32::MAX))?;
         rows.push(if is_partial { Row::piece(run) } else { Row::new(run) });

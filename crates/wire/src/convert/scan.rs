@@ -5,7 +5,7 @@ use std::ops::Bound;
 use bytes::Bytes;
 use halite_types::{RowRange, Scan, Selection};
 
-use super::{Result, filter, flag, refused, selection};
+use super::{Result, filter, flag, refused, selection, shown};
 use crate::proto as pb;
 use pb::scan::ReadType;
 
@@ -51,7 +51,7 @@ impl From<Scan> for ScanQuery {
 /// What HBase answers to a time range, a number of versions, an attribute or a filter that makes no sense.
 pub fn from_proto(proto: &pb::Scan) -> Result<ScanQuery> {
     let selection = Selection {
-        columns: selection::columns(&proto.column),
+        columns: selection::columns(&proto.column)?,
         time_range: selection::time_range(proto.time_range.as_ref())?,
         family_time_ranges: selection::family_time_ranges(&proto.cf_time_range)?,
         max_versions: selection::max_versions(proto.max_versions())?,
@@ -108,7 +108,10 @@ fn read_uncommitted(proto: &pb::Scan) -> Result<bool> {
     match super::attribute(&proto.attribute, ISOLATION_LEVEL) {
         None | Some([0]) => Ok(false),
         Some([1]) => Ok(true),
-        Some(level) => Err(refused(format!("attribute {ISOLATION_LEVEL} is {level:?}; give one byte, 0 (committed) or 1 (uncommitted)"))),
+        Some(level) => {
+            let text = format!("attribute {ISOLATION_LEVEL} is {}; give one byte, 0 (committed) or 1 (uncommitted)", shown(level));
+            Err(refused(text))
+        }
     }
 }
 

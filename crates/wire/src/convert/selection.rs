@@ -4,16 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use halite_types::TimeRange;
+use halite_types::cell::MAX_FAMILY_BYTES;
 use halite_types::query::FamilyColumns;
 
-use super::{Result, refused};
+use super::{Result, refused, shown};
+use crate::exception::{Exception, ExceptionKind};
 use crate::proto as pb;
 
 /// Families and columns. Of a family that comes several times the columns are gathered, and naming it without columns
 /// means all of them until a column follows, as HBase's `addFamily` and `addColumn` do.
-pub(super) fn columns(columns: &[pb::Column]) -> FamilyColumns {
+///
+/// # Errors
+/// `NoSuchColumnFamilyException` for a name that is too long for any family.
+pub(super) fn columns(columns: &[pb::Column]) -> Result<FamilyColumns> {
     let mut families = FamilyColumns::new();
     for column in columns {
+        if column.family.len() > MAX_FAMILY_BYTES {
+            let text = format!("there is no family {}: the name of one has {MAX_FAMILY_BYTES} bytes at most", shown(&column.family));
+            return Err(Exception::new(ExceptionKind::NoSuchColumnFamily, text));
+        }
         if column.qualifier.is_empty() {
             families.insert(column.family.clone(), None);
         } else {
@@ -21,7 +30,7 @@ pub(super) fn columns(columns: &[pb::Column]) -> FamilyColumns {
             qualifiers.extend(column.qualifier.iter().cloned());
         }
     }
-    families
+    Ok(families)
 }
 
 pub(super) fn columns_to_proto(families: &FamilyColumns) -> Vec<pb::Column> {

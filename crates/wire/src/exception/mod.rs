@@ -20,6 +20,9 @@ pub use kind::{Action, ExceptionKind};
 pub use moved::MovedTo;
 pub use throttle::Throttled;
 
+/// Bytes of a class and of a message that are kept: much of them may be the peer's own words, which can be as long as a frame.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
 /// A failure with the name of its Java class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exception {
@@ -34,7 +37,8 @@ impl Exception {
     /// An exception to send, with a text for people.
     pub fn new(kind: ExceptionKind, message: impl Into<String>) -> Self {
         let server_overloaded = kind.action() == Action::WaitOverloaded;
-        Self { class: Cow::Borrowed(kind.class()), message: message.into(), do_not_retry: kind.is_do_not_retry(), server_overloaded, moved_to: None }
+        let message = cut(message.into());
+        Self { class: Cow::Borrowed(kind.class()), message, do_not_retry: kind.is_do_not_retry(), server_overloaded, moved_to: None }
     }
 
     /// The same with no more of its text than so many bytes.
@@ -80,13 +84,13 @@ impl Exception {
 
     fn received(class: &str, trace: &str) -> Self {
         let kind = ExceptionKind::from_class(class);
-        let message = first_line(class, trace);
-        let moved_to = if kind == Some(ExceptionKind::RegionMoved) { MovedTo::parse(message) } else { None };
+        let message = cut(first_line(class, trace));
+        let moved_to = if kind == Some(ExceptionKind::RegionMoved) { MovedTo::parse(&message) } else { None };
         Self {
-            class: kind.map_or_else(|| Cow::Owned(class.to_string()), |kind| Cow::Borrowed(kind.class())),
+            class: kind.map_or_else(|| Cow::Owned(cut(class)), |kind| Cow::Borrowed(kind.class())),
             do_not_retry: kind.is_some_and(ExceptionKind::is_do_not_retry),
             server_overloaded: kind.is_some_and(|kind| kind.action() == Action::WaitOverloaded),
-            message: message.to_string(),
+            message,
             moved_to,
         }
     }
@@ -240,6 +244,15 @@ fn kind_of(kind: ErrorKind) -> ExceptionKind {
         // A kind of a later day is final until somebody says otherwise.
         _ => ExceptionKind::DoNotRetry,
     }
+}
+
+/// A text of no more bytes than are kept, with dots for the rest.
+fn cut<'a>(text: impl Into<Cow<'a, str>>) -> String {
+    let text = text.into();
+    if text.len() <= TEXT_BYTES_MAX {
+        return text.into_owned();
+    }
+    format!("{}...", &text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
 }
 
 /// The message of a stack trace: what follows the class in its first line, or the whole line.

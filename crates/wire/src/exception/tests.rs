@@ -157,3 +157,21 @@ proptest! {
         let _ = (exception.action(), exception.wait_ms(), exception.to_response());
     }
 }
+
+#[test]
+fn a_text_of_any_length_is_cut_on_its_way_out_and_back() {
+    let long = "\u{e9}".repeat(1 << 20);
+    for exception in [
+        Exception::new(ExceptionKind::DoNotRetry, long.clone()),
+        Exception::from(Error::invalid(long.clone())),
+        Exception::from_response(&pb::ExceptionResponse {
+            exception_class_name: Some(long.clone()),
+            stack_trace: Some(format!("x{long}")),
+            ..Default::default()
+        }),
+        Exception::from_pair(&pb::NameBytesPair { name: "x".to_string(), value: Some(Bytes::from(long.clone())) }),
+    ] {
+        assert!(exception.message().len() < 100_000, "{}", exception.message().len());
+        assert!(exception.class().len() < 100_000 && exception.message().ends_with("..."));
+    }
+}

@@ -10,6 +10,9 @@ use crate::cellblock::{Codec, Compressor, Format};
 use crate::proto as pb;
 use crate::service::Service;
 
+/// Bytes of a name in the header. The server keeps that of the user with whatever is done in it.
+const NAME_BYTES_MAX: usize = 1 << 10;
+
 /// What a connection header says, understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
@@ -30,9 +33,10 @@ impl Connection {
     ///
     /// # Errors
     /// [`Fault::Close`] for a header that is no header, and for a service, codec or compressor that there is none of; HBase
-    /// closes such a connection without a word.
+    /// closes such a connection without a word. The same for a name of more than 1 KiB.
     pub fn decode(header: Bytes) -> Result<Self, Fault> {
         let header = pb::ConnectionHeader::decode(header).map_err(|error| Fault::close(format!("the connection header is damaged: {error}")))?;
+        check_names(&header)?;
         let name = header.service_name();
         let service = Service::from_name(name).filter(|service| !service.is_endpoint());
         let service = service.ok_or_else(|| Fault::close(format!("there is no service {name:?}")))?;
@@ -45,6 +49,21 @@ impl Connection {
     /// Whether the client's version is at least this one; not if it has not said any.
     pub fn is_at_least(&self, major: u32, minor: u32) -> bool {
         self.version.is_some_and(|version| version >= (major, minor))
+    }
+}
+
+fn check_names(header: &pb::ConnectionHeader) -> Result<(), Fault> {
+    let user = header.user_info.as_ref();
+    let names = [
+        ("user", user.map_or("", |user| &user.effective_user)),
+        ("real user", user.map_or("", |user| user.real_user())),
+        ("service", header.service_name()),
+        ("codec", header.cell_block_codec_class()),
+        ("compressor", header.cell_block_compressor_class()),
+    ];
+    match names.into_iter().find(|(_, name)| name.len() > NAME_BYTES_MAX) {
+        Some((what, name)) => Err(Fault::close(format!("the name of its {what} has {} bytes, more than {NAME_BYTES_MAX}", name.len()))),
+        None => Ok(()),
     }
 }
 

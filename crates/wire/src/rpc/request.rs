@@ -18,7 +18,7 @@ const REFUSED_HEADER_BYTES_MAX: usize = 64 << 10;
 /// Most bytes of a header; its attributes take many times as much in memory.
 const HEADER_BYTES_MAX: usize = 1 << 20;
 /// What a message of so few bytes unfolds to is little, whatever is in it.
-const SMALL_BYTES: usize = 4 << 10;
+pub(super) const SMALL_BYTES: usize = 4 << 10;
 /// Since this version clients know `RequestTooBigException`.
 const KNOWS_TOO_BIG: (u32, u32) = (1, 3);
 
@@ -135,9 +135,11 @@ pub fn check_unfolded(method: Method, message: &[u8], limits: &Limits) -> Result
 /// it, its length field included. `None` means that more has to be read.
 pub fn refuse_too_big(received: &[u8], length: usize, limits: &Limits, connection: &Connection) -> Option<Fault> {
     let start = received.get(4..)?;
-    let start = start.get(..REFUSED_HEADER_BYTES_MAX).unwrap_or(start);
+    // What follows the frame is another's, and what the frame does not have will not come.
+    let most = length.min(REFUSED_HEADER_BYTES_MAX);
+    let start = start.get(..most).unwrap_or(start);
     let Some(header) = take_delimited(&mut Bytes::copy_from_slice(start)) else {
-        let is_all = start.len() == REFUSED_HEADER_BYTES_MAX;
+        let is_all = start.len() == most;
         return is_all.then(|| Fault::close(format!("a request has {length} bytes, and its header is too long or damaged")));
     };
     let Ok(header) = pb::RequestHeader::decode(header) else {

@@ -6,11 +6,13 @@ use halite_types::{Cells, Result};
 use prost::Message;
 
 use super::frame::take_delimited;
-use super::request::{cell_block_meta, put_frame, take_cells};
+use super::request::{SMALL_BYTES, cell_block_meta, put_frame, take_cells};
+use super::unfold::unfolded_answer_bytes;
 use super::{Fault, Limits};
 use crate::cellblock::{self, Block, Format};
 use crate::exception::Exception;
 use crate::proto as pb;
+use crate::service::Method;
 
 /// Appends the frame of an answer, with its cells if it has any. One reservation, one pass.
 ///
@@ -68,7 +70,24 @@ pub fn decode_response(frame: &Bytes) -> Result<Response, Fault> {
 }
 
 impl Answer {
-    /// The message, decoded; its byte fields share the frame.
+    /// Refuses a message that would take too much memory when decoded as the answer of `method`. It is not decoded for that, and a
+    /// short one is not even looked at.
+    ///
+    /// # Errors
+    /// [`Fault::Close`] if so.
+    pub fn check_unfolded(&self, method: Method, limits: &Limits) -> Result<(), Fault> {
+        if self.message.len() <= SMALL_BYTES {
+            return Ok(());
+        }
+        let (bytes, most) = (unfolded_answer_bytes(method, &self.message), limits.unfolded_bytes_max);
+        if bytes <= most {
+            return Ok(());
+        }
+        let length = self.message.len();
+        Err(Fault::close(format!("an answer of {length} bytes to {} takes {bytes} in memory and {most} are allowed", method.name())))
+    }
+
+    /// The message, decoded; its byte fields share the frame. A client calls [`Answer::check_unfolded`] first.
     ///
     /// # Errors
     /// [`Fault::Close`] if it is not a message of this type.

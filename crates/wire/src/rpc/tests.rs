@@ -157,6 +157,23 @@ fn a_connection_to_what_is_not_there_is_closed_without_a_word() {
 }
 
 #[test]
+fn a_header_with_endless_names_is_refused_without_repeating_them() {
+    let long = || "x".repeat(1 << 20);
+    let user = |effective_user, real_user| Some(pb::UserInformation { effective_user, real_user });
+    for fault in [
+        connection(|header| header.user_info = user(long(), None)),
+        connection(|header| header.user_info = user("root".to_string(), Some(long()))),
+        connection(|header| header.service_name = Some(long())),
+        connection(|header| header.cell_block_codec_class = Some(long())),
+        connection(|header| header.cell_block_compressor_class = Some(long())),
+    ] {
+        let fault = fault.map(drop).unwrap_err();
+        assert!(matches!(&fault, Fault::Close(_)) && fault.to_string().len() < 1 << 10, "{} characters", fault.to_string().len());
+    }
+    assert!(connection(|header| header.user_info = user("u".repeat(1 << 10), None)).is_ok());
+}
+
+#[test]
 fn a_client_without_a_codec_gets_no_cell_blocks_whatever_its_compressor() {
     let without = connection(|header| {
         header.cell_block_codec_class = None;
@@ -227,6 +244,10 @@ fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
     }
     let endless = [hex("20000000 ffffff7f"), vec![0; 70_000]].concat();
     assert!(matches!(refuse_too_big(&endless, 0x2000_0000, &limits, &java), Some(Fault::Close(_))));
+    // A header that says it is longer than its frame is not looked for in the next one.
+    let short = [hex("000007d0 e0d403"), vec![0; 1997]].concat();
+    assert!(matches!(refuse_too_big(&short, 2000, &limits, &java), Some(Fault::Close(_))));
+    assert_eq!(refuse_too_big(&short[..2003], 2000, &limits, &java), None);
 }
 
 #[test]
@@ -349,6 +370,52 @@ fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
     assert_eq!(aggregate.unfolded_bytes(Method::AggregateGetSum), 10 * (size_of::<pb::Column>() + 1000 * size_of::<Bytes>()));
     let table = request_of("CreateTable", &part(2, &[]).repeat(9 << 20));
     assert!(table.check_unfolded(Method::MasterCreateTable, &limits).is_err());
+}
+
+#[test]
+fn a_request_takes_no_more_in_memory_than_is_told() {
+    let told = |method: Method, message: &[u8]| request_of(method.name(), message).unfolded_bytes(method);
+    let locks = [part(1, b""), part(4, &[]).repeat(1000)].concat();
+    assert!(told(Method::LockRequestLock, &locks) >= 1000 * size_of::<pb::RegionInfo>());
+    let families = part(2, &part(3, &[]).repeat(1000));
+    assert!(told(Method::MasterCreateTable, &families) >= 1000 * size_of::<pb::ColumnFamilySchema>());
+}
+
+/// An answer that is these bytes.
+fn answer_of(message: &[u8]) -> Answer {
+    let mut frame = BytesMut::new();
+    prost::Message::encode_length_delimited(&pb::ResponseHeader { call_id: Some(1), ..Default::default() }, &mut frame).unwrap();
+    prost::encode_length_delimiter(message.len(), &mut frame).unwrap();
+    frame.put_slice(message);
+    decode_response(&frame.freeze()).unwrap().answer.unwrap()
+}
+
+#[test]
+fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
+    let limits = Limits { unfolded_bytes_max: 15 << 20, ..Limits::default() };
+    let results = part(1, &part(1, &[]).repeat(1 << 20));
+    for (method, message) in [
+        // Rows without cells, by their counts in one part and one by one, and by messages.
+        (Method::ClientScan, part(1, &vec![0; 1 << 20])),
+        (Method::ClientScan, [0x08, 0].repeat(1 << 20)),
+        (Method::ClientScan, part(5, &[]).repeat(1 << 20)),
+        (Method::ClientScan, part(10, &part(1, &[]).repeat(1 << 20))),
+        (Method::ClientScan, part(13, &[]).repeat(1 << 20)),
+        (Method::ClientMulti, results),
+        (Method::ClientGet, part(1, &part(1, &[]).repeat(1 << 20))),
+        (Method::ClientMutate, part(1, &part(1, &[]).repeat(1 << 20))),
+        (Method::MasterGetClusterStatus, part(1, &part(2, &part(2, &part(5, &[]).repeat(1 << 20))))),
+        (Method::MasterGetCompletedSnapshots, part(1, &[]).repeat(1 << 20)),
+        (Method::MasterGetTableDescriptors, part(1, &part(3, &[]).repeat(1 << 20))),
+        (Method::MasterListNamespaceDescriptors, part(1, &[]).repeat(1 << 20)),
+    ] {
+        let refused = answer_of(&message).check_unfolded(method, &limits);
+        assert!(matches!(refused, Err(Fault::Close(why)) if why.contains("in memory")), "{}", method.name());
+    }
+    // Values are long and take nothing but the frame.
+    let row = part(1, &part(1, &part(6, &vec![0; 4 << 20])));
+    answer_of(&row).check_unfolded(Method::ClientGet, &limits).unwrap();
+    answer_of(&part(2, &vec![0; 4 << 20])).check_unfolded(Method::ClientExecService, &limits).unwrap();
 }
 
 #[test]

@@ -112,6 +112,17 @@ fn attributes_and_legacy_fields_of_a_scan_are_read() {
     }
 }
 
+#[test]
+fn a_value_that_is_refused_is_not_repeated_as_a_whole() {
+    let level = pb::NameBytesPair { name: "_isolationlevel_".into(), value: Some(vec![0xff; 1 << 20].into()) };
+    let refused = scan::from_proto(&pb::Scan { attribute: vec![level], ..pb::Scan::default() }).unwrap_err();
+    assert!(refused.message().len() < 2 << 10, "{}", refused.message().len());
+    let column = |bytes| vec![pb::Column { family: vec![0xff; bytes].into(), ..pb::Column::default() }];
+    let refused = get::from_proto(&pb::Get { column: column(1 << 20), ..pb::Get::default() }).unwrap_err();
+    assert!(refused.kind() == Some(ExceptionKind::NoSuchColumnFamily) && refused.message().len() < 2 << 10);
+    assert!(get::from_proto(&pb::Get { column: column(127), ..pb::Get::default() }).is_ok());
+}
+
 fn queries() -> impl Strategy<Value = ScanQuery> {
     let read_type = prop::sample::select(vec![ReadType::Default, ReadType::Stream, ReadType::Pread]);
     let sizes = (prop::option::of(1..1000usize), prop_oneof![Just(usize::MAX), 1..1000usize]);
