@@ -157,6 +157,8 @@ fn directories(sim: &SimEnv) -> Vec<String> {
     tables.iter().flat_map(|table| std::iter::once(table.clone()).chain(below(table))).collect()
 }
 
+type Work<'a> = &'a dyn Fn(&Engine) -> Result<()>;
+
 fn table_infos(sim: &SimEnv) -> Vec<String> {
     paths(sim).into_iter().filter(|path| path.contains(".tableinfo.")).collect()
 }
@@ -184,7 +186,6 @@ fn after_a_crash_at_any_call_of_a_change_a_table_has_the_descriptor_of_the_manif
     let alter = |engine: &Engine| engine.alter_table(TableDescriptor::clone(&*engine.descriptor(&name())?).family(FamilyDescriptor::new("h")));
     let restore = |engine: &Engine| engine.restore_snapshot("s");
     let truncate = |engine: &Engine| engine.truncate_table(&name(), true);
-    type Work<'a> = &'a dyn Fn(&Engine) -> Result<()>;
     let works: [(Work<'_>, bool); 3] = [(&alter, false), (&restore, true), (&truncate, true)];
     for (number, (work, is_disabled)) in works.into_iter().enumerate() {
         for call in 0.. {
