@@ -201,7 +201,7 @@ fn replay(
         // A region that is gone or disabled was flushed, split or dropped: its writes have no place any more.
         match regions.get(&write.region) {
             Some(region) => region.replay(write.sequence, write.cells),
-            None => Ok(false),
+            None => Ok(()),
         }
     })?;
     report.replayed_writes = recovered.writes;

@@ -131,8 +131,6 @@ impl Plan {
             let region = logged.entry(write.region).or_default();
             region.writes += 1;
             region.newest = region.newest.max(write.sequence);
-            // Which segments are missing is for the opening to say.
-            false
         })?;
         let report = RepairReport { based_on: base.as_ref().map(|(path, catalog)| (path.clone(), catalog.generation)), ..RepairReport::default() };
         let catalog = base.as_ref().map_or_else(|| empty(store_id), |(_, catalog)| (*catalog).clone());

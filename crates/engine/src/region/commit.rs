@@ -140,12 +140,12 @@ impl Region {
         CommitTicket::new(&self.shared.wal, self.shared.wal.end(), fsync)
     }
 
-    /// Puts a write of the log back into the memstores, at opening, and returns whether it was in no store file yet. Families
-    /// that are gone are left out.
-    pub(crate) fn replay(&self, sequence: u64, cells: &[u8]) -> Result<bool> {
+    /// Puts a write of the log back into the memstores, at opening, if it is in no store file yet. Families that are gone are left
+    /// out.
+    pub(crate) fn replay(&self, sequence: u64, cells: &[u8]) -> Result<()> {
         // Not the newest id of a file: a repaired region may have a file of one family, and the log the write of another.
         if sequence <= self.flushed.load(Ordering::Acquire) {
-            return Ok(false);
+            return Ok(());
         }
         let snapshot = self.state.load();
         let mut rest = cells;
@@ -157,7 +157,7 @@ impl Region {
             rest = behind;
         }
         self.mvcc.recover(sequence);
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -23,12 +23,11 @@ pub(crate) struct SegmentState {
 /// The segment before one: its number, its length, and whether it is of a version that names segments before their header.
 type Before = (u64, u64, bool);
 
-/// Reads all segments in order and hands on the writes of each up to its end, or to where it is damaged. `each` returns whether the write is in
-/// no store file, so that no segment behind it may be missing.
+/// Reads all segments in order and hands on the writes of each up to its end, or to where it is damaged.
 ///
 /// # Errors
 /// The file system's, or `Corrupt` for a file in the directory that is not the log's.
-pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<'_>) -> bool) -> Result<Vec<SegmentState>> {
+pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<'_>)) -> Result<Vec<SegmentState>> {
     let exists = env.fs.exists(DIRECTORY).map_err(|error| Error::io(format!("looking for {}/{DIRECTORY}", env.fs.root()), error))?;
     if !exists {
         return Ok(Vec::new());
@@ -36,7 +35,6 @@ pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<
     let numbers = Listing::read(env)?.segments;
     let mut segments = Vec::new();
     let mut before: Option<Before> = None;
-    let mut is_needed = false;
     for (i, &number) in numbers.iter().enumerate() {
         let bytes = read_whole(env, &segment_path(number))?;
         let mut segment = SegmentState { path: segment_path(number), writes: 0, damage: None, torn: None };
@@ -54,10 +52,10 @@ pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<
             Ok((header, _)) if header.number != number => segment.damage = Some(format!("it calls itself number {}", header.number)),
             Ok((header, format)) => {
                 is_old = format == RecordFormat::Old;
-                segment.damage = before.and_then(|before| contradiction(&header, before, is_needed));
+                segment.damage = before.and_then(|before| contradiction(&header, before));
                 let read = SegmentBytes::new(&bytes, &header, format, env.fs.boot_id()).read::<std::convert::Infallible>(|write| {
                     segment.writes += 1;
-                    is_needed |= each(write);
+                    each(write);
                     Ok(())
                 });
                 match read.unwrap_or_else(|never| match never {}) {
@@ -93,9 +91,9 @@ pub(crate) fn inspect_nonces(env: &Env, store_id: [u8; 16]) -> Result<Vec<Error>
 }
 
 /// What the header of a segment states otherwise about the segment before it than what was read.
-fn contradiction(header: &SegmentHeader, (number, length, _): Before, is_needed: bool) -> Option<String> {
-    if number + 1 < header.number && is_needed {
-        return Some(format!("{} is missing in front of it, and segments before that are still needed", segment_path(number + 1)));
+fn contradiction(header: &SegmentHeader, (number, length, _): Before) -> Option<String> {
+    if number + 1 < header.number {
+        return Some(format!("{} is missing in front of it, and there are segments before that", segment_path(number + 1)));
     }
     let differs = number + 1 == header.number && length != header.previous_bytes;
     differs.then(|| format!("the segment before it has {length} bytes and should have {}", header.previous_bytes))

@@ -214,6 +214,9 @@ struct Io {
     previous_bytes: u64,
     /// Closed segments, oldest first.
     closed: VecDeque<Segment>,
+    /// How many segments have been removed, and how many of them for good.
+    removals: u64,
+    durable_removals: u64,
     /// Sequence id up to which each region's cells are in store files.
     flushed: BTreeMap<u64, u64>,
     /// The buffer that is not in use, and its completions.
@@ -276,6 +279,8 @@ impl Wal {
                 next_number: 1,
                 previous_bytes: 0,
                 closed: VecDeque::new(),
+                removals: 0,
+                durable_removals: 0,
                 flushed: BTreeMap::new(),
                 spare: Vec::new(),
                 spare_completions: Vec::new(),
@@ -713,6 +718,7 @@ impl Wal {
         file.sync().map_err(failed)?;
         env.fs.rename(&temporary, path).map_err(failed)?;
         env.fs.sync_dir(DIRECTORY).map_err(failed)?;
+        io.durable_removals = io.removals;
         io.next_number += 1;
         let segment = Segment { number, bytes: 0, regions: BTreeMap::new(), nonces: 0, closed_ms: 0 };
         let bytes = encoded.len() as u64;
@@ -754,9 +760,9 @@ impl Wal {
         open.segment.closed_ms = self.env.clock.now_ms();
         self.figures.rolls.fetch_add(1, Ordering::Relaxed);
         io.closed.push_back(open.segment);
-        // Those whose nonces must be stored first are removed when the log is not held.
-        while io.closed.front().is_some_and(|oldest| oldest.nonces == 0 && !io.needs(oldest)) {
-            self.remove_oldest(io);
+        // Those whose nonces must be stored first, or which must wait for a sync, are removed when the log is not held.
+        if io.closed.front().is_some_and(|oldest| oldest.nonces == 0 && !io.needs(oldest)) && io.removals == io.durable_removals {
+            let _ = self.remove_oldest(io);
         }
         Ok(())
     }
@@ -779,7 +785,7 @@ impl Wal {
     }
 
     fn try_to_remove_flushed(&self) {
-        *self.removal_failure.lock().healed() = self.remove_flushed().err();
+        *self.removal_failure.lock().healed() = self.remove_flushed().unwrap_or_else(Some);
     }
 
     /// Why segments that nobody needs any more stay, if they do.
@@ -787,17 +793,29 @@ impl Wal {
         self.removal_failure.lock().healed().clone()
     }
 
-    /// Removes the closed segments that no region needs, oldest first; their nonces are stored before.
+    /// Removes the closed segments that no region needs, oldest first; their nonces are stored before. Each is gone for good before
+    /// the next one goes: a number that is missing between two others is always damage then.
+    ///
+    /// The error is why a segment cannot be removed: it stays, with those after it, and is read again at the next opening.
     ///
     /// # Errors
-    /// Nonces that could not be stored. Their segment stays, and those after it.
-    fn remove_flushed(&self) -> Result<()> {
+    /// Nonces that could not be stored. Their segment stays in the same way.
+    fn remove_flushed(&self) -> Result<Option<Error>> {
         let mut stored = self.stored_nonces();
         loop {
             let io = self.io();
-            let Some(oldest) = io.closed.front().filter(|oldest| !io.needs(oldest)) else { return Ok(()) };
+            let Some(oldest) = io.closed.front().filter(|oldest| !io.needs(oldest)) else { return Ok(None) };
             let (number, nonces, closed_ms) = (oldest.number, oldest.nonces, oldest.closed_ms);
+            let (removals, durable) = (io.removals, io.durable_removals);
             drop(io);
+            if removals > durable {
+                if let Err(error) = names::sync_names(&self.env) {
+                    return Ok(Some(error));
+                }
+                let mut io = self.io();
+                io.durable_removals = io.durable_removals.max(removals);
+                continue;
+            }
             if nonces > 0 && self.options.nonce_ms > 0 {
                 // A file of a segment that an earlier process could not remove is there already.
                 stored.retain(|file| file.number != number);
@@ -805,17 +823,27 @@ impl Wal {
                 self.limit_nonces(&mut stored);
             }
             let mut io = self.io();
-            if io.closed.front().is_some_and(|oldest| oldest.number == number) {
-                self.remove_oldest(&mut io);
+            if io.closed.front().is_some_and(|oldest| oldest.number == number)
+                && io.removals == io.durable_removals
+                && let Err(error) = self.remove_oldest(&mut io)
+            {
+                return Ok(Some(error));
             }
         }
     }
 
-    fn remove_oldest(&self, io: &mut Io) {
-        if let Some(oldest) = io.closed.pop_front() {
-            // A segment that stays by mistake is read again at the next opening and does no harm.
-            let _ = self.env.fs.remove_file(&segment_path(oldest.number));
+    fn remove_oldest(&self, io: &mut Io) -> Result<()> {
+        let Some(oldest) = io.closed.front() else { return Ok(()) };
+        let path = segment_path(oldest.number);
+        match self.env.fs.remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("removing log segment {}/{path}", self.env.fs.root()), error));
+            }
+            _ => {}
         }
+        io.closed.pop_front();
+        io.removals += 1;
+        Ok(())
     }
 
     /// Removes the files of nonces that are too old, and the oldest of too many.

@@ -48,16 +48,15 @@ pub(crate) struct Recovered {
     pub(crate) cuts: Vec<LogCut>,
 }
 
-/// Reads all segments in order and hands their writes to `apply`, which returns whether the write is in no store file yet. A
-/// torn end of the last segment is cut off.
+/// Reads all segments in order and hands their writes to `apply`. A torn end of the last segment is cut off.
 ///
 /// # Errors
 /// `Corrupt` for damage to anything that had been acknowledged, `NewerFormat`, or whatever `apply` returns.
-pub(crate) fn recover(env: &Env, options: &RecoveryOptions, apply: impl FnMut(Write<'_>) -> Result<bool>) -> Result<Recovered> {
+pub(crate) fn recover(env: &Env, options: &RecoveryOptions, apply: impl FnMut(Write<'_>) -> Result<()>) -> Result<Recovered> {
     let listing = Listing::read(env)?;
     let found = nonces::load(env, options, &listing.nonces)?;
     let (nonces, not_needed) = (found.needed, found.old.iter().chain(&found.damaged).map(|number| nonces_path(*number)).collect::<Vec<_>>());
-    let mut recovery = Recovery { env, options, apply, out: Recovered::default(), is_needed: false, unfinished: None, changed: false };
+    let mut recovery = Recovery { env, options, apply, out: Recovered::default(), unfinished: None, changed: false };
     recovery.segments(&listing.segments)?;
     for number in found.damaged {
         recovery.leave_nonces_out(number)?;
@@ -91,8 +90,6 @@ struct Recovery<'a, F> {
     options: &'a RecoveryOptions,
     apply: F,
     out: Recovered,
-    /// A write so far is in no store file yet.
-    is_needed: bool,
     /// A segment without a header.
     unfinished: Option<u64>,
     changed: bool,
@@ -106,7 +103,7 @@ struct Pending {
     end: SegmentEnd,
 }
 
-impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
+impl<F: FnMut(Write<'_>) -> Result<()>> Recovery<'_, F> {
     fn segments(&mut self, numbers: &[u64]) -> Result<()> {
         let mut pending: Option<Pending> = None;
         let mut before: Option<(u64, u64)> = None;
@@ -197,16 +194,15 @@ impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
     fn check_before(&mut self, number: u64, header: &SegmentHeader, before: Option<(u64, u64)>, is_pending: bool) -> Result<()> {
         let Some((previous, bytes)) = before else { return Ok(()) };
         if previous + 1 < number {
-            // Segments are removed oldest first, but after a power loss an older one may be back.
-            if self.is_needed && !self.is_strict() {
-                self.tell_nothing_to_keep(previous + 1, 0);
-            } else if self.is_needed {
+            // Segments are removed oldest first, each for good before the next one.
+            if self.is_strict() {
                 let text = format!(
-                    "log segment {} is missing, and segments before it are still needed; restore the file from a copy; nothing has been changed",
+                    "log segment {} is missing, and there are some before it; restore the file from a copy; nothing has been changed",
                     self.name(previous + 1)
                 );
                 return Err(Error::corrupt(text));
             }
+            self.tell_nothing_to_keep(previous + 1, 0);
         } else if header.previous_bytes != bytes && !self.is_strict() {
             // One with damage is told when it is written again.
             if !is_pending {
@@ -252,8 +248,7 @@ impl<F: FnMut(Write<'_>) -> Result<bool>> Recovery<'_, F> {
             self.out.nonces.truncate(NONCES_MAX - 1);
             self.out.nonces.push_front(nonce);
         }
-        self.is_needed |= (self.apply)(write)?;
-        Ok(())
+        (self.apply)(write)
     }
 
     /// Tells that bytes of a segment are missing from an offset on.

@@ -14,7 +14,7 @@ fn read_back(sim: &SimEnv, mode: WalRecovery) -> Result<(Vec<u64>, Recovered)> {
     let options = RecoveryOptions { store_id: STORE, mode, nonce_ms: 1000 };
     let recovered = recover(&sim.env(), &options, |write| {
         sequences.push(write.sequence);
-        Ok(true)
+        Ok(())
     })?;
     Ok((sequences, recovered))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use halite::{Builder, Durability, Error, ErrorKind, FamilyDescriptor, Options, Put, Scan, Store, TableDescriptor, WalRecovery, WalSync};
+use halite::{Builder, Durability, Error, ErrorKind, FamilyDescriptor, Options, Put, Scan, Store, TableDescriptor, TableName, WalRecovery, WalSync};
 use halite_engine::env::sim::{Call, Fault, SimEnv};
 
 use crate::small;
@@ -212,6 +212,31 @@ fn a_segment_that_is_missing_between_others_is_noticed() {
         assert!(error.kind() == ErrorKind::Corrupt && error.message().contains(&***missing) && error.message().contains("is missing"), "{error}");
     }
     assert_eq!(rows(&open(&sim, options(WalSync::Fsync)).unwrap()), 60);
+}
+
+#[test]
+fn a_segment_that_is_missing_behind_one_that_is_not_needed_is_noticed() {
+    let sim = SimEnv::new(1);
+    let store = open(&sim, options(WalSync::Fsync)).unwrap();
+    let name: TableName = "t".parse().unwrap();
+    store.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    let table = store.table("t").unwrap();
+    table.put(put(0, vec![b'v'; 500])).unwrap();
+    store.engine().roll_log().unwrap();
+    sim.fs.inject(Fault { times: u64::MAX, ..Fault::next(Call::RemoveFile, ".wal", std::io::ErrorKind::Other) });
+    store.flush(&name).unwrap();
+    (1..60).for_each(|row| table.put(put(row, vec![b'v'; 500])).unwrap());
+    drop((table, store));
+    sim.fs.clear_faults();
+    sim.fs.kill();
+    let files = sim.fs.files();
+    let logs: Vec<&String> = files.keys().filter(|path| path.ends_with(".wal")).collect();
+    assert!(logs.len() > 3 && logs[0].ends_with("01.wal"), "{logs:?}");
+    sim.env().fs.remove_file(logs[1]).unwrap();
+    let found = halite_engine::inspect::check(&sim.env()).unwrap();
+    assert!(found.findings.iter().any(|found| found.text.contains("is missing in front of it")), "{found:?}");
+    let error = open(&sim, options(WalSync::Fsync)).err().unwrap();
+    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains(&**logs[1]) && error.message().contains("is missing"), "{error}");
 }
 
 #[test]
