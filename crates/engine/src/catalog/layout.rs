@@ -13,8 +13,9 @@
 //! halite/LOCK  halite/wal/<number>.wal  halite/wal/<number>.nonces  halite/wal/<number>.<offset>.torn
 //! ```
 
+use halite_types::cell::MAX_ROW_BYTES;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
-use halite_types::{Bytes, RegionInfo, TableName};
+use halite_types::{Bytes, Error, RegionInfo, Result, TableName};
 use md5::{Digest, Md5};
 
 use super::Target;
@@ -189,6 +190,27 @@ pub(crate) fn random_uuid(env: &Env) -> [u8; 16] {
 pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
     let hex = hex(uuid);
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+/// Bytes of a region's name beside its table and first row: commas, a time, the number of a replica, the encoded name.
+const REGION_NAME_BYTES: usize = 64;
+
+/// Bytes that the first row of a region of the table may have: its name is a row of `hbase:meta`.
+pub(crate) fn region_start_bytes_max(table: &TableName) -> usize {
+    MAX_ROW_BYTES.saturating_sub(REGION_NAME_BYTES + table.to_string().len())
+}
+
+/// Whether a region of the table may begin at a row.
+///
+/// # Errors
+/// `InvalidRequest` if it is empty, or longer than [`region_start_bytes_max`].
+pub(crate) fn check_region_start(table: &TableName, start: &[u8]) -> Result<()> {
+    halite_types::op::check_row(start)?;
+    let most = region_start_bytes_max(table);
+    if start.len() <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("table {table}: a split key has {} bytes; give at most {most}, since the region's name is a row, too", start.len())))
 }
 
 /// A new region with its encoded name.

@@ -154,8 +154,10 @@ impl Manifest {
         fs.rename(MANIFEST_TEMPORARY, MANIFEST).map_err(failed)?;
         fs.sync_dir(HALITE).map(|()| bytes).map_err(|error| {
             let error = failed(error);
-            let text =
-                format!("{}; it is not known whether the change is durable: close the store, mend the cause and open it again", error.message());
+            let text = format!(
+                "{}; it is not known whether the change is durable; writing has stopped, reads go on; close the store, mend the cause and open it again",
+                error.message()
+            );
             let error = Error::new(ErrorKind::Stopped, text).with_source(error);
             self.fate.0.get_or_init(|| error).clone()
         })

@@ -539,7 +539,7 @@ fn region_starts(table: &TableName, splits: Vec<Bytes>) -> Result<Vec<Bytes>> {
         if split.is_empty() {
             return Err(Error::invalid(format!("table {table}: a split key is empty; the first region begins there anyway, leave it out")));
         }
-        halite_types::op::check_row(&split)?;
+        layout::check_region_start(table, &split)?;
         if !starts.insert(split.clone()) {
             return Err(Error::invalid(format!("table {table}: split key {} is given twice", print_bytes(&split))));
         }

@@ -273,7 +273,7 @@ pub(super) fn reference(row: &[u8], range: i32) -> Vec<u8> {
 }
 
 fn check_split_row(info: &RegionInfo, at: &[u8]) -> Result<()> {
-    halite_types::op::check_row(at)?;
+    layout::check_region_start(&info.table, at)?;
     if !info.contains(at) {
         let text = format!(
             "split key {} lies outside region {} (from '{}' to '{}')",

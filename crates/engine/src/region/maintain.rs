@@ -49,7 +49,8 @@ impl Region {
         let Some(file) = store.files.iter().max_by_key(|file| file.bytes()) else { return Ok(None) };
         let blocks = ReadBlocks::for_maintenance(&self.shared.cache);
         let row = file.reader().split_row(&blocks.of(file))?;
-        Ok(row.map(Bytes::from).filter(|row| *row > self.info.start && self.info.contains(row)))
+        let most = layout::region_start_bytes_max(&self.info.table);
+        Ok(row.map(Bytes::from).filter(|row| row.len() <= most && *row > self.info.start && self.info.contains(row)))
     }
 
     /// Everything up to this sequence id is in store files, as the manifest says.

@@ -9,7 +9,7 @@ use halite_types::{
     TableDescriptor, Tier,
 };
 
-use crate::support::{engine, name, put};
+use crate::support::{apply, engine, name, put};
 
 fn region(engine: &Engine, row: &str) -> Arc<Region> {
     engine.table(&name()).unwrap().region_of(row.as_bytes()).unwrap()
@@ -202,4 +202,25 @@ fn a_table_of_many_regions_is_found_through_every_name() {
     let infos = engine.regions(&name()).unwrap();
     assert_eq!(infos.len(), 300);
     assert!(infos.iter().all(|info| engine.region(&info.encoded_name).is_ok_and(|region| **region.info() == *info)));
+}
+
+#[test]
+fn a_region_begins_at_no_row_that_its_name_has_no_room_for() {
+    let engine = engine(&SimEnv::new(1), &[]);
+    let table = |qualifier: &str| TableDescriptor::new(qualifier.parse().unwrap()).family(FamilyDescriptor::new("f"));
+    let long = Bytes::from(vec![b'r'; 32_767]);
+    let error = engine.create_table(table("long"), vec![long.clone()]).unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("32699"), "{error}");
+    let region = &encoded(&engine)[0];
+    assert_eq!(engine.split_region(region, Some(long.clone())).unwrap_err().kind(), ErrorKind::InvalidRequest);
+    engine.create_table(table("long"), vec![long.slice(..32_699)]).unwrap();
+    let names = engine.regions(&"long".parse().unwrap()).unwrap();
+    assert!(names.iter().all(|region| region.full_name().len() <= 32_767));
+    // What grows is not divided there, either.
+    for at in 0..4 {
+        let row = [&long[..32_766], &[at][..]].concat();
+        apply(&engine, RowOp::Put(Put::new(row).add("f", "q", vec![7; 100_000])));
+    }
+    engine.flush(&name()).unwrap();
+    assert_eq!(engine.region(region).unwrap().middle_row().unwrap(), None);
 }
