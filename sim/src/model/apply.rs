@@ -61,7 +61,7 @@ impl Model {
         if effect.certain {
             planned?;
         }
-        effect.answer.sort_by(|a, b| (a.family, a.qualifier).cmp(&(b.family, b.qualifier)));
+        effect.answer.sort_by_key(|seen| (seen.family, seen.qualifier));
         Ok(effect)
     }
 
