@@ -21,6 +21,8 @@ const fn quick(mutant: Mutant) -> Mutant {
 }
 
 const SEEDS: &[Suite] = &[Suite::Seeds(60)];
+/// For what one seed in forty finds.
+const MANY_SEEDS: &[Suite] = &[Suite::Seeds(400)];
 
 pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
@@ -261,7 +263,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/region/flush.rs",
         "self.shared.wal.release(self.number, frozen.sequence);",
         "self.shared.wal.release(self.number, frozen.sequence + if MUTANT { 1000 } else { 0 });",
-        SEEDS,
+        MANY_SEEDS,
     )),
     mutant(
         "flushed-not-noted",
