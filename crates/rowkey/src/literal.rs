@@ -23,7 +23,12 @@ impl FieldType {
         if text.eq_ignore_ascii_case("null") {
             return Ok(Value::Null);
         }
-        let value = self.parse_some(text).ok_or_else(|| format!("{text:?} is no {self}; {}", self.example()))?;
+        let value = self.parse_some(text).ok_or_else(|| match self {
+            Self::Timestamp(_) if is_leap_second(text) => {
+                format!("{text:?} has a second 60, which times since 1970 do not count; write second 59 or the next minute")
+            }
+            _ => format!("{text:?} is no {self}; {}", self.example()),
+        })?;
         if let Some(near) = rounded(text, &value) {
             return Err(format!("{text} is no {self}: the nearest number of that type is {near}"));
         }
@@ -132,6 +137,9 @@ fn time(text: &str, unit: TimeUnit) -> Option<i64> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
+    if is_leap_second(text) {
+        return None;
+    }
     let since_1970 = match text.parse::<Timestamp>() {
         Ok(time) => time,
         // A zone without an offset would be left out without a word.
@@ -142,6 +150,14 @@ fn time(text: &str, unit: TimeUnit) -> Option<i64> {
     // What is finer than the unit would be lost without a word.
     let nanoseconds = since_1970.as_nanosecond();
     (nanoseconds % per == 0).then(|| i64::try_from(nanoseconds / per).ok())?
+}
+
+/// Whether the time of day has a second 60, which counts since 1970 leave out: it would be taken for second 59 without a word.
+fn is_leap_second(text: &str) -> bool {
+    let Some((_, time_of_day)) = text.split_once(['T', 't', ' ']) else { return false };
+    let digits: Vec<u8> =
+        time_of_day.trim_start().bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b':').filter(|byte| *byte != b':').collect();
+    digits.get(4..6) == Some(&b"60"[..])
 }
 
 fn date(text: &str) -> Option<i64> {
@@ -289,6 +305,8 @@ mod tests {
             (FieldType::Date, "2024-03-15T23:30:00-05:00", "2024-03-15 or"),
             (FieldType::Date, "2024-03-15 23:30", "2024-03-15 or"),
             (FieldType::Timestamp(TimeUnit::Millis), "2024-03-15 08:00:00[Europe/Paris]", "is no TIMESTAMP"),
+            (FieldType::Timestamp(TimeUnit::Millis), "2016-12-31T23:59:60Z", "a second 60"),
+            (FieldType::Timestamp(TimeUnit::Millis), "2016-12-31 235960", "a second 60"),
             (FieldType::F32, "16777217", "the nearest number of that type is 16777216"),
             (FieldType::F64, "9007199254740993", "the nearest number of that type is 9007199254740992"),
             (FieldType::Timestamp(TimeUnit::Millis), "2024-03-15T00:00:00.0001Z", "is no TIMESTAMP"),

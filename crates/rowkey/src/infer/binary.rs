@@ -11,7 +11,7 @@ use super::tagged;
 use super::times::{self, TimeForm};
 use super::untagged;
 use super::values;
-use super::witness::{self, Witness};
+use super::witness::{self, Witness, Written};
 use crate::schema::Profile;
 use crate::value::{FieldType, TimeUnit};
 
@@ -34,12 +34,12 @@ pub(super) fn drafts(seen: &Seen<'_>) -> Vec<Draft> {
         let column = Column::of(seen.keys.clone());
         found.push(with(&Draft::new(Profile::Bin), [gaps::whole(&column, seen)]));
     }
-    if !seen.no_times {
+    if !seen.is_plain {
         found.extend(tagged::drafts(seen));
         found.extend(untagged::opentsdb(seen));
         found.extend(untagged::phoenix(seen));
         if found.iter().any(|draft| draft.pieces.iter().any(|piece| !piece.doubt.is_empty())) {
-            found.extend(drafts(&Seen { no_times: true, ..seen.clone() }));
+            found.extend(drafts(&Seen { is_plain: true, ..seen.clone() }));
         }
     }
     found
@@ -90,7 +90,7 @@ impl<'k> Walk<'_, 'k> {
         let Some((width, behind)) = gap else { return };
         let column = Column::of(behind.iter().map(|&(key, at)| &self.seen.keys[key][at - width..at]).collect());
         let times_ms = if self.seen.times_ms.is_empty() { Vec::new() } else { behind.iter().map(|(key, _)| self.seen.times_ms[*key]).collect() };
-        let part = Seen { keys: Vec::new(), times_ms, now_ms: self.seen.now_ms, no_times: self.seen.no_times };
+        let part = Seen { keys: Vec::new(), times_ms, now_ms: self.seen.now_ms, is_plain: self.seen.is_plain };
         for pieces in gaps::pieces(&column, &part) {
             self.follow(&behind, with(&draft, pieces));
         }
@@ -119,14 +119,14 @@ impl<'k> Walk<'_, 'k> {
     }
 
     fn time(&self, places: &Places) -> Option<(Piece, Places)> {
-        let behind = self.skip(places, 8).filter(|_| !self.seen.no_times)?;
+        let behind = self.skip(places, 8).filter(|_| !self.seen.is_plain)?;
         let column = Column::of(behind.iter().map(|&(key, at)| &self.seen.keys[key][at - 8..at]).collect());
         // Letters are times in nanoseconds; these begin with four of them for four seconds in a year.
         if column.values.iter().filter(|value| is_text(&value[..4])).count() * 2 > column.values.len() {
             return None;
         }
         let numbers: Vec<u64> = column.values.iter().filter_map(|bytes| bytes.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))).collect();
-        if ids::snowflake(&numbers).is_some() {
+        if ids::snowflake(&numbers, self.seen).is_some() {
             return None;
         }
         let (form, signed) = times::of_longs(&numbers)?;
@@ -143,13 +143,16 @@ impl<'k> Walk<'_, 'k> {
         let turned = |bits: u64| if signed && !is_reversed { bits ^ (1 << 63) } else { bits };
         let times_ms: Vec<i64> = numbers.iter().map(|&bits| times::in_ms(turned(bits), 8, form)).collect();
         let cells_ms = if self.seen.times_ms.is_empty() { Vec::new() } else { behind.iter().map(|(key, _)| self.seen.times_ms[*key]).collect() };
-        let part = Seen { keys: Vec::new(), times_ms: cells_ms, now_ms: self.seen.now_ms, no_times: false };
-        let Witness { sure, says, doubt } = witness::witness(witness::sure_of(form, 8), &times_ms, None, &part);
+        let part = Seen { keys: Vec::new(), times_ms: cells_ms, now_ms: self.seen.now_ms, is_plain: false };
+        let Witness { sure, says, doubt } = witness::witness(witness::sure_of(form, 8), &times_ms, Some(Written::binary(&numbers)), &part);
+        // What is hardly a time says nothing of where others begin.
+        if sure < 0.5 {
+            return None;
+        }
         let said = if says.is_empty() { said } else { format!("{said}; {says}") };
         // The sign as it is: no type of time is written so, but an unsigned number is.
         let ty = if signed { FieldType::Timestamp(unit) } else { FieldType::U64 };
-        let points = if sure < 0.5 { 0.8 } else { 3.0 };
-        Some((Piece::field(ty, "ts", said, points, &column.values).written(How::Plain, is_reversed, None).sure(sure, &doubt), behind))
+        Some((Piece::field(ty, "ts", said, 3.0, &column.values).written(How::Plain, is_reversed, None).sure(sure, &doubt), behind))
     }
 
     /// Text up to `00 01`, or all of it with its bits turned over.
@@ -202,8 +205,8 @@ fn end_of_text(rest: &[u8], flip: u8) -> Option<usize> {
 pub(super) fn seconds(column: &Column<'_>, numbers: &[u64], seen: &Seen<'_>) -> Option<Piece> {
     let first = i64::try_from(*numbers.first()?).ok()?;
     let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(number, 4, TimeForm::Seconds)).collect();
-    let Witness { sure, doubt, .. } = witness::witness(witness::sure_of(TimeForm::Seconds, 4), &times_ms, None, seen);
-    (times::are_seconds(numbers) && !seen.no_times).then(|| {
+    let Witness { sure, doubt, .. } = witness::witness(witness::sure_of(TimeForm::Seconds, 4), &times_ms, Some(Written::binary(numbers)), seen);
+    (times::are_seconds(numbers) && !seen.is_plain && sure >= 0.5).then(|| {
         let said = format!("four bytes, seconds since 1970, {} for one", times::shown(first.saturating_mul(1000), TimeUnit::Millis));
         Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values)
             .written(How::Bucket(1000), false, None)

@@ -5,6 +5,7 @@ use super::column::{Column, is_text};
 use super::draft::{How, KEYS_REMEMBERED, Piece, Suspect};
 use super::ids;
 use super::sample::Seen;
+use super::uuids;
 use super::values;
 use crate::codec::big_endian;
 use crate::hash::DIGEST_BYTES_MAX;
@@ -53,19 +54,9 @@ pub(super) fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
         1 => suspected(number(FieldType::U8, 0.6)),
         2 => suspected(number(FieldType::U16, 0.6)),
         4 => seconds(column, &numbers, seen).or_else(|| bucket(column, &numbers, seen)).unwrap_or_else(|| suspected(number(FieldType::U32, 0.8))),
-        8 if ids::snowflake(&numbers).is_some() => {
-            let said = ids::snowflake(&numbers).unwrap_or_default();
-            Piece::field(FieldType::U64, "snowflake", format!("eight bytes, {said}"), 3.0, &column.values).sure(0.94, "")
-        }
-        8 => suspected(number(FieldType::U64, 0.8)),
-        16 if column.values.iter().all(|value| is_uuid(value)) => {
-            let version = column.values[0][6] >> 4;
-            let time = ids::uuid7(version, numbers_of_six(column.values[0]));
-            let said = format!("sixteen bytes with the marks of UUIDs, version {version}{time}");
-            suspected(Piece::field(FieldType::Uuid, "id", said, WHOLE_POINTS, &column.values).sure(0.97, ""))
-        }
+        8 => snowflake(column, &numbers, seen).unwrap_or_else(|| suspected(number(FieldType::U64, 0.8))),
         _ => {
-            if let Some(piece) = (width == 16).then(|| ids::binary_ulid(column)).flatten() {
+            if let Some(piece) = uuids::binary(column, seen).or_else(|| ids::binary_ulid(column, seen)) {
                 return piece;
             }
             let said = format!("{width} bytes, {:.1} bits of chance in each", column.bits_per_byte());
@@ -76,20 +67,16 @@ pub(super) fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
     }
 }
 
-/// The first 48 bits.
-fn numbers_of_six(value: &[u8]) -> u64 {
-    value.get(..6).map_or(0, big_endian)
+fn snowflake(column: &Column<'_>, numbers: &[u64], seen: &Seen<'_>) -> Option<Piece> {
+    let found = ids::snowflake(numbers, seen)?;
+    let points = if found.sure < 0.5 { 0.5 } else { 3.0 };
+    Some(Piece::field(FieldType::U64, "snowflake", format!("eight bytes, {}", found.says), points, &column.values).sure(found.sure, &found.doubt))
 }
 
 fn bucket(column: &Column<'_>, numbers: &[u64], seen: &Seen<'_>) -> Option<Piece> {
     let (said, widths) = values::bucket_evidence(numbers, seen).filter(|_| !seen.times_ms.is_empty() || column.distinct < column.values.len())?;
     let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", format!("four bytes, {said}"), 2.0, &column.values);
     Some(values::sure_of_bucket(piece.written(How::Bucket(*widths.first()?), false, None), &widths, seen))
-}
-
-/// RFC 4122's variant, and one version in all.
-fn is_uuid(value: &[u8]) -> bool {
-    value.len() == 16 && value[8] >> 6 == 2 && (1..=8).contains(&(value[6] >> 4))
 }
 
 /// Two numbers of usual widths: the second begins with zeros that the first one's end does not have.

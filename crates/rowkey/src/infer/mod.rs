@@ -4,10 +4,13 @@
 //! `gaps.rs`); `values.rs` and `times.rs` say what the parts hold. `derived.rs` tries every salt and digest over every run of
 //! fields. What comes out are drafts (`draft.rs`); each is a schema that `verify.rs` holds against every key. Nothing is
 //! claimed that the keys do not show: where several answers fit, they are ranked, and each says how sure
-//! it is and what speaks against it. `witness.rs` asks for a second witness where numbers look like times, `ids.rs` knows
-//! identifiers that hold times, `tagged.rs` and `untagged.rs` keys of HBase's `OrderedBytes`, Phoenix and `OpenTSDB`.
+//! it is and what speaks against it. `witness.rs` asks for a second witness where numbers look like times, `ids.rs` and `uuids.rs`
+//! know identifiers, `tagged.rs` and `untagged.rs` keys of HBase's `OrderedBytes`, Phoenix and `OpenTSDB`.
 
+mod addresses;
 mod binary;
+mod chance;
+mod clusters;
 mod column;
 mod derived;
 mod draft;
@@ -21,6 +24,7 @@ mod tests;
 mod text;
 mod times;
 mod untagged;
+mod uuids;
 mod values;
 mod verify;
 mod witness;
@@ -180,7 +184,7 @@ pub fn infer(keys: &[Bytes], cell_times_ms: &[i64], options: &InferOptions) -> I
 
 /// Some keys from all over, in the order in which they were given.
 fn model(keys: &[Bytes], times: Vec<i64>, now_ms: Option<i64>) -> Seen<'_> {
-    let all = Seen { keys: keys.iter().map(|key| &key[..]).collect(), times_ms: times, now_ms, no_times: false };
+    let all = Seen { keys: keys.iter().map(|key| &key[..]).collect(), times_ms: times, now_ms, is_plain: false };
     let short: Vec<usize> = (0..keys.len()).filter(|&at| (1..=MODEL_KEY_BYTES_MAX).contains(&keys[at].len())).collect();
     all.at(&some_of(short.len(), MODEL_KEYS_MAX).into_iter().map(|at| short[at]).collect::<Vec<_>>())
 }
@@ -279,16 +283,20 @@ fn others_first(candidates: &mut Vec<Inferred>) {
     candidates.extend(order.into_iter().filter_map(|at| taken[at].take()));
 }
 
-/// What a schema says beyond where values end: the profile, and how many times, identifiers, salts and digests there are.
+/// What a schema says beyond where values end: the profile, and how many times, identifiers, salts and digests there are. Those that have
+/// no type are known by the names that are guessed for them.
 fn claims(schema: &KeySchema) -> (Profile, [usize; 4]) {
     let mut counts = [0; 4];
     for segment in schema.segments() {
-        let ty = segment.kind.field().map(|field| schema.fields()[field].ty);
-        match (&segment.kind, ty) {
+        let field = segment.kind.field().map(|field| &schema.fields()[field]);
+        let is_named = |names: &[&str]| field.is_some_and(|field| names.contains(&field.name.trim_end_matches(|last: char| last.is_ascii_digit())));
+        match (&segment.kind, field.map(|field| field.ty)) {
             (SegmentKind::Salt { .. }, _) => counts[0] += 1,
             (SegmentKind::Hash { .. }, _) => counts[1] += 1,
             (SegmentKind::Bucket { .. }, _) | (_, Some(FieldType::Timestamp(_))) => counts[2] += 1,
             (_, Some(FieldType::Uuid)) => counts[3] += 1,
+            _ if is_named(&["digest"]) => counts[1] += 1,
+            _ if is_named(&["uuid", "ulid", "object_id", "snowflake"]) => counts[3] += 1,
             _ => {}
         }
     }

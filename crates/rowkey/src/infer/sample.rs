@@ -8,11 +8,19 @@ pub(super) struct Seen<'k> {
     pub(super) times_ms: Vec<i64>,
     /// What time it is, if that is known.
     pub(super) now_ms: Option<i64>,
-    /// Whether numbers are not taken for times, to see what they are else.
-    pub(super) no_times: bool,
+    /// Whether values are not taken for times, nor for identifiers and addresses that are doubted, to see what they are else.
+    pub(super) is_plain: bool,
 }
 
+/// From here on identifiers are not doubted.
+const NO_DOUBT: f64 = 0.9;
+
 impl Seen<'_> {
+    /// Whether something else is looked for than identifiers that are so sure.
+    pub(super) fn passes_over(&self, sure: f64) -> bool {
+        self.is_plain && sure < NO_DOUBT
+    }
+
     /// Those of the keys that `wanted` takes.
     pub(super) fn only(&self, mut wanted: impl FnMut(&[u8]) -> bool) -> Self {
         let places: Vec<usize> = (0..self.keys.len()).filter(|&at| wanted(self.keys[at])).collect();
@@ -22,6 +30,6 @@ impl Seen<'_> {
     /// The keys at these places.
     pub(super) fn at(&self, places: &[usize]) -> Self {
         let times_ms = if self.times_ms.is_empty() { Vec::new() } else { places.iter().map(|&at| self.times_ms[at]).collect() };
-        Self { keys: places.iter().map(|&at| self.keys[at]).collect(), times_ms, now_ms: self.now_ms, no_times: self.no_times }
+        Self { keys: places.iter().map(|&at| self.keys[at]).collect(), times_ms, now_ms: self.now_ms, is_plain: self.is_plain }
     }
 }

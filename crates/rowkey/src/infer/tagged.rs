@@ -6,7 +6,7 @@ use super::draft::{Draft, How, KEYS_REMEMBERED, Piece};
 use super::sample::Seen;
 use super::times;
 use super::values;
-use super::witness::{self, Witness};
+use super::witness::{self, Witness, Written};
 use super::{column::Column, gaps};
 use crate::codec::numeric_end;
 use crate::schema::Profile;
@@ -159,12 +159,12 @@ fn text_name(bodies: &[Vec<u8>]) -> String {
 
 /// The unit in which eight bytes are times, an example, and what speaks for it.
 fn times_of(tag: Tag, column: &Column<'_>, seen: &Seen<'_>) -> Option<(TimeUnit, String, Witness)> {
-    if tag.ty != FieldType::I64 || seen.no_times {
+    if tag.ty != FieldType::I64 || seen.is_plain {
         return None;
     }
     let numbers: Vec<u64> = column.values.iter().filter_map(|bytes| bytes.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))).collect();
     let (form @ times::TimeForm::Direct(unit), true) = times::of_longs(&numbers)? else { return None };
     let times_ms: Vec<i64> = numbers.iter().map(|number| times::in_ms(number ^ (1 << 63), 8, form)).collect();
-    let found = witness::witness(witness::sure_of(form, 8), &times_ms, None, seen);
+    let found = witness::witness(witness::sure_of(form, 8), &times_ms, Some(Written::binary(&numbers)), seen);
     Some((unit, times::shown(*times_ms.first()?, TimeUnit::Millis), found))
 }

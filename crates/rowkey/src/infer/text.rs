@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::column::Column;
 use super::draft::{Draft, KEYS_REMEMBERED, Piece, Suspect};
 use super::sample::Seen;
-use super::values::{self, is_ipv4, is_uuid};
+use super::uuids::is_dashed;
+use super::values::{self, is_date, is_ipv4};
 use crate::schema::Profile;
 use crate::value::FieldType;
 
@@ -31,7 +32,7 @@ pub(super) fn drafts(seen: &Seen<'_>) -> Vec<(Draft, Vec<usize>)> {
             drafts.extend(GLUED.iter().map(|&width| (form.draft(merges, Some(width)), places.clone())).filter(|(draft, _)| !draft.pieces.is_empty()));
         }
         if form.draft(true, None).pieces.iter().any(|piece| !piece.doubt.is_empty()) {
-            let plain = Form { seen: Seen { no_times: true, ..form.seen.clone() }, ..form.clone() }.draft(true, None);
+            let plain = Form { seen: Seen { is_plain: true, ..form.seen.clone() }, ..form.clone() }.draft(true, None);
             drafts.push((plain, places.clone()));
         }
     }
@@ -140,15 +141,13 @@ impl<'k> Form<'k> {
         let all = |places: usize, test: fn(&[u8]) -> bool| {
             at + places < self.cells.len() && self.column(at, at + places).values.iter().all(|value| test(value))
         };
-        if all(4, is_uuid) {
+        if all(4, is_dashed) {
             return at + 4;
         }
-        if all(3, is_ipv4) {
+        if !self.seen.is_plain && all(3, is_ipv4) {
             return at + 3;
         }
-        if all(2, |value| {
-            value.len() == 10 && value.iter().enumerate().all(|(at, byte)| if at == 4 || at == 7 { *byte == b'-' } else { byte.is_ascii_digit() })
-        }) {
+        if all(2, is_date) {
             return at + 2;
         }
         let is_word = |place: usize| {

@@ -165,7 +165,7 @@ fn digits_are(digits: &[u8], form: TimeForm) -> bool {
 }
 
 /// `yyyyMMdd`, with hours, minutes and seconds behind it as far as there are digits.
-fn is_calendar(digits: &[u8]) -> bool {
+pub(super) fn is_calendar(digits: &[u8]) -> bool {
     let part = |from: usize, to: usize| digits.get(from..to).and_then(number).and_then(|number| i8::try_from(number).ok());
     let year = digits.get(..4).and_then(number).and_then(|year| i16::try_from(year).ok()).filter(|year| (1970..2100).contains(year));
     let (Some(year), Some(month), Some(day)) = (year, part(4, 6), part(6, 8)) else { return false };

@@ -1,21 +1,30 @@
 //! Keys of Phoenix, which have separators and no types, and of `OpenTSDB`, which have numbers for names around hours.
 
+use std::collections::HashSet;
+
 use super::column::{Column, is_text};
 use super::draft::{Content, Draft, How, KEYS_REMEMBERED, Piece};
 use super::sample::Seen;
 use super::times::{self, TimeForm};
 use super::values;
-use super::witness;
+use super::witness::{self, Written};
 use crate::hash::number_of_bytes;
 use crate::schema::{HashFunction, Profile};
 use crate::value::{FieldType, TimeUnit};
 
 /// Of 100 keys so many agree.
 const AGREE_MIN: usize = 95;
+/// Bytes of the number of a name in `OpenTSDB`, and of a tag: one of its name and one of its value.
+const ID: usize = 3;
+const TAG: usize = 2 * ID;
 /// Salts of Phoenix, at most.
 const SALTS_MAX: usize = 256;
 /// Fields of one key.
 const FIELDS_MAX: usize = 8;
+/// How sure it is that keys are Phoenix's that have nothing of it but zeros behind text.
+const UNSALTED_SURE: f64 = 0.75;
+/// Names of tags in one place of all keys, at most: tables have some for each metric, where random bytes are all different.
+const TAG_NAMES_MAX: usize = 64;
 
 /// The keys as Phoenix writes them: a salt, text with zeros behind it, numbers with their sign turned round.
 pub(super) fn phoenix(seen: &Seen<'_>) -> Vec<Draft> {
@@ -62,7 +71,7 @@ fn follow(seen: &Seen<'_>, mut draft: Draft, mut places: Vec<usize>, is_salted: 
             return None;
         }
         let (piece, lengths) = if let Some(found) = number(&rest, seen) {
-            turned += usize::from(!matches!(found.0.content, Content::Field { ty: FieldType::U64, .. }));
+            turned += usize::from(is_phoenix_alone(&found.0.content));
             found
         } else {
             let (piece, lengths, is_ended) = text(&rest)?;
@@ -79,7 +88,7 @@ fn follow(seen: &Seen<'_>, mut draft: Draft, mut places: Vec<usize>, is_salted: 
     let sure: f64 = match (is_salted, turned > 0) {
         (true, _) => 0.97,
         (false, true) => 0.91,
-        (false, false) => 0.75,
+        (false, false) => UNSALTED_SURE,
     };
     let doubt =
         if sure > 0.9 { "" } else { "programs that write a zero behind text themselves make the same bytes; declared so, they are read as they are" };
@@ -90,6 +99,11 @@ fn follow(seen: &Seen<'_>, mut draft: Draft, mut places: Vec<usize>, is_salted: 
         }
     }
     Some(draft)
+}
+
+/// Whether other programs do not write numbers so: they do as they are, and times as `Long.MAX_VALUE` minus them.
+fn is_phoenix_alone(content: &Content) -> bool {
+    matches!(content, Content::Field { ty, desc: false, .. } if *ty != FieldType::U64)
 }
 
 /// Eight bytes of a time, or a whole number to the end of the key, its sign turned round.
@@ -106,7 +120,9 @@ fn number(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
         _ => FieldType::I64,
     };
     let said = format!("{width} bytes, the sign turned round, of small numbers");
-    is_number.then(|| (Piece::field(ty, "id", said, 2.5, rest).sure(0.91, ""), vec![width; rest.len()]))
+    let is_negative = rest.iter().all(|rest| rest[0] == 0x7f);
+    let (sure, doubt) = if is_negative { (0.8, "all would be negative: they may be numbers taken from the greatest one") } else { (0.91, "") };
+    is_number.then(|| (Piece::field(ty, "id", said, 2.5, rest).sure(sure, doubt), vec![width; rest.len()]))
 }
 
 fn time(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
@@ -118,12 +134,12 @@ fn time(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
         TimeForm::Reversed(unit) => (unit, true),
         TimeForm::Seconds | TimeForm::Calendar => return None,
     };
-    if unit != TimeUnit::Millis || seen.no_times {
+    if unit != TimeUnit::Millis || seen.is_plain {
         return None;
     }
     let turned = |bits: u64| if signed && !is_reversed { bits ^ (1 << 63) } else { bits };
     let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(turned(number), 8, form)).collect();
-    let found = witness::witness(witness::sure_of(form, 8), &times_ms, None, seen);
+    let found = witness::witness(witness::sure_of(form, 8), &times_ms, Some(Written::binary(&numbers)), seen);
     let order = match (is_reversed, signed) {
         (true, _) => "newest first",
         (false, true) => "oldest first",
@@ -162,9 +178,18 @@ pub(super) fn opentsdb(seen: &Seen<'_>) -> Option<Draft> {
     [0, 1].into_iter().find_map(|salt| tsdb(seen, salt))
 }
 
+/// Whether tags stand behind `from`: few names in each place, in rising order in each key, and not all of it text.
+fn are_tags(part: &Seen<'_>, from: usize) -> bool {
+    let names = |key: &&'_ [u8]| -> Vec<Vec<u8>> { key[from..].chunks_exact(TAG).map(|tag| tag[..ID].to_vec()).collect() };
+    let all: Vec<Vec<Vec<u8>>> = part.keys.iter().map(names).collect();
+    let different: HashSet<&[u8]> = part.keys.iter().map(|key| &key[from..]).collect();
+    let firsts: HashSet<&Vec<u8>> = all.iter().filter_map(|names| names.first()).collect();
+    let rise = all.iter().all(|names| names.is_sorted());
+    let is_few = firsts.len() <= TAG_NAMES_MAX && (firsts.len() * 2 <= different.len() || different.len() < 4);
+    rise && is_few && !part.keys.iter().all(|key| is_text(&key[from..]))
+}
+
 fn tsdb(seen: &Seen<'_>, salt: usize) -> Option<Draft> {
-    const ID: usize = 3;
-    const TAG: usize = 2 * ID;
     let front = salt + ID;
     let fits = |key: &[u8]| {
         let seconds = key.get(front..front + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
@@ -175,12 +200,13 @@ fn tsdb(seen: &Seen<'_>, salt: usize) -> Option<Draft> {
     if part.keys.len() * 100 < seen.keys.len() * AGREE_MIN || part.keys.is_empty() {
         return None;
     }
-    let hours: std::collections::HashSet<&[u8]> = part.keys.iter().map(|key| &key[front..front + 4]).collect();
+    let hours: HashSet<&[u8]> = part.keys.iter().map(|key| &key[front..front + 4]).collect();
     let tags = |key: &[u8]| (key.len() - front - 4) / TAG;
     let same = part.keys.iter().all(|key| tags(key) == tags(part.keys[0])).then(|| tags(part.keys[0]));
     // One hour divides by 3600 by chance once in 3600 times, and is not told from a constant.
     let (sure, doubt) = match hours.len() {
         0..3 => (0.8, "there are one or two hours only in these keys; keys from elsewhere in the table tell"),
+        _ if !are_tags(&part, front + 4) => (0.6, "what is behind the hours does not look like numbers of tags; what writes the keys tells"),
         _ => (0.97, ""),
     };
     let mut draft = Draft::new(Profile::Bin);
@@ -188,7 +214,8 @@ fn tsdb(seen: &Seen<'_>, salt: usize) -> Option<Draft> {
         let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..from + bytes]).collect();
         let different = Column::of(values.clone()).distinct;
         let ty = u16::try_from(bytes).map_or(FieldType::Bytes, FieldType::Fixed);
-        draft.push(Piece::field(ty, name, format!("{what}, {different} different"), 1.5, &values).sure(sure, doubt));
+        // What speaks against it is said once, of the hours.
+        draft.push(Piece::field(ty, name, format!("{what}, {different} different"), 1.5, &values).sure(sure, ""));
     };
     if salt > 0 {
         id(&mut draft, "prefix", "a salt, computed by OpenTSDB from the metric and the tags", 0, salt);
@@ -210,7 +237,7 @@ fn tsdb(seen: &Seen<'_>, salt: usize) -> Option<Draft> {
         _ => {
             let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[front + 4..]).collect();
             let said = "tags, three bytes for the name and three for the value of each; keys have different numbers of them";
-            draft.push(Piece::field(FieldType::Bytes, "tags", said, 1.5, &values).sure(sure, doubt));
+            draft.push(Piece::field(FieldType::Bytes, "tags", said, 1.5, &values).sure(sure, ""));
         }
     }
     draft.pieces.iter_mut().for_each(|piece| piece.lengths.truncate(KEYS_REMEMBERED));

@@ -1,11 +1,16 @@
 //! What one place of text keys holds: numbers, times, buckets, reversed digits, addresses, names.
 
+use std::collections::HashSet;
+
+use super::addresses::look_like_addresses;
+use super::chance::is_drawn;
 use super::column::{Column, number};
 use super::draft::{How, Piece, Suspect};
 use super::ids;
 use super::sample::Seen;
 use super::times::{self, TimeForm};
-use super::witness::{self, Witness};
+use super::uuids;
+use super::witness::{self, Witness, Written};
 use crate::value::{FieldType, TimeUnit};
 
 /// How much is said by calling something a number.
@@ -16,10 +21,16 @@ const NUMBER_DIGITS_MAX: usize = 19;
 const SALT_DIGITS_MAX: usize = 5;
 /// Characters of the longest digest: SHA-512's in hexadecimal.
 const DIGEST_CHARS_MAX: usize = 128;
+/// Of fewer letters and digits in upper case words are made.
+const UPPER_DIGITS_MIN: usize = 16;
 /// Of fewer different values nothing is said about how they came about.
 const DISTINCT_MIN: usize = 50;
+/// Fewer numbers count up by chance.
+const STEPS_MIN: usize = 20;
 /// How sure it is that text is one value, between what it was cut at.
 const TEXT_SURE: f64 = 0.93;
+/// Times of fewer different hours may be days with a number behind them.
+const HOURS_MIN: usize = 3;
 /// Letters that may stand for salts, at most.
 const LETTERS_MAX: usize = 26;
 
@@ -28,7 +39,7 @@ pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Piece> {
     if let Some(same) = column.constant() {
         return vec![Piece::literal(same, column.values.len().min(super::draft::KEYS_REMEMBERED))];
     }
-    let Some(window) = times::inside_digits(column).filter(|_| !seen.no_times && snowflakes(column).is_none()) else {
+    let Some(window) = times::inside_digits(column).filter(|_| !seen.is_plain && snowflakes(column, seen).is_none()) else {
         return vec![piece(column, seen)];
     };
     let split = if window.from_end {
@@ -40,51 +51,52 @@ pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Piece> {
             .map(|(before, (time, after))| ((before, time), after))
     };
     let Some(((before, time), after)) = split else { return vec![piece(column, seen)] };
+    // What is hardly a time parts nothing.
+    if piece(&time, seen).sure < 0.5 {
+        return vec![piece(column, seen)];
+    }
     let parts = [before, time, after];
     parts.iter().filter(|part| part.max > 0).map(|part| piece(part, seen)).collect()
 }
 
 /// One piece that holds all of a column.
 fn piece(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
-    address(column)
-        .or_else(|| snowflakes(column))
+    uuids::dashed(column, seen)
+        .or_else(|| address(column, seen))
+        .or_else(|| snowflakes(column, seen))
         .or_else(|| time(column, seen))
         .or_else(|| reversed_time(column, seen))
         .or_else(|| reversed(column))
         .or_else(|| bucket(column, seen))
+        .or_else(|| uuids::undashed(column, seen))
         .or_else(|| digits(column, seen))
         .or_else(|| letter(column))
-        .or_else(|| ids::ulid(column))
-        .or_else(|| ids::object_id(column))
+        .or_else(|| ids::ulid(column, seen))
+        .or_else(|| ids::object_id(column, seen))
         .or_else(|| hexadecimal(column))
         .unwrap_or_else(|| text(column))
 }
 
-fn address(column: &Column<'_>) -> Option<Piece> {
-    if column.values.iter().all(|value| is_uuid(value)) {
-        let version = char::from(column.values.first()?[14]);
-        let same = column.values.iter().all(|value| char::from(value[14]) == version);
-        let time = if same { ids::uuid7(u8::try_from(version.to_digit(16)?).ok()?, ids::uuid7_ms(column.values.first()?)) } else { String::new() };
-        let version = if same { format!(", version {version}{time}") } else { String::new() };
-        return Some(Piece::field(FieldType::Uuid, "id", format!("UUIDs as text{version}"), 3.0, &column.values).sure(0.98, ""));
+fn address(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+    if !seen.is_plain && column.values.iter().all(|value| is_ipv4(value)) {
+        let (sure, doubt) = if look_like_addresses(&column.values) {
+            (0.97, "")
+        } else {
+            (0.8, "versions of programs, object identifiers and numbers of chapters look the same; what writes the keys tells")
+        };
+        return Some(Piece::field(FieldType::Ipv4, "ip", "addresses in dotted decimal", 2.0, &column.values).sure(sure, doubt));
     }
-    if column.values.iter().all(|value| is_ipv4(value)) {
-        return Some(Piece::field(FieldType::Ipv4, "ip", "addresses in dotted decimal", 2.0, &column.values).sure(0.97, ""));
-    }
-    let is_date = |value: &&[u8]| value.len() == 10 && value[4] == b'-' && value[7] == b'-' && number(&value[..4]).is_some();
-    if column.values.iter().all(is_date) {
+    if column.values.iter().all(|value| is_date(value)) {
         return Some(Piece::field(FieldType::Char(10), "day", "dates as text, which sort as they are", 2.0, &column.values).sure(0.95, ""));
     }
     None
 }
 
-/// Whether bytes are a UUID as text, in lower case.
-pub(super) fn is_uuid(value: &[u8]) -> bool {
-    let is_right = |(at, byte): (usize, &u8)| match at {
-        8 | 13 | 18 | 23 => *byte == b'-',
-        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-    };
-    value.len() == 36 && value.iter().enumerate().all(is_right)
+/// Whether bytes are `yyyy-MM-dd`.
+pub(super) fn is_date(value: &[u8]) -> bool {
+    let [.., b'-', _, _, b'-', _, _] = value else { return false };
+    let digits: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'-').collect();
+    value.len() == 10 && digits.len() == 8 && digits.iter().all(u8::is_ascii_digit) && times::is_calendar(&digits)
 }
 
 /// Whether bytes are an address in dotted decimal, as it is printed again.
@@ -93,12 +105,16 @@ pub(super) fn is_ipv4(value: &[u8]) -> bool {
 }
 
 fn time(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
-    let form = times::of_digits(column).filter(|_| !seen.no_times)?;
+    let form = times::of_digits(column).filter(|_| !seen.is_plain)?;
     let width = column.width()?;
     let numbers = column.numbers()?;
     let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(number, width, form)).collect();
     let digits = (form != TimeForm::Calendar).then_some(&numbers[..]);
-    let Witness { sure, says, doubt } = witness::witness(witness::sure_of(form, width), &times_ms, digits, seen);
+    let Witness { mut sure, says, mut doubt } = witness::witness(witness::sure_of(form, width), &times_ms, digits.map(Written::decimal), seen);
+    if let Some((left, why)) = instead(column, form, &numbers).filter(|_| says != witness::OF_CELLS) {
+        sure *= left;
+        why.clone_into(&mut doubt);
+    }
     let mut piece = time_piece(column, form, width)?;
     if !says.is_empty() {
         piece.evidence = format!("{}; {says}", piece.evidence);
@@ -108,26 +124,48 @@ fn time(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
     Some(piece.sure(sure, &doubt))
 }
 
+/// What else digits of a form often are, and how much of being sure that leaves.
+fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64, &'static str)> {
+    match form {
+        TimeForm::Calendar if hours(numbers, column.min).is_some_and(|hours| hours < HOURS_MIN) => {
+            Some((0.85, "a day and a number that counts up look the same, for all are of one or two hours; the times of cells would tell"))
+        }
+        TimeForm::Reversed(TimeUnit::Millis) if column.min == 13 && column.values.iter().all(|value| value.starts_with(b"86")) => {
+            Some((0.55, "phone numbers with the 86 of China in front are the same numbers; the times of cells would tell"))
+        }
+        _ => None,
+    }
+}
+
+/// Different hours in dates of so many digits; `None` for days.
+fn hours(numbers: &[u64], width: usize) -> Option<usize> {
+    let behind = u32::try_from(width.checked_sub(10)?).ok()?;
+    Some(numbers.iter().map(|number| number / 10_u64.pow(behind) % 100).collect::<HashSet<_>>().len())
+}
+
 /// A time with its digits back to front.
 fn reversed_time(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
-    let width = column.width().filter(|width| column.is_digits && *width >= 13 && !seen.no_times)?;
+    let width = column.width().filter(|width| column.is_digits && *width >= 13 && !seen.is_plain)?;
     let turned = ids::turned(column);
     let turned = Column::of(turned.iter().map(Vec::as_slice).collect());
     let form = times::of_digits(&turned)?;
     let numbers = turned.numbers()?;
     let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(number, width, form)).collect();
-    let Witness { sure, doubt, .. } = witness::witness(witness::sure_of(form, width), &times_ms, Some(&numbers), seen);
+    let Witness { sure, doubt, .. } = witness::witness(witness::sure_of(form, width), &times_ms, Some(Written::decimal(&numbers)), seen);
     let shown = times::shown(*times_ms.first()?, TimeUnit::Millis);
     let said = format!("the digits of a time back to front, {shown} for one");
-    Some(Piece::field(fixed(width), "ts", said, 2.5, &column.values).written(How::Reverse, false, None).sure(sure, &doubt))
+    let points = if sure < 0.5 { NUMBER_POINTS } else { 2.5 };
+    Some(Piece::field(fixed(width), "ts", said, points, &column.values).written(How::Reverse, false, None).sure(sure, &doubt))
 }
 
 /// Numbers of a service that gives them out by time, machine and sequence.
-fn snowflakes(column: &Column<'_>) -> Option<Piece> {
+fn snowflakes(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
     let numbers = column.numbers().filter(|_| column.is_digits && column.min >= 16)?;
-    let said = ids::snowflake(&numbers)?;
+    let found = ids::snowflake(&numbers, seen)?;
     let width = column.width().filter(|width| *width <= NUMBER_DIGITS_MAX);
-    Some(Piece::field(FieldType::U64, "snowflake", said, 3.0, &column.values).written(How::Plain, false, width).sure(0.94, ""))
+    let points = if found.sure < 0.5 { 0.5 } else { 3.0 };
+    let piece = Piece::field(FieldType::U64, "snowflake", found.says, points, &column.values);
+    Some(piece.written(How::Plain, false, width).sure(found.sure, &found.doubt))
 }
 
 fn time_piece(column: &Column<'_>, form: TimeForm, width: usize) -> Option<Piece> {
@@ -181,7 +219,9 @@ pub(super) fn reversed(column: &Column<'_>) -> Option<Piece> {
     };
     let ty = column.width().and_then(|width| u16::try_from(width).ok()).map_or(FieldType::String, FieldType::Char);
     let mobile = |value: &&[u8]| value.len() == 11 && value[10] == b'1' && (b'3'..=b'9').contains(&value[9]);
-    let is_phone = column.values.iter().all(mobile);
+    // One ending that is the same in all may mark anything.
+    let endings: HashSet<u8> = column.values.iter().filter_map(|value| value.iter().rev().nth(1).copied()).collect();
+    let is_phone = column.values.iter().all(mobile) && endings.len() > 1;
     let (name, sure, doubt) = if is_phone { ("phone", 0.93, "") } else { ("id", sure, doubt) };
     Some(Piece::field(ty, name, said, 2.0, &column.values).written(How::Reverse, false, None).sure(sure, doubt))
 }
@@ -258,8 +298,13 @@ fn rising(column: &Column<'_>, seen: &Seen<'_>) -> &'static str {
     if rises * 100 >= timed.len() * 90 { ", which rise as time goes on" } else { "" }
 }
 
+/// Digits of digests or of random numbers, which look the same; those of other numbers are less even.
 fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
-    let width = column.width().filter(|width| column.is_hex && *width <= DIGEST_CHARS_MAX)?;
+    let width = column.width().filter(|width| *width <= DIGEST_CHARS_MAX)?;
+    let is_hex = || column.values.iter().all(|value| value.iter().all(u8::is_ascii_hexdigit));
+    if !column.is_hex && (width < UPPER_DIGITS_MIN || !is_hex()) {
+        return None;
+    }
     let of = match width {
         32 => ", as many as MD5 has",
         40 => ", as many as SHA-1 has",
@@ -267,9 +312,41 @@ fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
         128 => ", as many as SHA-512 has",
         _ => "",
     };
-    let said = format!("{width} hexadecimal digits{of}; if they are a digest, what it is of does not stand in the key");
-    let sure = if of.is_empty() { 0.85 } else { 0.92 };
-    Some(Piece::field(fixed(width), "digest", said, 0.4, &column.values).suspect(Suspect::Digits).sure(sure, ""))
+    let mut values = column.values.clone();
+    values.sort_unstable();
+    values.dedup();
+    let digit = |value: &&[u8], place: usize| char::from(value[place]).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    if let Some(step) = step(&values) {
+        let said = format!("{width} hexadecimal digits that count up in steps of {step}: a number, no digest");
+        return Some(
+            Piece::field(fixed(width), "counter", said, 0.4, &column.values)
+                .sure(0.85, "numbers that are counted up by chance look the same; what writes the keys tells"),
+        );
+    }
+    // The first digits are those that the first keys of a table share.
+    let is_drawn = is_drawn(&values, width.min(8)..width, 16, digit);
+    let what = if is_drawn || of.is_empty() { of } else { ", too uneven for a digest" };
+    let said = format!("{width} hexadecimal digits{what}; if they are a digest and not random, what it is of does not stand in the key");
+    let (sure, doubt) = match (of, is_drawn) {
+        ("", _) => (0.85, ""),
+        (_, true) => (0.92, ""),
+        (_, false) => (0.8, "several numbers of fixed widths in one look the same; what writes the keys tells"),
+    };
+    let piece = Piece::field(fixed(width), "digest", said, 0.4, &column.values).sure(sure, doubt);
+    Some(if column.is_hex { piece.suspect(Suspect::Digits) } else { piece })
+}
+
+/// How far apart most of different hexadecimal numbers in order are, if they are counted up.
+fn step(values: &[&[u8]]) -> Option<u128> {
+    let number = |value: &&[u8]| std::str::from_utf8(value).ok().and_then(|text| u128::from_str_radix(text, 16).ok());
+    let numbers: Vec<u128> = values.iter().map(number).collect::<Option<_>>()?;
+    let mut steps: Vec<u128> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.sort_unstable();
+    let least = *steps.first()?;
+    // Each a multiple of the least, or nearly all the same: a sample has some of them only.
+    let (even, same) = (steps.iter().filter(|step| *step % least.max(1) == 0).count(), steps.iter().filter(|step| **step == least).count());
+    let is_counted = same * 2 >= steps.len() || even == steps.len() && least > 1;
+    (steps.len() + 1 >= STEPS_MIN && least > 0 && is_counted).then_some(least)
 }
 
 /// One of a few letters, evenly: it may be a salt.

@@ -3,6 +3,7 @@
 //! The second witness are the times of the rows' cells where they are known and say something, else the spacing: all near
 //! today, within some years of each other, and not just random digits behind the same first ones.
 
+use super::clusters::fill_blocks;
 use super::sample::Seen;
 use super::times::{NOW_MS, TimeForm};
 use crate::value::TimeUnit;
@@ -14,6 +15,13 @@ const YEAR_MS: i64 = 366 * DAY_MS;
 const YEARS_BACK: i64 = 20;
 /// Fewer different times are no spacing.
 const TIMES_MIN: usize = 20;
+/// The least of random numbers lies so many of their mean distances behind where they begin, at most.
+const DISTANCES_NEAR: u64 = 10;
+
+/// What speaks against numbers of a few first digits.
+pub(super) const PREFIXES: &str = "they lie in a few clusters that begin and end with round numbers, as a prefix and a number drawn behind it do";
+/// What the best witness says.
+pub(super) const OF_CELLS: &str = "they are the times of the cells";
 
 /// What speaks for and against times.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,18 +38,38 @@ pub(super) struct Witness {
 pub(super) fn sure_of(form: TimeForm, width: usize) -> f64 {
     match (form, width) {
         (TimeForm::Reversed(TimeUnit::Millis), 8 | 19) => 0.97,
-        (TimeForm::Reversed(TimeUnit::Micros), 8 | 19) | (TimeForm::Calendar, _) => 0.95,
+        (TimeForm::Reversed(TimeUnit::Micros), 8 | 19) | (TimeForm::Calendar, 8 | 12 | 14) => 0.95,
         (TimeForm::Direct(TimeUnit::Millis), _) => 0.94,
         (TimeForm::Direct(TimeUnit::Micros), _) => 0.92,
-        (TimeForm::Reversed(TimeUnit::Millis), _) => 0.9,
-        (TimeForm::Seconds, 10) => 0.88,
+        // Phone numbers with the 86 of China in front lie here.
+        (TimeForm::Reversed(TimeUnit::Millis), _) => 0.85,
+        // A day and a number of two digits look the same as an hour.
+        (TimeForm::Calendar | TimeForm::Seconds, 10) => 0.88,
         (TimeForm::Reversed(_), _) => 0.75,
         _ => 0.8,
     }
 }
 
-/// Looks at times in milliseconds, one for each key of `seen`; `numbers` are the digits they were read from, `None` for bytes.
-pub(super) fn witness(sure: f64, times_ms: &[i64], digits: Option<&[u64]>, seen: &Seen<'_>) -> Witness {
+/// The numbers that times were read from, and what they are written to the base of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written<'a> {
+    pub(super) numbers: &'a [u64],
+    pub(super) base: u64,
+}
+
+impl<'a> Written<'a> {
+    pub(super) fn decimal(numbers: &'a [u64]) -> Self {
+        Self { numbers, base: 10 }
+    }
+
+    /// As bytes, whose halves are the digits.
+    pub(super) fn binary(numbers: &'a [u64]) -> Self {
+        Self { numbers, base: 16 }
+    }
+}
+
+/// Looks at times in milliseconds, one for each key of `seen`; `None` for what was read from no number.
+pub(super) fn witness(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, seen: &Seen<'_>) -> Witness {
     by_cells(sure, times_ms, &seen.times_ms).unwrap_or_else(|| by_spacing(sure, times_ms, digits, seen.now_ms.unwrap_or(NOW_MS)))
 }
 
@@ -52,7 +80,7 @@ fn by_cells(sure: f64, times_ms: &[i64], cells_ms: &[i64]) -> Option<Witness> {
     }
     let near = times_ms.iter().zip(cells_ms).filter(|(time, cell)| time.abs_diff(**cell) <= DAY_MS.unsigned_abs()).count();
     if near * 10 >= times_ms.len() * 9 {
-        return Some(Witness { sure: 0.98, says: "they are the times of the cells".to_owned(), doubt: String::new() });
+        return Some(Witness { sure: 0.98, says: OF_CELLS.to_owned(), doubt: String::new() });
     }
     let (span, cell_span) = (span(times_ms), span(cells_ms));
     if cell_span < span / 10 {
@@ -66,61 +94,73 @@ fn by_cells(sure: f64, times_ms: &[i64], cells_ms: &[i64]) -> Option<Witness> {
     Some(Witness { sure: sure * 0.6, says: String::new(), doubt })
 }
 
-fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<&[u64]>, now_ms: i64) -> Witness {
+fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: i64) -> Witness {
     let mut sorted = times_ms.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let doubtful = |sure: f64, why: &str| {
-        let doubt = format!("{why}; the times of cells would tell (halite key infer --table)");
-        Witness { sure, says: String::new(), doubt }
+    let (Some(first), Some(last)) = (sorted.first().copied(), sorted.last().copied()) else {
+        return Witness { sure: 0.0, says: String::new(), doubt: "there are none".to_owned() };
     };
-    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else { return doubtful(0.0, "there are none") };
-    if digits.is_some_and(fills_a_block) {
-        return doubtful(sure * 0.4, "they fill all numbers that begin with the same digits, as identifiers do whose last digits are random");
-    }
-    if digits.is_some_and(|digits| begins_round(digits, *first)) {
-        return doubtful(sure * 0.6, "the least lies just behind a round number, as the first of a table of random numbers does");
-    }
-    if *last > now_ms + YEAR_MS {
-        return doubtful(sure * 0.5, "some lie more than a year ahead, so they may be numbers of another kind");
-    }
-    if *first < now_ms - YEARS_BACK * YEAR_MS {
-        return doubtful(sure * 0.8, &format!("some are more than {YEARS_BACK} years old, so they may be numbers of another kind"));
-    }
-    if sorted.len() >= TIMES_MIN && digits.is_some_and(is_dense) {
-        return doubtful(sure * 0.4, "they follow each other almost without a gap, as numbers that are counted up do");
-    }
-    if sorted.len() < TIMES_MIN {
-        return doubtful(sure * 0.9, "there are few of them");
+    let is_written = |test: &dyn Fn(Written<'_>) -> bool| digits.is_some_and(test);
+    // What speaks against them, and how much of being sure each leaves.
+    let against: [(bool, f64, String); 7] = [
+        (
+            is_written(&fills_a_block),
+            0.4,
+            "they fill all numbers that begin with the same digits, as numbers do whose last digits are random".to_owned(),
+        ),
+        (is_written(&|digits| fill_blocks(digits.numbers)), 0.6, PREFIXES.to_owned()),
+        (
+            sorted.len() >= TIMES_MIN && is_written(&|digits| is_dense(digits.numbers)),
+            0.4,
+            "they follow each other almost without a gap, as numbers that are counted up do".to_owned(),
+        ),
+        (last > now_ms.saturating_add(YEAR_MS), 0.5, "some lie more than a year ahead, so they may be numbers of another kind".to_owned()),
+        (
+            is_written(&|digits| begins_round(digits, first) || begins_round(Written::decimal(digits.numbers), first)),
+            0.6,
+            "the least lies just behind a round number, as the first of a table of random numbers does".to_owned(),
+        ),
+        (
+            first < now_ms.saturating_sub(YEARS_BACK * YEAR_MS),
+            0.8,
+            format!("some are more than {YEARS_BACK} years old, so they may be numbers of another kind"),
+        ),
+        (sorted.len() < TIMES_MIN, 0.9, "there are few of them".to_owned()),
+    ];
+    if let Some((_, left, why)) = against.into_iter().filter(|(is_so, ..)| *is_so).min_by(|a, b| a.1.total_cmp(&b.1)) {
+        let doubt = format!("{why}; the times of cells would tell (halite key infer --table)");
+        return Witness { sure: sure * left, says: String::new(), doubt };
     }
     let doubt = if sure >= 0.9 { String::new() } else { "other numbers lie in this range too; the times of cells would tell".to_owned() };
     Witness { sure, says: "all of the last years".to_owned(), doubt }
 }
 
-/// Whether numbers lie all over those that begin with the same decimal digits, their next digit taking every value.
-fn fills_a_block(numbers: &[u64]) -> bool {
+/// Whether numbers lie all over those that begin with the same digits, their next digit taking every value.
+fn fills_a_block(Written { numbers, base }: Written<'_>) -> bool {
     let (Some(least), Some(most)) = (numbers.iter().min(), numbers.iter().max()) else { return false };
     let mut block = 1_u64;
     while least / block != most / block {
-        let Some(wider) = block.checked_mul(10) else { return false };
+        let Some(wider) = block.checked_mul(base) else { return false };
         block = wider;
     }
-    (most - least) >= block / 10 * 9 && block > 1
+    u128::from(most - least) * 10 >= u128::from(block) * 9 && block > 1
 }
 
-/// Whether the least number is near one with as many zeros at its end as the numbers differ in digits, and begins no hour.
-fn begins_round(numbers: &[u64], first_ms: i64) -> bool {
+/// Whether the first of numbers in order is near one with as many zeros at its end as they differ in digits, and begins no hour. Only a
+/// limit cuts random numbers so, and it leaves them in order.
+pub(super) fn begins_round(Written { numbers, base }: Written<'_>, first_ms: i64) -> bool {
     let (least, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
     let span = most - least;
     let mut block = 1_u64;
     while block < span {
-        let Some(wider) = block.checked_mul(10) else { return false };
+        let Some(wider) = block.checked_mul(base) else { return false };
         block = wider;
     }
-    // Ten of the mean distances between two.
-    let near = 10 * (span / numbers.len().max(1) as u64);
-    let begins_hour = first_ms.rem_euclid(HOUR_MS).unsigned_abs() <= near && near < HOUR_MS.unsigned_abs();
-    numbers.len() >= TIMES_MIN && least % block <= near && near * 2 < block && !begins_hour
+    let near = DISTANCES_NEAR.saturating_mul(span / numbers.len().max(1) as u64);
+    // Hours are round as decimal numbers, and made-up times often begin with one.
+    let begins_hour = base == 10 && first_ms.rem_euclid(HOUR_MS).unsigned_abs() <= near && near < HOUR_MS.unsigned_abs() / 4;
+    numbers.len() >= TIMES_MIN && numbers.is_sorted() && least % block <= near && near < block / 2 && !begins_hour
 }
 
 /// Whether at least every second number is there.

@@ -35,6 +35,28 @@ pub fn lint_structs(java: &str) -> Vec<(usize, Vec<Finding>)> {
     structs
 }
 
+/// The line of the first struct whose statement the source does not end: it breaks off between parentheses, or before `toStruct`.
+pub fn unfinished_struct(java: &str) -> Option<usize> {
+    let source = without_comments(java);
+    let mut begins = source.match_indices("new StructBuilder").map(|(at, _)| at);
+    begins.find(|at| is_cut_off(&source[*at..])).map(|at| line_of(&source, at))
+}
+
+fn is_cut_off(built: &str) -> bool {
+    let mut depth = 0_usize;
+    for (at, byte) in built.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth > 0 => depth -= 1,
+            // Around the builder there may be a call, a block or a list, which ends behind it.
+            b')' | b';' | b',' | b'}' if depth == 0 => return false,
+            _ if depth == 0 && built.as_bytes()[..at].ends_with(b"toStruct()") => return false,
+            _ => {}
+        }
+    }
+    depth > 0 || !built.contains("toStruct")
+}
+
 /// The name that stands in front of `=`, at the end of a source.
 fn assigned(before: &str) -> Option<&str> {
     last_name(before.trim_end().strip_suffix('=')?)
@@ -178,6 +200,18 @@ mod tests {
         assert_eq!(found(lists), []);
         let steps = "StructBuilder b = new StructBuilder(); b.add(RawString.ASCENDING); names.add(n); this.b.add(new RawLong()); b.toStruct()";
         assert_eq!(found(steps), [Some(0)]);
+    }
+
+    #[test]
+    fn a_statement_that_breaks_off_is_seen() {
+        let whole = "new StructBuilder().add(new RawLong()).toStruct()";
+        for text in [whole, "f(new StructBuilder())", "B b = new StructBuilder();", "class A {}", "// new StructBuilder("] {
+            assert_eq!(unfinished_struct(text), None, "{text}");
+        }
+        for end in ["new StructBuilder".len(), "new StructBuilder(".len(), "new StructBuilder().add(new".len(), whole.len() - 1] {
+            assert_eq!(unfinished_struct(&format!("class A {{\n{}", &whole[..end])), Some(2), "{end}");
+        }
+        assert_eq!(unfinished_struct(&format!("{whole};\n\nnew StructBuilder()")), Some(3));
     }
 
     #[test]

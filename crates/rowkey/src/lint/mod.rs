@@ -28,7 +28,7 @@ use crate::schema::{FieldId, KeySchema, Order};
 
 pub use cells::CellSample;
 pub use declared::lint_declaration;
-pub use hbase_struct::{lint_struct, lint_structs};
+pub use hbase_struct::{lint_struct, lint_structs, unfinished_struct};
 pub use report::report;
 pub use rules::{RULES, Rule, find_rule};
 pub use scans::lint_scan;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use halite_types::{Bytes, CheckAndMutate, Cluster, Delete, Error, Put, Result, Row, RowMutations, RowOp, Scan, Table, TableDescriptor, TableName};
+use halite_types::{
+    Bytes, CellRef, CheckAndMutate, Cluster, Delete, Error, Put, Result, Row, RowMutations, RowOp, Scan, Table, TableDescriptor, TableName,
+};
 
 use super::{SeriesColumn, SeriesError, pack};
 use crate::codec::Decoded;
@@ -49,6 +51,8 @@ pub struct Packed {
     pub points: u64,
     /// Rows that somebody else changed meanwhile; the next run finds them again.
     pub changed: u64,
+    /// Loose points that stay loose because they were written too late.
+    pub recent: u64,
 }
 
 impl Series {
@@ -95,6 +99,22 @@ impl Series {
         self.put(times.iter().map(|fields| self.loose_cell(fields, &[])).collect::<Result<_>>()?).await
     }
 
+    /// Writes points and takes those away that come without a value, as one after the other would: of two at one time the later counts.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub async fn apply(&self, points: &[(Vec<Value<'static>>, Option<f64>)]) -> Result<()> {
+        let mut cells = Vec::with_capacity(points.len());
+        for (fields, value) in points {
+            if let (Some(dictionary), Some(_)) = (&self.dictionary, value) {
+                dictionary.assign(fields).await?;
+            }
+            let bytes = value.map_or_else(|| Ok(Vec::new()), |value| self.column.value_bytes(value).map_err(Error::invalid))?;
+            cells.push(self.loose_cell(fields, &bytes)?);
+        }
+        self.put(cells).await
+    }
+
     /// The points of the rows a question asks for, in the order of their rows, those of one row by time: from the earliest on, or from
     /// the latest where the key has later buckets first. A limit counts points.
     ///
@@ -122,6 +142,7 @@ impl Series {
         let mut rows = Scatter::new(Arc::clone(&self.table), plan, self.template(), &ScatterOptions::default(), None)?;
         let (mut done, mut waiting) = (Packed::default(), Vec::new());
         while let Some(row) = rows.next().await? {
+            done.recent += self.loose_cells(&row).filter(|cell| cell.timestamp() >= written_before_ms).count() as u64;
             waiting.extend(self.packing(&row, written_before_ms)?);
             if waiting.len() >= PACK_ROWS {
                 self.pack_rows(std::mem::take(&mut waiting), &mut done).await?;
@@ -147,8 +168,7 @@ impl Series {
     /// How to pack a row, and how many loose points go; `None` if there are none.
     fn packing(&self, row: &Row, written_before_ms: i64) -> Result<Option<(u64, RowOp)>> {
         let (family, qualifier) = (self.column.family(), self.column.qualifier());
-        let is_loose = |cell: &halite_types::CellRef<'_>| cell.family() == family && self.column.may_be_loose(cell.qualifier());
-        let going: Vec<_> = row.iter().filter(|cell| is_loose(cell) && cell.timestamp() < written_before_ms).collect();
+        let going: Vec<_> = self.loose_cells(row).filter(|cell| cell.timestamp() < written_before_ms).collect();
         let packed = row.cell(family, qualifier);
         let found = self.column.points(going.iter().copied().chain(packed)).map_err(|error| at_row(&self.column, row.key(), error))?;
         if found.loose == 0 {
@@ -169,6 +189,11 @@ impl Series {
             None => CheckAndMutate::if_absent(key, family, qualifier, change),
         };
         Ok(Some((found.loose as u64, op.into())))
+    }
+
+    /// The cells of a row that look like loose points of the column.
+    fn loose_cells<'r>(&self, row: &'r Row) -> impl Iterator<Item = CellRef<'r>> {
+        row.iter().filter(|cell| cell.family() == self.column.family() && self.column.may_be_loose(cell.qualifier()))
     }
 
     fn plan(&self, query: &KeyQuery) -> Result<Arc<Plan>> {

@@ -15,6 +15,9 @@ pub const WIDTHS_AHEAD: u32 = 2;
 
 const DAY_MS: u64 = 86_400_000;
 
+/// 10000-01-01T00:00:00Z.
+const YEAR_10000_MS: i128 = 253_402_300_800_000;
+
 /// Ways to begin a key, which is what its salts make together: each width has a region for each of them.
 const PREFIXES_MAX: u64 = 1_024;
 
@@ -92,7 +95,7 @@ impl Rolling {
     /// The keys at which the regions of now and of the next `ahead` widths begin, for every salt, in the order of keys.
     ///
     /// # Errors
-    /// A time that the key cannot hold.
+    /// A time that the key cannot hold, or behind the year 9999.
     pub fn borders(&self, now_ms: i64, ahead: u32) -> Result<Vec<Bytes>> {
         let now = now_ms.saturating_mul(self.units.0).div_euclid(self.units.1);
         let first = now.div_euclid(self.width) * self.width;
@@ -100,12 +103,23 @@ impl Rolling {
         let mut borders = Vec::new();
         for at in 0..=i64::from(ahead) {
             let begin = first.saturating_add(self.width.saturating_mul(at));
+            self.must_come(begin)?;
             // Of times that fall, the last one of a width is its first key.
             let time = if is_descending { begin.saturating_add(self.width - self.step) } else { begin };
             self.with_prefixes(&mut borders, &Value::Signed(time))?;
         }
         borders.sort();
         Ok(borders)
+    }
+
+    /// Refuses times that never come: what is split there stays empty.
+    fn must_come(&self, time: i64) -> Result<()> {
+        let ms = i128::from(time) * i128::from(self.units.1) / i128::from(self.units.0);
+        if ms < YEAR_10000_MS {
+            return Ok(());
+        }
+        let width_days = i128::from(self.width) * i128::from(self.units.1) / i128::from(self.units.0) / i128::from(DAY_MS);
+        Err(Error::invalid(format!("SPLIT ROLLING with a region for each {width_days} days splits behind the year 9999; take a shorter time")))
     }
 
     /// The beginning of keys of a time, for each way to begin a key.
@@ -199,6 +213,15 @@ mod tests {
         let [border] = &Rolling::of(&schema, 3_600_000).unwrap().borders(NOW, 0).unwrap()[..] else { panic!("one border") };
         let key = |ts: i64| Bytes::copy_from_slice(&schema.encode(&[Value::Signed(ts)]).unwrap());
         assert!(key(1_710_493_200_000) < *border && *border <= key(1_710_493_199_999) && *border <= key(1_710_489_600_000));
+    }
+
+    #[test]
+    fn regions_behind_the_year_9999_are_refused() {
+        for (key, days, comes) in [("(ts TIMESTAMP)", 10_000_000_000, false), ("(day DATE)", 4_000_000, false), ("(ts TIMESTAMP)", 1_000_000, true)] {
+            let borders = Rolling::of(&Arc::new(key.parse().unwrap()), days * DAY_MS).unwrap().borders(NOW, WIDTHS_AHEAD);
+            let told = borders.as_ref().map_or_else(Error::to_string, |_| String::new());
+            assert_eq!((borders.is_ok(), told.contains("behind the year 9999")), (comes, !comes), "{key} {days}: {told}");
+        }
     }
 
     #[test]

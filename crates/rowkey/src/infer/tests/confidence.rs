@@ -10,7 +10,8 @@ use fastrand::Rng;
 use halite_types::hash::murmur3;
 use md5::Digest as _;
 
-use super::generate::{T0, calendar, java, md5_hex, one, reversed, some_time};
+use super::generate::{T0, calendar, java, md5_hex, one, reversed, some_time, text};
+use super::identifiers::{hyphened, snowflake, ulid, uuid};
 use crate::infer::{InferOptions, infer};
 use crate::schema::{Field, KeySchema, Profile, Segment, SegmentKind};
 use crate::value::{FieldType, TimeUnit, Value};
@@ -19,10 +20,10 @@ const SIZES: [usize; 3] = [50, 1_000, 10_000];
 /// Rows of the table that a limit cuts, by rows of the sample.
 const LARGER: usize = 4;
 /// From here on it has to be right.
-const SURE: f64 = 0.9;
+pub(super) const SURE: f64 = 0.9;
 
 /// A key of a table, its number in the order of writing given.
-type Make = fn(&mut Rng, u64) -> Vec<u8>;
+pub(super) type Make = fn(&mut Rng, u64) -> Vec<u8>;
 
 struct Shape {
     name: &'static str,
@@ -37,35 +38,12 @@ macro_rules! shape {
     };
 }
 
-fn text(text: String) -> Vec<u8> {
-    text.into_bytes()
-}
-
 fn sensor(rng: &mut Rng) -> String {
     format!("sensor_{:05}", rng.u32(0..1000))
 }
 
 fn salt(of: &[u8], count: u32) -> u8 {
     u8::try_from((murmur3(of, 0) & 0x7fff_ffff) % count).unwrap()
-}
-
-fn hyphened(bits: u128) -> Vec<u8> {
-    let hex = format!("{bits:032x}");
-    text(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
-}
-
-fn uuid(rng: &mut Rng, version: u128) -> u128 {
-    let random = rng.u128(..) & !(0xf << 76) & !(3 << 62) | version << 76 | 2 << 62;
-    if version == 7 { random & (u128::MAX >> 48) | u128::from(some_time(rng)) << 80 } else { random }
-}
-
-fn snowflake(rng: &mut Rng) -> u64 {
-    (some_time(rng) - 1_288_834_974_657) << 22 | rng.u64(0..8) << 12 | rng.u64(0..4)
-}
-
-fn ulid(rng: &mut Rng) -> String {
-    let bits = u128::from(some_time(rng)) << 80 | rng.u128(..) >> 48;
-    (0..26).rev().map(|at| char::from(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"[(bits >> (5 * at) & 31) as usize])).collect()
 }
 
 fn declared(profile: Profile, types: &[(FieldType, bool)], salts: u32, values: &[Value<'_>]) -> Vec<u8> {
@@ -260,7 +238,7 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// A schema without the names of its fields.
-fn nameless(schema: &KeySchema) -> String {
+pub(super) fn nameless(schema: &KeySchema) -> String {
     let mut text = schema.to_text().trim_start_matches("ROW KEY ").to_owned();
     let mut names: Vec<&str> = schema.fields().iter().map(|field| field.name.as_str()).collect();
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
@@ -274,11 +252,11 @@ fn nameless(schema: &KeySchema) -> String {
     text
 }
 
-/// Rows of a shape: `rows` of a table of as many, or the first of a larger one.
-fn sample(shape: &Shape, seed: u64, rows: usize, way: &str) -> Vec<Bytes> {
+/// Rows that `make` makes: `rows` of a table of as many, or the first of a larger one.
+pub(super) fn sample(make: Make, seed: u64, rows: usize, way: &str) -> Vec<Bytes> {
     let mut rng = Rng::with_seed(seed);
     let all = if way == "first" { rows * LARGER } else { rows };
-    let mut keys: Vec<Bytes> = (0..all as u64).map(|at| Bytes::from((shape.make)(&mut rng, at))).collect();
+    let mut keys: Vec<Bytes> = (0..all as u64).map(|at| Bytes::from(make(&mut rng, at))).collect();
     if way != "all over" {
         keys.sort();
     }
@@ -302,7 +280,7 @@ fn it_is_never_wrong_where_it_says_that_it_is_sure() {
                 _ => &SIZES[..2],
             };
             for &rows in sizes {
-                let found = infer(&sample(shape, seed + 1_000 * other, rows, way), &[], &InferOptions::default());
+                let found = infer(&sample(shape.make, seed + 1_000 * other, rows, way), &[], &InferOptions::default());
                 let best = &found.candidates[0];
                 let text = nameless(&best.schema);
                 let is_right = shape.right.contains(&text.as_str());

@@ -48,3 +48,8 @@ pub(super) fn one<'a>(rng: &mut Rng, of: &[&'a str]) -> &'a str {
 pub(super) fn calendar(rng: &mut Rng) -> String {
     format!("201505{:02}{:02}{:02}{:02}", rng.u8(1..=31), rng.u8(0..24), rng.u8(0..60), rng.u8(0..60))
 }
+
+/// Text as a key.
+pub(super) fn text(text: String) -> Vec<u8> {
+    text.into_bytes()
+}
