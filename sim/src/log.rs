@@ -266,9 +266,9 @@ impl World {
         self.model = model;
         self.check_nonces(after, &log.entries, &there)?;
         if after == After::Failure {
-            // What is not there now may still come with the next start.
-            for (entry, there) in self.entries().iter_mut().zip(&there) {
-                entry.visible |= there;
+            // What is not there now may still come with the next start, and so may what nobody could tell.
+            for (entry, certain) in self.entries().iter_mut().zip(&certain) {
+                entry.visible |= certain;
                 if !entry.visible && entry.way == Way::Logged {
                     entry.way = Way::Failed;
                 }
@@ -345,11 +345,17 @@ impl Unsafe {
         let mut must = vec![false; self.entries.len()];
         let mut there = vec![false; self.entries.len()];
         let of_part: Vec<&str> = self.entries.iter().map(|entry| if by_region { &entry.region[..] } else { "" }).collect();
-        let parts: BTreeSet<&str> = of_part.iter().copied().collect();
+        let mut parts: Vec<&str> = of_part.clone();
+        let mut seen = BTreeSet::new();
+        parts.retain(|part| seen.insert(*part));
         // How many of each row's logged entries there are.
         let mut counts: Vec<usize> = vec![0; rows.len()];
-        for part in parts {
-            let logged: Vec<usize> = (0..self.entries.len()).filter(|at| of_part[*at] == part && self.entries[*at].way == Way::Logged).collect();
+        for (number, part) in parts.iter().enumerate() {
+            let later: BTreeSet<&Bytes> = (0..self.entries.len())
+                .filter(|at| self.entries[*at].way == Way::Logged && parts[number + 1..].contains(&of_part[*at]))
+                .map(|at| self.entries[at].effect.row())
+                .collect();
+            let logged: Vec<usize> = (0..self.entries.len()).filter(|at| of_part[*at] == *part && self.entries[*at].way == Way::Logged).collect();
             let least = logged.iter().rposition(|at| Self::must(&self.entries[*at], after)).map_or(0, |at| at + 1);
             let fits = |end: usize| {
                 let mut with = counts.clone();
@@ -357,9 +363,10 @@ impl Unsafe {
                     let row = rows.iter().position(|row| row.row == *self.entries[*at].effect.row()).expect("every entry has its row");
                     with[row] += 1;
                 }
-                // The entries of a row are all of one region: where regions change, everything is flushed.
                 let concerned = |row: &RowChoices| logged.iter().any(|at| self.entries[*at].effect.row() == &row.row);
-                let fits = rows.iter().zip(&with).all(|(row, count)| !concerned(row) || row.allows(*count));
+                // A row has entries of several regions where these changed and the flush behind that failed.
+                let goes_on = |row: &RowChoices| later.contains(&row.row);
+                let fits = rows.iter().zip(&with).all(|(row, count)| !concerned(row) || row.allows(*count, goes_on(row)));
                 fits.then_some(with)
             };
             let Some((end, with)) = (least..=logged.len()).rev().find_map(|end| fits(end).map(|with| (end, with))) else {
@@ -383,6 +390,12 @@ impl Unsafe {
             if let Some(choice) = row.fitting.iter().find(|choice| choice.logged >= least) {
                 of_row[..choice.logged].iter().chain(&choice.others).for_each(|at| certain[*at] = true);
             }
+        }
+        // Nothing is there without what is before it in its part of the log.
+        for part in parts {
+            let is_of_part = |at: &usize| of_part[*at] == part && self.entries[*at].way == Way::Logged;
+            let last = (0..certain.len()).rev().find(|at| is_of_part(at) && certain[*at]).unwrap_or(0);
+            (0..last).filter(is_of_part).for_each(|at| certain[at] = true);
         }
         Ok(Chosen { there, certain })
     }
@@ -457,7 +470,8 @@ impl RowChoices {
         out
     }
 
-    fn allows(&self, count: usize) -> bool {
-        self.fitting.iter().any(|choice| choice.logged == count)
+    /// Whether so many may be there, or so many of those that have been counted so far.
+    fn allows(&self, count: usize, goes_on: bool) -> bool {
+        self.fitting.iter().any(|choice| choice.logged == count || (goes_on && choice.logged > count))
     }
 }

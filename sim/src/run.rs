@@ -115,8 +115,12 @@ fn options(generator: &Generator) -> Options {
     options.wal_sync = if generator.below(4) == 0 { WalSync::Flush } else { WalSync::Fsync };
     options.nonce_ms = [0, 60_000, 30 * 60_000][usize::try_from(generator.below(3)).unwrap_or(0)];
     options.block_cache_bytes = generator.below(3) * 10_000;
+    // Where it is small, the older files are seldom among those that are merged.
+    options.compaction_ratio = [0.1, 0.5, 1.2, 1.2][usize::try_from(generator.below(4)).unwrap_or(0)];
     options.compaction_files_min = 2 + usize::try_from(generator.below(2)).unwrap_or(0);
     options.wal_segments_max = 2 + usize::try_from(generator.below(8)).unwrap_or(0);
+    // Without a reserve the log itself meets the full disk.
+    options.disk_reserve_bytes = (generator.below(2) == 0).then_some(0);
     options
 }
 

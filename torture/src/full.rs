@@ -19,6 +19,8 @@ const PART: &str = "full";
 
 const DISK_MEGABYTES: u32 = 24;
 const BALLAST_BYTES: usize = 8 << 20;
+/// With more free than this a refusal is for want of memory; what is kept free is a quarter of so small a disk.
+const ROOM_BYTES: u64 = 7 << 20;
 /// How soon writes begin again once there is room.
 const AGAIN: Duration = Duration::from_secs(10);
 /// How long it may take until the disk is full.
@@ -130,12 +132,16 @@ impl Full<'_> {
     /// Writes until a write is refused: how many rows were acknowledged, and the refusal.
     async fn fill(&mut self, table: &dyn Table) -> Result<(u64, halite::Error), Failed> {
         let begun = Instant::now();
-        for row in 0.. {
+        let mut row = 0;
+        loop {
             let put = Put::new(format!("{row:06}")).add("f", "q", self.value());
             match timeout(CALL, table.apply_one(put.into())).await.map_err(|_| (Fault::Hung, "a put on a full disk did not end".to_owned()))? {
-                Ok(_) => self.count("rows written to fill the disk", 1),
-                // The disk is what is to be full, not the memory.
-                Err(error) if error.kind() == halite::ErrorKind::Busy && self.free_bytes() > 4 << 20 => {
+                Ok(_) => {
+                    self.count("rows written to fill the disk", 1);
+                    row += 1;
+                }
+                // The same row comes again: the disk is what is to be full, not the memory.
+                Err(error) if error.kind() == halite::ErrorKind::Busy && self.free_bytes() > ROOM_BYTES => {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
                 Err(error) => return Ok((row, error)),
@@ -144,7 +150,6 @@ impl Full<'_> {
                 return Err(wrong(&format!("{row} rows did not fill a disk of {DISK_MEGABYTES} megabytes")));
             }
         }
-        unreachable!("rows do not end")
     }
 
     /// Bytes that do not compress.

@@ -5,8 +5,18 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use crate::Result;
+
+/// No run of anything takes longer, the torture and the fuzzers among them.
+const RUN_MAX: Duration = Duration::from_hours(24);
+/// Tests say something more often than this; a runner that does not hangs.
+const SILENCE_MAX: Duration = Duration::from_mins(30);
+/// A program that is asked for its version answers sooner.
+const ANSWER_MAX: Duration = Duration::from_mins(1);
 
 /// The top folder of the repository.
 pub(crate) fn root() -> PathBuf {
@@ -28,12 +38,21 @@ pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> 
 
 /// Runs a command with this process's input and output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let status = command.status().map_err(|error| cannot_start(command, &error))?;
+    let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
+    let ended = halite_patience::wait(&mut child, RUN_MAX).map_err(|error| format!("waiting for `{}`: {error}", shown(command)))?;
+    let Some(status) = ended else {
+        halite_patience::end(&mut child);
+        return Err(format!("`{}` was still running after {} hours", shown(command), RUN_MAX.as_secs() / 3600));
+    };
     if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", shown(command))) }
 }
 
 /// Runs a command, prints each line of its output and its errors as it comes, and hands it to `line` without colours.
-pub(crate) fn run_and_watch(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
+pub(crate) fn run_and_watch(command: &mut Command, line: impl FnMut(&str)) -> Result<()> {
+    run_and_watch_for(command, SILENCE_MAX, line)
+}
+
+fn run_and_watch_for(command: &mut Command, silence: Duration, mut line: impl FnMut(&str)) -> Result<()> {
     let failed = |what: &str, error: std::io::Error| format!("`{what}`: its output cannot be read: {error}");
     let name = shown(command);
     let (reader, writer) = std::io::pipe().map_err(|error| failed(&name, error))?;
@@ -44,19 +63,33 @@ pub(crate) fn run_and_watch(command: &mut Command, mut line: impl FnMut(&str)) -
     let mut child = command.stdin(Stdio::null()).stdout(writer).stderr(errors).spawn().map_err(|error| cannot_start(command, &error))?;
     // The pipe ends when the last writer is gone, and the command holds two of them.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    for bytes in BufReader::new(reader).split(b'\n') {
-        let bytes = bytes.map_err(|error| failed(&name, error))?;
+    let (sender, lines) = mpsc::channel();
+    // It ends with the outputs, or when nobody listens any more.
+    thread::spawn(move || BufReader::new(reader).split(b'\n').try_for_each(|bytes| sender.send(bytes)));
+    loop {
+        let bytes = match lines.recv_timeout(silence) {
+            Ok(bytes) => bytes.map_err(|error| failed(&name, error))?,
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                halite_patience::end(&mut child);
+                return Err(format!("`{name}` said nothing for {} s and was ended", silence.as_secs()));
+            }
+        };
         let text = String::from_utf8_lossy(&bytes);
         println!("{text}");
         line(&without_colours(&text));
     }
-    let status = child.wait().map_err(|error| failed(&name, error))?;
+    let ended = halite_patience::wait(&mut child, halite_patience::PATIENCE).map_err(|error| failed(&name, error))?;
+    let Some(status) = ended else {
+        halite_patience::end(&mut child);
+        return Err(format!("`{name}` has closed its outputs and did not end"));
+    };
     if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
 }
 
 /// What a command prints on both outputs together, if it can be run and succeeds.
 pub(crate) fn answer(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    let output = halite_patience::output(Command::new(program).args(arguments), ANSWER_MAX).ok()?;
     let both = [output.stdout, output.stderr].concat();
     output.status.success().then(|| String::from_utf8_lossy(&both).into_owned())
 }
@@ -104,6 +137,13 @@ mod tests {
         let error = run_and_watch(&mut command, |line| lines.push(line.to_string())).unwrap_err();
         assert_eq!(lines, ["one", "two"]);
         assert!(error.contains("exit status: 3"), "{error}");
+    }
+
+    #[test]
+    fn a_command_that_says_nothing_is_ended() {
+        let mut command = Command::new("sleep");
+        let error = run_and_watch_for(command.arg("600"), Duration::from_millis(50), |_| {}).unwrap_err();
+        assert!(error.contains("`sleep 600` said nothing"), "{error}");
     }
 
     #[test]

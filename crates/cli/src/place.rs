@@ -1,12 +1,14 @@
 //! Where a command works: a store in this process, or a cluster elsewhere.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use halite::{
-    Append, Blocking, BlockingTable, Builder, CheckAndMutate, Cluster, ClusterStatus, Get, Increment, OpResult, OpenReport, Options, Put, RegionInfo,
-    Result, Row, RowOp, Scan, Store, StoreTable, TableDescriptor, TableName, WalRecovery,
+    Append, Blocking, BlockingTable, Builder, CheckAndMutate, ClientConfig, Cluster, ClusterStatus, Get, Increment, OpResult, OpenReport, Options,
+    Put, RegionInfo, Result, RetryObserver, Row, RowOp, Scan, Store, StoreTable, TableDescriptor, TableName, WalRecovery,
 };
 
 /// The options that say where.
@@ -121,7 +123,36 @@ fn must_be_store(directory: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// Text that is no address; nobody there.
 pub(crate) fn connect(uri: &str) -> anyhow::Result<Place> {
-    Ok(Place::There(Blocking::connect(uri).with_context(|| format!("cluster {uri}"))?))
+    let connected = ClientConfig::from_uri(uri).and_then(|mut config| {
+        config.retry_observer = Some(waits());
+        Blocking::connect_with(config)
+    });
+    Ok(Place::There(connected.with_context(|| format!("cluster {uri}"))?))
+}
+
+/// An operation that has not come on for this long tells so.
+const WAIT_TOLD_MS: u64 = 2_000;
+/// Between two such lines.
+const WAIT_LINES: Duration = Duration::from_secs(10);
+
+/// Tells why a command takes long, while it does: a client tries for minutes before it gives up.
+fn waits() -> RetryObserver {
+    let last = Mutex::new(None::<Instant>);
+    RetryObserver::new(move |retry| {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if retry.elapsed_ms + retry.wait_ms < WAIT_TOLD_MS || last.is_some_and(|last| last.elapsed() < WAIT_LINES) {
+            return;
+        }
+        *last = Some(Instant::now());
+        let (tries, wait) = (if retry.tries == 1 { "1 try".to_owned() } else { format!("{} tries", retry.tries) }, shown_wait(retry.wait_ms));
+        // Nobody may be there to read it any more, and the operation goes on.
+        let _ = writeln!(std::io::stderr(), "halite: no success after {tries}, the next is in {wait} (Ctrl-C gives up): {}", retry.error);
+    })
+}
+
+/// In seconds, and below one in milliseconds.
+fn shown_wait(ms: u64) -> String {
+    if ms < 1000 { format!("{ms} ms") } else { format!("{} s", ms.div_ceil(1000)) }
 }
 
 /// A store here, or a cluster elsewhere. Clones are the same place.
@@ -287,5 +318,15 @@ impl Iterator for PlaceRows {
 
     fn next(&mut self) -> Option<Result<Row>> {
         either!(self, rows => rows.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_below_a_second_is_told_in_milliseconds() {
+        assert_eq!([1, 100, 999, 1000, 1001].map(shown_wait), ["1 ms", "100 ms", "999 ms", "1 s", "2 s"]);
     }
 }

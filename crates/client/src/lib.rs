@@ -48,3 +48,4 @@ mod table;
 pub use cluster::{RemoteCluster, connect, connect_over, connect_with};
 pub use config::{Config, Lookup};
 pub use halite_wire::cellblock::Compressor;
+pub use retry::{Retry, RetryObserver};

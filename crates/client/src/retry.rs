@@ -1,8 +1,11 @@
 //! The one loop in which everything is tried again: what to do about a failure, how long to wait, when to give up.
 
+use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
+use halite_types::Error;
 use halite_wire::exception::Action;
 
 use crate::config::Config;
@@ -11,6 +14,37 @@ use crate::failure::{Cause, Failure};
 
 /// Pauses before the second try, the third and so on, as multiples of `hbase.client.pause` (`HConstants.RETRY_BACKOFF`).
 const BACKOFF: [u32; 13] = [1, 2, 3, 5, 10, 20, 40, 100, 100, 100, 100, 200, 200];
+
+/// A call that failed and is about to be made again.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Retry {
+    /// Why it failed.
+    pub error: Error,
+    /// How often it was tried since the operation began or last came on.
+    pub tries: u32,
+    /// Milliseconds since then.
+    pub elapsed_ms: u64,
+    /// Milliseconds until the next try; never 0: what is tried again at once is not told.
+    pub wait_ms: u64,
+}
+
+/// Who is told of calls that have to wait for their next try. It is called on the thread of the operation, by all at once.
+#[derive(Clone)]
+pub struct RetryObserver(Arc<dyn Fn(&Retry) + Send + Sync>);
+
+impl RetryObserver {
+    /// Calls this function, which must not block.
+    pub fn new(told: impl Fn(&Retry) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(told))
+    }
+}
+
+impl fmt::Debug for RetryObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RetryObserver")
+    }
+}
 
 /// Something that may have to be tried several times.
 pub(crate) trait Work: Send {
@@ -31,21 +65,33 @@ pub(crate) trait Work: Send {
 /// # Errors
 /// The last failure.
 pub(crate) async fn run<W: Work>(config: &Config, deadline: &Deadline, work: &mut W) -> Result<W::Output, Failure> {
-    let (mut tries, mut failures, mut done) = (0, 0, work.progress());
+    let (mut tries, mut failures, mut done, mut since_ms) = (0, 0, work.progress(), 0);
     loop {
         let failure = match work.attempt(deadline).await {
             Ok(output) => return Ok(output),
             Err(failure) => failure,
         };
         tries += 1;
-        failures = if work.progress() > done { 1 } else { failures + 1 };
-        done = work.progress();
+        failures += 1;
+        if work.progress() > done {
+            (failures, done, since_ms) = (1, work.progress(), deadline.elapsed_ms());
+        }
         let wait = pause(config, &failure, failures).filter(|wait| failures <= config.retries_max && !deadline.is_over_after(*wait));
         match wait {
             None => return Err(failure.after(tries, deadline.elapsed_ms())),
             Some(wait) if wait.is_zero() => {}
-            Some(wait) => tokio::time::sleep(wait).await,
+            Some(wait) => {
+                tell(config, &failure, failures, deadline.elapsed_ms().saturating_sub(since_ms), wait);
+                tokio::time::sleep(wait).await;
+            }
         }
+    }
+}
+
+fn tell(config: &Config, failure: &Failure, tries: u32, elapsed_ms: u64, wait: Duration) {
+    if let Some(RetryObserver(told)) = &config.retry_observer {
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+        told(&Retry { error: failure.clone().into_error(), tries, elapsed_ms, wait_ms });
     }
 }
 
@@ -74,7 +120,7 @@ fn backoff(pause_ms: u64, index: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use halite_types::{Error, ErrorKind};
+    use halite_types::ErrorKind;
     use halite_wire::exception::{Exception, ExceptionKind, Throttled};
 
     use super::*;
@@ -136,6 +182,49 @@ mod tests {
         assert!(error.message().starts_with("table t: ") && error.message().contains("given up after 4 tries in 60"), "{error}");
         let (outcome, tries, ms) = tried(vec![of(ExceptionKind::RegionTooBusy); 9], 250).await;
         assert!(outcome.is_err() && tries == 2 && ms < 250, "{tries} {ms}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_wants_to_know_is_told_of_each_wait_and_of_nothing_else() {
+        let waits = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let told = Arc::clone(&waits);
+        let mut config = config();
+        config.retry_observer = Some(RetryObserver::new(move |retry| told.lock().unwrap().push(retry.clone())));
+        let failures = vec![of(ExceptionKind::NotServingRegion), of(ExceptionKind::RegionTooBusy), of(ExceptionKind::RegionTooBusy)];
+        let deadline = Deadline::new(60_000, Duration::from_secs(1));
+        assert_eq!(run(&config, &deadline, &mut Fails(failures, 0)).await.unwrap(), "done");
+        let waits = waits.lock().unwrap();
+        let [first, second] = &waits[..] else { panic!("{waits:?}") };
+        assert_eq!((first.tries, first.elapsed_ms, second.tries, first.error.kind()), (2, 0, 3, ErrorKind::Busy));
+        assert!((200..=202).contains(&first.wait_ms) && (200..=202).contains(&second.elapsed_ms), "{waits:?}");
+    }
+
+    /// Each try but the third gets some of it done, in a second.
+    struct ComesOn(usize, usize);
+
+    impl Work for ComesOn {
+        type Output = ();
+
+        async fn attempt(&mut self, _: &Deadline) -> Result<(), Failure> {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            self.0 += 1;
+            self.1 += usize::from(self.0 != 3);
+            if self.0 > 3 { Ok(()) } else { Err(of(ExceptionKind::RegionTooBusy)) }
+        }
+
+        fn progress(&self) -> usize {
+            self.1
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tries_and_time_that_are_told_count_from_the_last_progress() {
+        let waits = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let told = Arc::clone(&waits);
+        let mut config = config();
+        config.retry_observer = Some(RetryObserver::new(move |retry| told.lock().unwrap().push((retry.tries, retry.elapsed_ms / 1000))));
+        run(&config, &Deadline::new(60_000, Duration::from_secs(1)), &mut ComesOn(0, 0)).await.unwrap();
+        assert_eq!(*waits.lock().unwrap(), [(1, 0), (1, 0), (2, 1)]);
     }
 
     #[tokio::test(start_paused = true)]

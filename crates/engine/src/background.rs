@@ -66,7 +66,7 @@ pub(crate) struct Background {
     memstore_bytes: AtomicU64,
     /// Whether threads take from the list.
     threads: AtomicBool,
-    /// Pieces of work that ended in a panic.
+    /// Pieces of work and changes of regions that ended in a panic.
     panics: AtomicU64,
 }
 
@@ -90,6 +90,8 @@ struct List {
     failure: Option<Error>,
     /// Why the last compaction failed, if it did.
     compaction_failure: Option<Error>,
+    /// What panicked last.
+    panic: Option<Error>,
     closing: bool,
 }
 
@@ -164,10 +166,11 @@ impl Background {
         }
     }
 
-    /// Asks for flushes of these regions.
-    pub(crate) fn request_flushes(&self, regions: impl Iterator<Item = Arc<Region>>) {
+    /// Asks for flushes of the open regions of these numbers.
+    pub(crate) fn request_flushes_of(&self, numbers: &HashSet<u64>) {
         let mut list = self.list();
-        regions.for_each(|region| list.add_flush(region));
+        let regions: Vec<_> = list.regions.iter().filter_map(Weak::upgrade).filter(|region| numbers.contains(&region.number)).collect();
+        regions.into_iter().for_each(|region| list.add_flush(region));
         drop(list);
         self.added.notify_all();
     }
@@ -188,7 +191,7 @@ impl Background {
     /// Asks for a look at the region's files.
     pub(crate) fn request_compaction(&self, region: &Arc<Region>) {
         let mut list = self.list();
-        if list.compacting.insert(region.number) {
+        if !list.closing && list.compacting.insert(region.number) {
             list.compactions.push_back(Arc::clone(region));
             drop(list);
             self.added.notify_all();
@@ -221,8 +224,10 @@ impl Background {
     /// Waits until neither the region nor everything together is full, or does the flush where there are no threads.
     pub(crate) fn wait_for_room(&self, region: &Region, is_region_full: impl Fn() -> bool, is_all_full: impl Fn() -> bool) -> Result<()> {
         if !self.threads.load(Ordering::Acquire) {
-            let largest = if is_region_full() { None } else { self.list().largest() };
-            return largest.as_deref().unwrap_or(region).flush().map(|_| ());
+            let list = self.list();
+            let fullest = if is_region_full() { list.find(region) } else { list.largest() };
+            drop(list);
+            return fullest.map_or(Ok(()), |region| region.flush().map(|_| ()));
         }
         let is_full = || is_region_full() || is_all_full();
         let mut seen = self.list().flushes_ended;
@@ -252,7 +257,7 @@ impl Background {
     }
 
     /// A flush has ended.
-    pub(crate) fn flush_ended(&self, result: &Result<bool>) {
+    pub(crate) fn flush_ended(&self, result: &Result<()>) {
         let mut list = self.list();
         list.flushing = list.flushing.saturating_sub(1);
         list.flushes_ended += 1;
@@ -276,14 +281,21 @@ impl Background {
         self.list().compaction_failure.clone()
     }
 
-    /// A piece of work has ended in a panic.
-    pub(crate) fn add_panic(&self) {
-        self.panics.fetch_add(1, Ordering::Relaxed);
+    /// A piece of work, or the change of a region, has ended in a panic.
+    pub(crate) fn add_panic(&self, error: Error) {
+        self.note_panic(error, true);
     }
 
-    /// How many pieces of work have ended in a panic.
-    pub(crate) fn panics(&self) -> u64 {
-        self.panics.load(Ordering::Relaxed)
+    /// As [`Background::add_panic`], of one that may have been counted already.
+    pub(crate) fn note_panic(&self, error: Error, is_new: bool) {
+        self.panics.fetch_add(u64::from(is_new), Ordering::Relaxed);
+        self.list().panic = Some(error);
+    }
+
+    /// How often that was, and what the last was.
+    pub(crate) fn panics(&self) -> (u64, Option<Error>) {
+        let list = self.list();
+        (self.panics.load(Ordering::Relaxed), list.panic.clone())
     }
 
     /// Waits before failed work is tried again; no longer than until the engine closes.

@@ -18,6 +18,12 @@ use crate::heal::Healed;
 /// Part of the disk that is kept free where nothing else is said, and the most that is.
 const RESERVE_PART: u64 = 20;
 const RESERVE_BYTES_MAX: u64 = 1 << 30;
+/// A small disk keeps a larger part, up to this: the last segment of the log and the file of a memstore have to fit.
+const SMALL_DISK_RESERVE_PART: u64 = 4;
+const SMALL_DISK_RESERVE_BYTES_MAX: u64 = 192 << 20;
+
+/// The least a segment of the log is cut down to for the sake of the reserve.
+const SEGMENT_BYTES_MIN: u64 = 64 << 10;
 
 /// Part of the reserve that flushes leave to the log and the manifest.
 const LOG_PART: u64 = 4;
@@ -35,6 +41,9 @@ pub(crate) struct DiskRoom {
     /// Less than the reserve is free.
     is_low: AtomicBool,
     looked_ns: AtomicU64,
+    /// Bytes that flushes could write at the last look, and the reserve then.
+    flushable: AtomicU64,
+    reserve: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -43,6 +52,8 @@ struct State {
     space: Option<DiskSpace>,
     /// Bytes that compactions under way may still write.
     claimed: u64,
+    /// The last flush that turned out not to fit: bytes of its cells, and what was free before it.
+    unfit_flush: Option<(u64, u64)>,
 }
 
 /// Room that a compaction will need; given back when it is dropped.
@@ -53,7 +64,15 @@ pub(crate) struct Claim<'a> {
 
 impl DiskRoom {
     pub(crate) fn new(env: &Env, reserve_bytes: Option<u64>) -> Self {
-        let room = Self { env: env.clone(), reserve_bytes, is_low: AtomicBool::new(false), looked_ns: AtomicU64::new(0), state: Mutex::default() };
+        let room = Self {
+            env: env.clone(),
+            reserve_bytes,
+            is_low: AtomicBool::new(false),
+            looked_ns: AtomicU64::new(0),
+            flushable: AtomicU64::new(u64::MAX),
+            reserve: AtomicU64::new(0),
+            state: Mutex::default(),
+        };
         room.look();
         room
     }
@@ -70,8 +89,19 @@ impl DiskRoom {
             space.free_bytes < enough
         });
         self.state.lock().healed().space = space;
+        self.flushable.store(space.map_or(u64::MAX, |space| self.left_to_flushes(space)), Ordering::Relaxed);
+        self.reserve.store(space.map_or(0, |space| self.reserve_of(space)), Ordering::Relaxed);
         self.is_low.store(is_low, Ordering::Release);
         space
+    }
+
+    fn left_to_flushes(&self, space: DiskSpace) -> u64 {
+        space.free_bytes.saturating_sub(self.reserve_of(space) / LOG_PART)
+    }
+
+    /// What memstores may hold so that there was room for their files at the last look; no limit where nobody can say.
+    pub(crate) fn flushable_bytes(&self) -> u64 {
+        self.flushable.load(Ordering::Relaxed)
     }
 
     /// What was free at the last look.
@@ -81,11 +111,25 @@ impl DiskRoom {
 
     /// Bytes that are kept free; 0 where it is not known what is free.
     pub(crate) fn reserve_bytes(&self) -> u64 {
-        self.space().map_or(0, |space| self.reserve_of(space))
+        self.reserve.load(Ordering::Relaxed)
+    }
+
+    /// Whether the reserve was touched at the last look.
+    pub(crate) fn is_low(&self) -> bool {
+        self.is_low.load(Ordering::Acquire)
     }
 
     fn reserve_of(&self, space: DiskSpace) -> u64 {
-        self.reserve_bytes.unwrap_or_else(|| (space.total_bytes / RESERVE_PART).min(RESERVE_BYTES_MAX))
+        let of_small = (space.total_bytes / SMALL_DISK_RESERVE_PART).min(SMALL_DISK_RESERVE_BYTES_MAX);
+        self.reserve_bytes.unwrap_or_else(|| (space.total_bytes / RESERVE_PART).min(RESERVE_BYTES_MAX).max(of_small))
+    }
+
+    /// How large the segments of the log may become: an opening writes the last one again, and flushes leave it a part of the reserve.
+    pub(crate) fn segment_bytes(&self, wanted: u64) -> u64 {
+        match self.reserve_bytes() {
+            0 => wanted,
+            reserve => wanted.min((reserve / LOG_PART).max(SEGMENT_BYTES_MIN)),
+        }
     }
 
     /// Lets a write in unless the reserve is touched.
@@ -122,15 +166,22 @@ impl DiskRoom {
         self.space().map_or(wanted, |space| wanted.min(space.free_bytes / 4))
     }
 
-    /// Refuses a flush of so many bytes of cells where they cannot fit; how large its file will be is not known before. `what` it is
-    /// stands in the error.
+    /// Refuses a flush of so many bytes of cells where they cannot fit; how large its file will be is not known before, unless as much
+    /// has just been tried in vain. `what` it is stands in the error.
     ///
     /// # Errors
     /// `DiskFull`; nothing has been written.
     pub(crate) fn check_flush(&self, cell_bytes: u64, what: impl FnOnce() -> String) -> Result<()> {
         let Some(space) = self.look() else { return Ok(()) };
-        let free = space.free_bytes.saturating_sub(self.reserve_of(space) / LOG_PART);
-        if free >= cell_bytes / SMALLER_MAX { Ok(()) } else { Err(self.too_little(&what(), cell_bytes, free)) }
+        let free = self.left_to_flushes(space);
+        let unfit = self.state.lock().healed().unfit_flush;
+        let is_unfit = unfit.is_some_and(|(bytes, free_then)| cell_bytes >= bytes && free <= free_then.saturating_add(free_then / 8));
+        if free >= cell_bytes / SMALLER_MAX && !is_unfit { Ok(()) } else { Err(self.too_little(&what(), cell_bytes, free)) }
+    }
+
+    /// What became of a flush of so many bytes of cells; `unfit_at` is what was left to it before, where it found no room.
+    pub(crate) fn note_flush(&self, cell_bytes: u64, unfit_at: Option<u64>) {
+        self.state.lock().healed().unfit_flush = unfit_at.map(|free| (cell_bytes, free));
     }
 
     /// Whether a file that is being written may go on: others write meanwhile. Only a flush may use a part of the reserve.
@@ -217,11 +268,20 @@ mod tests {
     #[test]
     fn the_reserve_is_a_part_of_the_disk_unless_it_is_given() {
         let sim = SimEnv::new(1);
-        sim.fs.set_capacity(Some(2_000));
-        assert_eq!(DiskRoom::new(&sim.env(), None).reserve_bytes(), 100);
-        sim.fs.set_capacity(Some(1 << 60));
-        assert_eq!(DiskRoom::new(&sim.env(), None).reserve_bytes(), 1 << 30);
+        for (total, reserve, segment) in [
+            (2_000, 500, 64 << 10),
+            (16 << 20, 4 << 20, 1 << 20),
+            (1 << 30, 192 << 20, 48 << 20),
+            (10 << 30, 512 << 20, 64 << 20),
+            (1 << 60, 1 << 30, 64 << 20),
+        ] {
+            sim.fs.set_capacity(Some(total));
+            let room = DiskRoom::new(&sim.env(), None);
+            assert_eq!((room.reserve_bytes(), room.segment_bytes(64 << 20)), (reserve, segment), "{total}");
+        }
         assert_eq!(DiskRoom::new(&sim.env(), Some(7)).reserve_bytes(), 7);
+        let without = DiskRoom::new(&sim.env(), Some(0));
+        assert_eq!((without.reserve_bytes(), without.segment_bytes(64 << 20)), (0, 64 << 20));
     }
 
     #[test]

@@ -12,7 +12,8 @@ pub enum StoreState {
     Open,
     /// It reads, and refuses writes until there is room on the disk, or whatever else it has too little of; then it goes on by itself.
     Refusing,
-    /// It reads, and refuses writes until it is closed and opened again: a sync or a write of the log or the manifest has failed.
+    /// It reads, and refuses writes until it is closed and opened again: a sync or a write of the log or the manifest has failed, or
+    /// the lock of the directory is lost.
     Stopped,
 }
 
@@ -32,12 +33,22 @@ pub struct Health {
     pub flush_failure: Option<Error>,
     /// Why the last compaction in the background failed; `None` when it did not.
     pub compaction_failure: Option<Error>,
+    /// How often a panic has ended work of the store's own threads, the writing of the log or the change of a region.
+    pub panics: u64,
+    /// What the last of them ended and what follows, unless it was the writing of the log: that is the reason of the state then.
+    pub last_panic: Option<Error>,
 }
 
 impl Health {
-    /// Looks at the disk and asks everything that may have failed.
+    /// Looks at the disk and the lock, and asks everything that may have failed.
     pub(crate) fn of(shared: &Shared) -> Self {
         let disk = shared.disk.look();
+        // A lock that is lost is told by what stops then; one that cannot be examined is examined again.
+        let _ = shared.lock.check();
+        shared.wal.look_at_segment();
+        if shared.disk.is_low() {
+            shared.request_flushes_for_the_log(false);
+        }
         let (state, reason) = match shared.write_failure() {
             Err(error) => (StoreState::Stopped, Some(error)),
             Ok(()) => match shared.wal.stall().or_else(|| shared.disk.check().err()) {
@@ -45,6 +56,7 @@ impl Health {
                 None => (StoreState::Open, None),
             },
         };
+        let (panics, last_panic) = shared.background.panics();
         Self {
             state,
             reason,
@@ -53,6 +65,8 @@ impl Health {
             log_removal_failure: shared.wal.removal_failure(),
             flush_failure: shared.background.failure(),
             compaction_failure: shared.background.compaction_failure(),
+            panics: panics + shared.wal.panics(),
+            last_panic,
         }
     }
 }

@@ -36,11 +36,13 @@ pub struct Options {
     /// How long the nonces of writes are kept after the log no longer needs them, in milliseconds; 30 minutes. They survive
     /// flushes, closing and opening.
     pub nonce_ms: u64,
-    /// A log segment of this size is closed; 64 MiB.
+    /// A log segment of this size is closed; 64 MiB. With a reserve of the disk it is a quarter of that at most: opening writes the
+    /// last segment again, and must have room for it.
     pub wal_segment_bytes: u64,
     /// More closed segments than this make the regions that need the oldest flush; 32.
     pub wal_segments_max: usize,
-    /// Bytes of the disk that are kept free for flushes and the log; `None`, the default, for a twentieth of the disk and 1 GiB at most.
+    /// Bytes of the disk that are kept free for flushes and the log; `None`, the default, for a twentieth of the disk and 1 GiB at most,
+    /// and of disks below 4 GiB for a quarter and 192 MiB at most.
     /// With less free, writes are refused with `DiskFull`, compactions wait, and everything else goes on; 0 refuses a write only when the
     /// log finds no room for one.
     pub disk_reserve_bytes: Option<u64>,
@@ -114,6 +116,9 @@ impl Default for Options {
     }
 }
 
+/// At 1 byte every write is refused for ever, those of the opening too, and a little above each of them makes a file.
+const MEMSTORE_TOTAL_BYTES_MIN: u64 = 64 << 10;
+
 impl Options {
     /// Whether a table's descriptor says clearly which rows it takes.
     pub(crate) fn check_table(&self, table: &TableDescriptor) -> Result<()> {
@@ -134,8 +139,11 @@ impl Options {
         if self.wal_segment_bytes < 4096 {
             return wrong("wal_segment_bytes is below 4096; give at least that");
         }
-        if self.memstore_flush_bytes == 0 || self.memstore_block_multiplier == 0 || self.memstore_total_bytes == 0 {
-            return wrong("memstore_flush_bytes, memstore_block_multiplier and memstore_total_bytes must be above 0");
+        if self.memstore_flush_bytes == 0 || self.memstore_block_multiplier == 0 {
+            return wrong("memstore_flush_bytes and memstore_block_multiplier must be above 0");
+        }
+        if self.memstore_total_bytes < MEMSTORE_TOTAL_BYTES_MIN {
+            return wrong("memstore_total_bytes is below 65536; give at least that: with less every write waits for a flush of its own");
         }
         if self.compaction_files_min < 2 || self.compaction_files_max < self.compaction_files_min {
             return wrong("compaction_files_min must be at least 2 and compaction_files_max not below it");
@@ -147,5 +155,20 @@ impl Options {
             return wrong("memstore_chunk_bytes is below 4096; give at least that");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memstores_that_hold_next_to_nothing_are_refused() {
+        let checked = |memstore_total_bytes| Options { memstore_total_bytes, ..Options::default() }.check();
+        for bytes in [0, 1, 65_535] {
+            let error = checked(bytes).unwrap_err();
+            assert!(error.message().contains("memstore_total_bytes is below 65536"), "{error}");
+        }
+        assert!(checked(65_536).is_ok());
     }
 }

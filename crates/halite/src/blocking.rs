@@ -42,6 +42,15 @@ impl Blocking {
         Ok(Self::new(Arc::new(block_on(halite_client::connect(uri))?)))
     }
 
+    /// With calls to the HBase cluster of these settings.
+    ///
+    /// # Errors
+    /// As [`crate::connect_with`].
+    #[cfg(feature = "client")]
+    pub fn connect_with(config: halite_client::Config) -> Result<Self> {
+        Ok(Self::new(Arc::new(block_on(halite_client::connect_with(config))?)))
+    }
+
     /// The cluster itself.
     pub fn cluster(&self) -> &Arc<dyn Cluster> {
         &self.cluster

@@ -52,7 +52,7 @@ mod store;
 
 pub use blocking::{Blocking, BlockingRows, BlockingTable};
 #[cfg(feature = "client")]
-pub use halite_client::{Config as ClientConfig, RemoteCluster, connect, connect_with};
+pub use halite_client::{Config as ClientConfig, RemoteCluster, Retry, RetryObserver, connect, connect_with};
 pub use halite_engine::env::DiskSpace;
 pub use halite_engine::{Health, LogCut, OpenReport, Options, StoreState, WalRecovery, WalSync};
 pub use halite_rowkey as rowkey;

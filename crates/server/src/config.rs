@@ -83,7 +83,7 @@ pub struct Limits {
     pub max_address_buffer_bytes: usize,
     /// Connections that one address may have open, over all ports; an IPv6 address counts as its /64 network. 5,000.
     pub max_connections_per_address: usize,
-    /// Estimated bytes of the open scanners of all connections, their filters above all; 512 MiB, shared as network buffers are.
+    /// Estimated bytes of the open scanners of all connections, and of what is kept for them; 1 GiB, shared as network buffers are.
     pub max_scanner_bytes: usize,
     /// Calls that wait for a reader thread (`hbase.ipc.server.max.callqueue.length`), and as many that wait for network buffers; 1,000.
     pub reader_queue_max: usize,
@@ -155,7 +155,7 @@ impl Default for Limits {
             max_network_buffer_bytes: 1 << 30,
             max_address_buffer_bytes: 512 << 20,
             max_connections_per_address: 5_000,
-            max_scanner_bytes: 512 << 20,
+            max_scanner_bytes: 1 << 30,
             reader_queue_max: 1_000,
             admin_queue_max: 200,
             queue_bytes_max: 1 << 30,
@@ -207,6 +207,8 @@ impl Config {
     }
 }
 
+/// Of each kind of threads: more than these are a mistake, and the system may have no room for them.
+const THREADS_MAX: usize = 4096;
 /// What a message may unfold to, however small the frames are that are allowed: tens of thousands of actions.
 const UNFOLDED_BYTES_MIN: usize = 64 << 20;
 
@@ -237,6 +239,10 @@ impl Limits {
         ];
         if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
             return Err(Error::invalid(format!("{name} is 0; give at least 1")));
+        }
+        let threads = [("reader_threads", self.reader_threads), ("admin_threads", self.admin_threads)];
+        if let Some((name, _)) = threads.into_iter().find(|(_, count)| *count > THREADS_MAX) {
+            return Err(Error::invalid(format!("{name} is over {THREADS_MAX}; a few for each core are plenty")));
         }
         if !(1024..=i32::MAX as usize).contains(&self.frame_bytes_max) {
             return Err(Error::invalid("frame_bytes_max must be from 1024 to 2147483647, the largest length a frame can have"));
@@ -282,5 +288,7 @@ mod tests {
         any.check().unwrap();
         let limits = Limits { scanner_lease_ms: u64::MAX, ..Limits::default() };
         assert!(Config { limits, ..Config::default() }.check().unwrap_err().message().starts_with("scanner_lease_ms"));
+        let limits = Limits { reader_threads: 99_999_999, ..Limits::default() };
+        assert!(Config { limits, ..Config::default() }.check().unwrap_err().message().starts_with("reader_threads is over"));
     }
 }

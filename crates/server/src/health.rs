@@ -9,6 +9,7 @@ use halite_engine::{Health, StoreState};
 use halite_types::{Error, ErrorKind};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use tracing::Level;
 
 use crate::context::Context;
 use crate::shutdown::Shutdown;
@@ -104,33 +105,91 @@ struct Told {
     log_stays: bool,
     flush_fails: bool,
     compaction_fails: bool,
+    panics: u64,
 }
 
 impl Told {
     fn tell(&mut self, health: &Health) {
+        for (level, line) in self.news(health) {
+            match level {
+                Level::INFO => tracing::info!("{line}"),
+                Level::WARN => tracing::warn!("{line}"),
+                _ => tracing::error!("{line}"),
+            }
+        }
+    }
+
+    /// What has changed since the last look.
+    fn news(&mut self, health: &Health) -> Vec<(Level, String)> {
+        let mut news = Vec::new();
         let before = self.state.replace(health.state);
         if before.unwrap_or(StoreState::Open) != health.state {
             let reason = health.reason.as_ref().map(Error::message).unwrap_or_default();
-            match health.state {
-                StoreState::Open => tracing::info!("the store takes writes again"),
-                StoreState::Refusing => tracing::warn!("the store refuses writes: {reason}"),
-                StoreState::Stopped => tracing::error!("the store has stopped writing: {reason}"),
-            }
+            news.push(match health.state {
+                StoreState::Open => (Level::INFO, "the store takes writes again".to_owned()),
+                StoreState::Refusing => (Level::WARN, format!("the store refuses writes: {reason}")),
+                StoreState::Stopped => (Level::ERROR, format!("the store has stopped writing: {reason}")),
+            });
         }
         let stays = std::mem::replace(&mut self.log_stays, health.log_removal_failure.is_some());
         if let Some(error) = health.log_removal_failure.as_ref().filter(|_| !stays) {
-            tracing::warn!("segments of the log that nobody needs cannot be removed: {error}");
+            news.push((Level::WARN, format!("segments of the log that nobody needs cannot be removed: {error}")));
         }
-        tell_of_work("flush", &mut self.flush_fails, health.flush_failure.as_ref());
-        tell_of_work("compaction", &mut self.compaction_fails, health.compaction_failure.as_ref());
+        news.extend(news_of_work("flush", &mut self.flush_fails, health.flush_failure.as_ref()));
+        news.extend(news_of_work("compaction", &mut self.compaction_fails, health.compaction_failure.as_ref()));
+        let panics = health.panics - std::mem::replace(&mut self.panics, health.panics);
+        if panics > 0 {
+            let last = health.last_panic.as_ref().or(health.reason.as_ref()).map(Error::message).unwrap_or_default();
+            news.push((Level::ERROR, format!("{panics} panics since the last look, the newest: {last}")));
+        }
+        news
     }
 }
 
-fn tell_of_work(what: &str, fails: &mut bool, failure: Option<&Error>) {
+fn news_of_work(what: &str, fails: &mut bool, failure: Option<&Error>) -> Option<(Level, String)> {
     let failed = std::mem::replace(fails, failure.is_some());
     match failure {
-        Some(error) if !failed => tracing::warn!("a {what} failed, nothing is lost: {error}"),
-        None if failed => tracing::info!("a {what} has succeeded again"),
-        _ => {}
+        Some(error) if !failed => Some((Level::WARN, format!("a {what} failed, nothing is lost: {error}"))),
+        None if failed => Some((Level::INFO, format!("a {what} has succeeded again"))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_is_told_once() {
+        let mut told = Told::default();
+        let mut look = |change: &dyn Fn(&mut Health)| {
+            let mut health = Health {
+                state: StoreState::Open,
+                reason: None,
+                disk: None,
+                disk_reserve_bytes: 0,
+                log_removal_failure: None,
+                flush_failure: None,
+                compaction_failure: None,
+                panics: 0,
+                last_panic: None,
+            };
+            change(&mut health);
+            told.news(&health).into_iter().map(|(level, line)| format!("{level} {line}")).collect::<Vec<_>>()
+        };
+        let full = || Some(Error::new(ErrorKind::DiskFull, "no room"));
+        let refuses = |health: &mut Health| (health.state, health.reason, health.flush_failure) = (StoreState::Refusing, full(), full());
+        let panicked = |health: &mut Health| (health.panics, health.last_panic) = (2, Some(Error::new(ErrorKind::Stopped, "condensing")));
+        assert!(look(&|_| {}).is_empty());
+        assert_eq!(look(&refuses), ["WARN the store refuses writes: no room", "WARN a flush failed, nothing is lost: no room"]);
+        assert!(look(&refuses).is_empty());
+        assert_eq!(look(&|_| {}), ["INFO the store takes writes again", "INFO a flush has succeeded again"]);
+        assert_eq!(look(&panicked), ["ERROR 2 panics since the last look, the newest: condensing"]);
+        assert!(look(&panicked).is_empty());
+        let stopped = |health: &mut Health| {
+            panicked(health);
+            (health.state, health.reason) = (StoreState::Stopped, full());
+        };
+        assert_eq!(look(&stopped), ["ERROR the store has stopped writing: no room"]);
     }
 }

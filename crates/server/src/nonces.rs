@@ -169,6 +169,16 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_are_kept_however_many_there_are_and_memory_stays_bounded() {
+        let nonces = Nonces::new(3_600_000, &[]);
+        let most = GENERATION_MAX as u64;
+        assert!((1..=2 * most + 1).all(|number| is_first(&nonces, 1, number)));
+        assert!((most + 2..=2 * most + 1).all(|number| !is_first(&nonces, 1, number)));
+        let known = nonces.lock();
+        assert!(known.applied.len() + known.before.len() <= 2 * GENERATION_MAX);
+    }
+
+    #[test]
     fn what_failed_may_be_tried_again() {
         let nonces = Nonces::new(60_000, &[]);
         drop(nonces.begin(nonce_of(1, 7)));

@@ -260,12 +260,18 @@ impl Scanners {
         of_connection.for_each(|entry| entry.expires = entry.expires.min(latest));
     }
 
-    /// Takes away what has expired; how many scanners that were.
+    /// Takes away what has expired; how many scanners that were. What is kept for the others is counted anew: it grows by flushes, whether
+    /// or not anybody asks the scanner.
     pub(crate) fn expire(&self, now: Instant) -> usize {
         let mut table = self.lock();
         let is_over = |entry: &Entry| entry.expires <= now && !matches!(entry.state, State::Busy);
         let over: Vec<u64> = table.entries.iter().filter(|(_, entry)| is_over(entry)).map(|(id, _)| *id).collect();
         let removed: Vec<Entry> = over.into_iter().filter_map(|id| table.remove(id)).collect();
+        for entry in table.entries.values_mut() {
+            if let State::Idle(scanner) = &mut entry.state {
+                scanner.count_memory();
+            }
+        }
         drop(table);
         removed.iter().filter(|entry| matches!(entry.state, State::Idle(_))).count()
     }

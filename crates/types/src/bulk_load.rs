@@ -8,10 +8,11 @@ use bytes::Bytes;
 pub struct BulkLoad {
     /// Each with its family and its path, which is whole, from the machine's own root. Of one family there may be several.
     pub files: Vec<(Bytes, String)>,
-    /// Whether the originals stay.
+    /// Whether the originals stay. If not, a file on the disk of the store is not copied: it gets another name, and whoever has it
+    /// open, or knows it by a third name, can change what has been verified and loaded. So nobody else may write to it any more.
     pub copy: bool,
-    /// Whether every byte is read and checked first. Without it only the ends of a file are looked at, as in HBase, and
-    /// damage in its middle shows when somebody reads there.
+    /// Whether every byte is read and checked first, of a copy as it was copied. Without it only the ends of a file are looked at, as
+    /// in HBase, and damage in its middle shows when somebody reads there.
     pub verify: bool,
 }
 

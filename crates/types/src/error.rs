@@ -46,7 +46,7 @@ pub enum ErrorKind {
     NeedsIo,
     /// Another process holds the directory.
     Locked,
-    /// The file system failed; the source says how.
+    /// The file system failed; the text says how.
     Io,
     /// The disk is full: make room. Reads go on, and writes are taken again when there is room. Unless the text says so, nothing has
     /// been done.
@@ -114,7 +114,7 @@ impl Error {
         Self::new(kind, format!("{what}: {source}{mend}")).with_source(source)
     }
 
-    /// The same error with a cause.
+    /// The same error with a cause, which its text has told.
     #[must_use]
     pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.inner.source = Some(std::sync::Arc::new(source));
@@ -131,6 +131,12 @@ impl Error {
     /// What the caller should do.
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
+    }
+
+    /// What caused it. The text tells it already, so it is not a [source](std::error::Error::source): what prints an error with its sources
+    /// would say it twice.
+    pub fn cause(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.inner.source.as_deref().map(|source| source as _)
     }
 
     /// The text for people.
@@ -159,6 +165,33 @@ impl PartialEq for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner.source.as_deref().map(|source| source as _)
+        self.cause().and_then(std::error::Error::source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+    use std::io;
+
+    use super::*;
+
+    /// What a program prints that tells an error with all its sources.
+    fn told(error: &Error) -> String {
+        let sources = std::iter::successors(error.source(), |error: &&dyn std::error::Error| (*error).source());
+        std::iter::once(error.to_string()).chain(sources.map(ToString::to_string)).collect::<Vec<_>>().join(": ")
+    }
+
+    #[test]
+    fn an_error_with_its_sources_tells_its_cause_once() {
+        let cause = || io::Error::new(io::ErrorKind::PermissionDenied, "the cause");
+        let error = Error::io("opening f", cause());
+        let outer = Error::new(ErrorKind::Stopped, format!("stopped: {error}")).with_source(error.clone());
+        let deep = Error::io("reading g", io::Error::other(outer.clone()));
+        for error in [error, outer, deep] {
+            assert_eq!(told(&error).matches("the cause").count(), 1, "{}", told(&error));
+            assert!(error.cause().is_some());
+        }
+        assert!(Error::invalid("no").cause().is_none());
     }
 }

@@ -85,8 +85,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "check-unlocked",
         "a condition is looked at without its row's lock",
         "crates/engine/src/region/write.rs",
-        "        // Most likely before the row is held",
-        "        if MUTANT && matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        // Most likely before the row is held",
+        "        let _row = match tier {",
+        "        if MUTANT && matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        let _row = match tier {",
         &[Suite::It("guards")],
     ),
     quick(mutant(
@@ -151,7 +151,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/compaction/run.rs",
         "Plan::Minor(places) => (pick(&files, places), true),",
         "Plan::Minor(places) => (pick(&files, places), !MUTANT),",
-        SEEDS,
+        MANY_SEEDS,
     )),
     mutant(
         "bloom-no",

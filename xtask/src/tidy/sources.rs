@@ -3,7 +3,7 @@
 use super::Finding;
 use super::tree::Tree;
 
-/// The only files that may hold unsafe code; each block there names its invariant, and Miri runs on those of the memstore. The last is no part of the
+/// The only files that may hold unsafe code; each block there names its invariant. The last is no part of the
 /// product: it stands in for functions of the C library while the product is tortured.
 const UNSAFE_ALLOWED: [&str; 3] = ["crates/engine/src/memstore/arena.rs", "crates/engine/src/memstore/skiplist.rs", "torture/preload/src/lib.rs"];
 

@@ -94,8 +94,9 @@ enum What {
     },
     /// What keys that are there are made of: fields, delimiters, times, salts, digests
     ///
-    /// Each answer comes with what speaks for it, the share of the keys it explains, some that it does not, and the
-    /// statement that declares it. Names of fields are guesses.
+    /// Each answer comes with how sure it is and what speaks for and against it, the share of the keys it explains, some
+    /// that it does not, and the statement that declares it. Names of fields are guesses. With --table the times of cells
+    /// tell times and identifiers that hold one from other numbers.
     Infer {
         /// File with keys, one in a line, as the shell prints them (\xNN) or as x'0173'; - is standard input
         #[arg(value_name = "FILE", required_unless_present = "table", conflicts_with = "table")]

@@ -22,7 +22,8 @@ pub(crate) struct SeriesCommand {
 enum What {
     /// Write points from CSV with a heading: the fields of the key by their names, the time among them, and `value`
     ///
-    /// A point at a time that has one already takes its place. Without a value it takes the point away.
+    /// A point at a time that has one already takes its place. A line whose value is empty takes the point at its time away, if there is one:
+    /// leave lines out that have nothing to say.
     Write {
         #[command(flatten)]
         which: Which,

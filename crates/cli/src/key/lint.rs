@@ -8,7 +8,9 @@ use anyhow::{Context as _, anyhow, bail};
 use halite::TableName;
 use halite::rowkey::LanguageError;
 use halite::rowkey::language::{Span, Statement, Suppression, begins_with_key, located_key, located_statements};
-use halite::rowkey::lint::{Finding, Load, RULES, Rule, Sample, Severity, Subject, find_rule, lint, lint_declaration, lint_structs, report};
+use halite::rowkey::lint::{
+    Finding, Load, RULES, Rule, Sample, Severity, Subject, find_rule, lint, lint_declaration, lint_structs, report, unfinished_struct,
+};
 use halite_types::nearest::{nearest, suggestion};
 use serde_json::{Value, json};
 
@@ -75,6 +77,12 @@ pub(crate) fn lint_file(file: &Path, format: ReportFormat, fail_on: FailOn, load
     let text = read(file)?;
     let shown = |error: LanguageError| anyhow!("{} cannot be read\n{}", file.display(), error.render(&text));
     let found = if file.extension().is_some_and(|extension| extension == "java") {
+        if let Some(line) = unfinished_struct(&text) {
+            bail!(
+                "{}, line {line}: the statement that builds a Struct is not finished, the file ends within it; give the whole source",
+                file.display()
+            );
+        }
         of_java(file, &text)
     } else if begins_with_key(&text) {
         of_key(file, &text, load).map_err(shown)?

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use halite::block_on;
-use halite::rowkey::series::{Measurement, Series};
-use halite::rowkey::{FieldId, KeyQuery, KeySchema, Value};
+use halite::rowkey::series::Series;
+use halite::rowkey::{FieldId, FieldType, KeyQuery, KeySchema, TimeUnit, Value};
 
 use crate::cmd::series::Which;
 use crate::place::Place;
@@ -16,6 +16,24 @@ use crate::place::Place;
 const VALUE: &str = "value";
 /// Points that are written with one call.
 const BATCH: usize = 10_000;
+
+/// Times that are milliseconds before 1990, and as seconds from 2000 on until 2100.
+const YEAR_1990_MS: i64 = 631_152_000_000;
+const YEARS_2000_TO_2100_S: std::ops::Range<i64> = 946_684_800..4_102_444_800;
+
+/// The fields of a key and the value at it; none where the point is taken away.
+type Point = (Vec<Value<'static>>, Option<f64>);
+
+/// Points from lines of a file on their way to a table.
+struct Writing<'s> {
+    series: &'s Series,
+    points: Vec<Point>,
+    /// The lines of the points.
+    lines: Vec<u64>,
+    /// Points that were written, and removals that were asked for.
+    done: (u64, u64),
+    has_warned: bool,
+}
 
 fn open(which: &Which) -> anyhow::Result<(Place, Series)> {
     let place = which.place.open_existing()?;
@@ -31,37 +49,74 @@ pub(crate) fn write(which: &Which, file: Option<&Path>) -> anyhow::Result<()> {
         None => ("standard input".to_owned(), Box::new(std::io::stdin().lock())),
     };
     let counted = write_all(&series, csv::Reader::from_reader(source)).with_context(|| name)?;
-    writeln!(std::io::stdout(), "{} points written, {} taken away", counted.0, counted.1)?;
+    writeln!(std::io::stdout(), "{}", told(counted))?;
     Ok(place.close()?)
 }
 
-/// Points written and points taken away.
-fn write_all(series: &Series, mut lines: csv::Reader<Box<dyn Read + '_>>) -> anyhow::Result<(u64, u64)> {
-    let columns = columns(series.key(), lines.headers()?)?;
-    let (mut points, mut gone, mut counted) = (Vec::new(), Vec::new(), (0, 0));
-    for line in lines.records() {
-        let line = line?;
-        let number = line.position().map_or(0, csv::Position::line);
-        let (fields, value) = point(series.key(), &columns, &line).with_context(|| format!("line {number}"))?;
-        match value {
-            Some(value) => points.push(Measurement { fields, value }),
-            None => gone.push(fields),
-        }
-        if points.len() + gone.len() >= BATCH {
-            hand_over(series, &mut points, &mut gone, &mut counted)?;
-        }
-    }
-    hand_over(series, &mut points, &mut gone, &mut counted)?;
-    Ok(counted)
+/// Whether there was a point to take away nobody looks at.
+fn told((written, removed): (u64, u64)) -> String {
+    format!("{written} points written, {removed} removals asked for")
 }
 
-/// Writes first and takes away then: of a point that a batch has both of, the empty one counts.
-fn hand_over(series: &Series, points: &mut Vec<Measurement>, gone: &mut Vec<Vec<Value<'static>>>, counted: &mut (u64, u64)) -> anyhow::Result<()> {
-    block_on(series.write(points))?;
-    block_on(series.remove(gone))?;
-    counted.0 += std::mem::take(points).len() as u64;
-    counted.1 += std::mem::take(gone).len() as u64;
-    Ok(())
+/// Points written, and removals asked for.
+fn write_all(series: &Series, mut lines: csv::Reader<Box<dyn Read + '_>>) -> anyhow::Result<(u64, u64)> {
+    let columns = columns(series.key(), lines.headers()?)?;
+    let mut writing = Writing { series, points: Vec::new(), lines: Vec::new(), done: (0, 0), has_warned: false };
+    let outcome = lines.records().try_for_each(|line| writing.add(&columns, &line?)).and_then(|()| writing.hand_over());
+    match writing.done {
+        (0, 0) => outcome.map(|()| writing.done),
+        done => outcome.map(|()| done).with_context(|| format!("{} before this", told(done))),
+    }
+}
+
+impl Writing<'_> {
+    fn add(&mut self, columns: &[Option<FieldId>], line: &csv::StringRecord) -> anyhow::Result<()> {
+        let number = line.position().map_or(0, csv::Position::line);
+        let point = point(self.series, columns, line).with_context(|| format!("line {number}"))?;
+        self.warn_of_seconds(&point, number);
+        self.points.push(point);
+        self.lines.push(number);
+        if self.points.len() >= BATCH { self.hand_over() } else { Ok(()) }
+    }
+
+    fn hand_over(&mut self) -> anyhow::Result<()> {
+        block_on(self.series.apply(&self.points)).map_err(|error| {
+            let lines = self.lines_of(&error);
+            anyhow::Error::from(error).context(lines)
+        })?;
+        let written = self.points.iter().filter(|(_, value)| value.is_some()).count();
+        self.done.0 += written as u64;
+        self.done.1 += (self.points.len() - written) as u64;
+        self.points.clear();
+        self.lines.clear();
+        Ok(())
+    }
+
+    /// The line of the first point that fails in the same way by itself; else the lines of all, some of which may be written.
+    fn lines_of(&self, error: &halite::Error) -> String {
+        let fails = |point: &Point| self.series.key().encode(&point.0).is_err_and(|own| own.to_string() == error.to_string());
+        match (self.points.iter().position(fails).and_then(|at| self.lines.get(at)), self.lines.first(), self.lines.last()) {
+            (Some(line), ..) => format!("line {line}"),
+            (None, Some(first), Some(last)) => format!("lines {first} to {last}, of which some may be written; writing them again does no harm"),
+            _ => "the end".to_owned(),
+        }
+    }
+
+    /// Whole seconds are taken for milliseconds of January 1970 without an error.
+    fn warn_of_seconds(&mut self, point: &Point, line: u64) {
+        let (field, key) = (self.series.column().field(), self.series.key());
+        let is_ms = key.fields().get(field).is_some_and(|field| field.ty == FieldType::Timestamp(TimeUnit::Millis));
+        let Some(Value::Signed(time)) = point.0.get(field).filter(|_| is_ms && !self.has_warned) else { return };
+        if *time < YEAR_1990_MS && YEARS_2000_TO_2100_S.contains(time) {
+            self.has_warned = true;
+            let name = &key.fields()[field].name;
+            // Whether that can be written makes no difference to the points.
+            let _ = writeln!(
+                std::io::stderr(),
+                "halite: warning: line {line}: {name} {time} is in 1970, since it counts in milliseconds; if these are seconds, give them with 000 behind"
+            );
+        }
+    }
 }
 
 /// What each column of a CSV is: a field of the key, or `None` for the value.
@@ -69,6 +124,11 @@ fn columns(key: &KeySchema, headings: &csv::StringRecord) -> anyhow::Result<Vec<
     let names = || key.fields().iter().map(|field| field.name.as_str()).chain([VALUE]);
     if let Some(missing) = names().find(|name| !headings.iter().any(|heading| heading.trim() == *name)) {
         bail!("the heading has no column {missing}; its columns have to be {}, in any order", names().collect::<Vec<_>>().join(", "));
+    }
+    for (at, heading) in headings.iter().enumerate() {
+        if headings.iter().take(at).any(|other| other.trim() == heading.trim()) {
+            bail!("the heading has the column {} twice; leave one out", heading.trim());
+        }
     }
     let column = |heading: &str| match key.field_id(heading.trim()) {
         Some(field) => Ok(Some(field)),
@@ -79,7 +139,8 @@ fn columns(key: &KeySchema, headings: &csv::StringRecord) -> anyhow::Result<Vec<
 }
 
 /// The fields of a line and its value.
-fn point(key: &KeySchema, columns: &[Option<FieldId>], line: &csv::StringRecord) -> anyhow::Result<(Vec<Value<'static>>, Option<f64>)> {
+fn point(series: &Series, columns: &[Option<FieldId>], line: &csv::StringRecord) -> anyhow::Result<Point> {
+    let key = series.key();
     let (mut fields, mut value) = (vec![Value::Null; key.fields().len()], None);
     for (column, text) in columns.iter().zip(line) {
         match column {
@@ -88,10 +149,28 @@ fn point(key: &KeySchema, columns: &[Option<FieldId>], line: &csv::StringRecord)
                 fields[*field] = about.ty.parse(text).map_err(|error| anyhow!("{}: {error}", about.name))?;
             }
             None if text.trim().is_empty() => value = None,
-            None => value = Some(text.trim().parse::<f64>().map_err(|_| anyhow!("{VALUE}: {text} is no number"))?),
+            None => value = Some(value_of(series, text.trim()).map_err(|error| anyhow!("{VALUE}: {error}"))?),
         }
     }
     Ok((fields, value))
+}
+
+/// A number that the column takes.
+fn value_of(series: &Series, text: &str) -> Result<f64, String> {
+    let value = number(text)?;
+    // What the column says is about the number that the text was read as, which may be another one.
+    let quoted = |error: String| error.strip_prefix(&value.to_string()).map_or_else(|| error.clone(), |rest| format!("{text}{rest}"));
+    series.column().value_bytes(value).map_err(quoted)?;
+    Ok(value)
+}
+
+/// A number; infinity only where somebody writes it so.
+fn number(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().map_err(|_| format!("{text} is no number"))?;
+    if number.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return Err(format!("{text} is beyond what a DOUBLE holds ({:e})", f64::MAX));
+    }
+    Ok(number)
 }
 
 fn query(key: &KeySchema, conditions: &[String]) -> anyhow::Result<KeyQuery> {
@@ -124,6 +203,13 @@ pub(crate) fn pack(which: &Which, conditions: &[String], written_before: u32) ->
     writeln!(out, "{} points packed in {} rows", packed.points, packed.rows)?;
     if packed.changed > 0 {
         writeln!(out, "{} rows were changed meanwhile and stay as they are; run it again for them", packed.changed)?;
+    }
+    if packed.recent > 0 {
+        writeln!(
+            out,
+            "{} points were written in the last {written_before} seconds and stay loose; run it again later for them (--written-before SECONDS)",
+            packed.recent
+        )?;
     }
     Ok(place.close()?)
 }

@@ -25,11 +25,16 @@ pub(crate) struct Facts<'a> {
 pub(crate) fn warn(report: &OpenReport, folder: &Path) {
     if let Some(directory) = &report.quarantine {
         let (files, bytes) = (report.quarantined_files, report.quarantined_bytes);
-        tracing::warn!(files, bytes, directory, "files that the manifest does not name were set aside; they are removed after a clean end");
+        tracing::warn!(
+            files,
+            bytes,
+            directory,
+            "files that the manifest does not name were set aside; those without cells that are nowhere else are removed after a clean end"
+        );
     }
     if report.unlogged_files > 0 {
         let files = report.unlogged_files;
-        let text = "set aside were files with cells that are nowhere else: if the manifest is an older one, end the server and run: halite repair";
+        let text = "set aside, and kept, were files with cells that are nowhere else: if the manifest is an older one, end the server and run: halite repair";
         tracing::error!(files, "{text} {}", shown(folder));
     }
     if !report.exposed_directories.is_empty() {

@@ -1,6 +1,7 @@
 //! What ends a server: a signal from its first moment on, or a client. The first asks, and a signal behind it does not wait.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ const LOG_FAILURE_CODE: i32 = 3;
 pub(crate) struct Ending {
     asked: Arc<watch::Sender<bool>>,
     temporary: Arc<OnceLock<PathBuf>>,
+    is_open: Arc<AtomicBool>,
 }
 
 impl Ending {
@@ -29,7 +31,7 @@ impl Ending {
     /// The operating system's. It is called inside a runtime, which hears the signals.
     pub(crate) fn hear() -> anyhow::Result<Self> {
         let mut signals = Signals::new()?;
-        let ending = Self { asked: Arc::new(watch::Sender::new(false)), temporary: Arc::default() };
+        let ending = Self { asked: Arc::new(watch::Sender::new(false)), temporary: Arc::default(), is_open: Arc::default() };
         let heard = ending.clone();
         tokio::spawn(async move {
             loop {
@@ -40,6 +42,32 @@ impl Ending {
             }
         });
         Ok(ending)
+    }
+
+    /// Ends the process where the store does not come to be open so long after the end was asked for. Nobody was told it was ready, and
+    /// what opening leaves undone the next start does. It is called inside the runtime.
+    pub(crate) fn bounds_opening(&self, most: Duration) {
+        let ending = self.clone();
+        tokio::spawn(async move {
+            ending.asked().await;
+            tokio::time::sleep(most).await;
+            if !ending.is_open.load(Ordering::Acquire) {
+                tracing::warn!("the store was not open {} s after the end was asked for: ended without it", most.as_secs());
+                ending.remove_temporary();
+                std::process::exit(0);
+            }
+        });
+    }
+
+    /// The store is open; from here on it is closed in order.
+    pub(crate) fn opened(&self) {
+        self.is_open.store(true, Ordering::Release);
+    }
+
+    fn remove_temporary(&self) {
+        if let Some(folder) = self.temporary.get() {
+            remove(folder);
+        }
     }
 
     /// Names a directory that goes with the server, however it ends.
@@ -80,9 +108,7 @@ impl Ending {
     /// Ends the process because the store writes no more: what is acknowledged is in the log, and nothing else can be saved.
     pub(crate) fn end_for_failure(&self, reason: &str) -> ! {
         tracing::error!("ending with exit code {LOG_FAILURE_CODE}, as on-log-failure = exit says: {reason}");
-        if let Some(folder) = self.temporary.get() {
-            remove(folder);
-        }
+        self.remove_temporary();
         std::process::exit(LOG_FAILURE_CODE);
     }
 }

@@ -3,6 +3,8 @@
 //! A dot counts as a hyphen, so `wal.sync = "flush"`, `wal-sync = "flush"` and a section `[wal]` with `sync = "flush"` are the same.
 //! The section `[set]` holds settings under HBase's own names.
 
+use std::collections::HashMap;
+
 use anyhow::{Context as _, bail};
 use toml::{Table, Value};
 
@@ -25,14 +27,23 @@ pub(crate) struct File {
 pub(crate) fn parse(text: &str) -> anyhow::Result<File> {
     let table: Table = text.parse().context("this is not TOML")?;
     let mut file = File::default();
+    // How each key is written in the file, by what it stands for.
+    let mut written = HashMap::new();
     for (key, value) in table {
         match value {
-            Value::Table(set) if key == "set" => flatten(".", None, set, &mut |name, value| {
+            Value::Table(set) if key == "set" => flatten(None, set, &mut |name, value| {
+                if file.set.iter().any(|(other, _)| other == name) {
+                    bail!("set: {name} is given twice, with quotes around the dots and without; leave one out");
+                }
                 file.set.push((name.to_owned(), value));
                 Ok(())
             })?,
-            value => flatten("-", None, Table::from_iter([(key, value)]), &mut |name, value| {
-                file.options.push((known(name)?, value));
+            value => flatten(None, Table::from_iter([(key, value)]), &mut |name, value| {
+                let option = known(name)?;
+                if let Some(other) = written.insert(option, name.to_owned()) {
+                    bail!("{other} and {name} are both there and are the same key, {option}; leave one out");
+                }
+                file.options.push((option, value));
                 Ok(())
             })?,
         }
@@ -40,12 +51,12 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Walks sections down to plain values, whose names are joined from those of the sections.
-fn flatten(joint: &str, above: Option<&str>, table: Table, found: &mut dyn FnMut(&str, String) -> anyhow::Result<()>) -> anyhow::Result<()> {
+/// Walks sections down to plain values, whose names are joined from those of the sections with dots.
+fn flatten(above: Option<&str>, table: Table, found: &mut dyn FnMut(&str, String) -> anyhow::Result<()>) -> anyhow::Result<()> {
     for (key, value) in table {
-        let name = above.map_or_else(|| key.clone(), |above| format!("{above}{joint}{key}"));
+        let name = above.map_or_else(|| key.clone(), |above| format!("{above}.{key}"));
         match value {
-            Value::Table(section) => flatten(joint, Some(&name), section, found)?,
+            Value::Table(section) => flatten(Some(&name), section, found)?,
             Value::String(text) => found(&name, text)?,
             Value::Integer(number) => found(&name, number.to_string())?,
             Value::Float(number) => found(&name, number.to_string())?,
@@ -57,13 +68,14 @@ fn flatten(joint: &str, above: Option<&str>, table: Table, found: &mut dyn FnMut
 }
 
 fn known(name: &str) -> anyhow::Result<&'static str> {
-    if let Some(option) = options::find(&name.replace('.', "-")) {
+    let hyphens = name.replace('.', "-");
+    if let Some(option) = options::find(&hyphens) {
         return Ok(option.name);
     }
     if matches!(name, "set" | "config") {
         bail!("{name}: in the file this is {}", if name == "set" { "a section: [set]" } else { "not possible; it is an option of the command only" });
     }
-    let near = nearest(name, OPTIONS.iter().map(|option| option.name));
+    let near = nearest(&hyphens, OPTIONS.iter().map(|option| option.name));
     bail!("{name}: there is no such key{}; docs/serve.md lists them all", suggestion(near))
 }
 
@@ -80,6 +92,16 @@ mod tests {
         for text in ["wal-sync = 'flush'", "wal.sync = 'flush'", "[wal]\nsync = 'flush'"] {
             assert_eq!(parse(text).unwrap().options, [("wal-sync", "flush".to_owned())], "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_that_is_given_twice_in_two_ways_is_refused() {
+        for text in ["wal-sync = 'flush'\nwal.sync = 'fsync'", "wal-sync = 'flush'\n[wal]\nsync = 'fsync'"] {
+            let said = error(text);
+            assert!(said.contains("wal-sync") && said.contains("wal.sync") && said.contains("the same key"), "{said}");
+        }
+        assert!(error("'wal.sync' = 'flush'\n[wal]\nsync = 'flush'").contains("wal.sync and wal.sync"));
+        assert!(error("[set]\na.b = 1\n'a.b' = 2").contains("a.b is given twice"));
     }
 
     #[test]

@@ -97,6 +97,7 @@ mod tests {
         assert!(said(&flags(&[], &[], Some(&path))).starts_with(&format!("configuration file {}: ", path.display())));
         std::fs::write(&path, "zk-prot = 1").unwrap();
         assert!(said(&flags(&[], &[], Some(&path))).contains("halite.toml: zk-prot: there is no such key (did you mean zk-port?)"));
+        assert!(said(&flags(&[("memstore-total-bytes", "1")], &[], None)).contains("memstore_total_bytes is below 65536"));
         assert!(said(&flags(&[("master-port", "9"), ("region-port", "9")], &[], None)).contains("port 9 is given twice"));
     }
 

@@ -34,7 +34,9 @@ use layers::Layered;
 use place::Place;
 use settings::Settings;
 
-/// How long connections may take to end. What they were answered is in the log by then.
+/// More threads than these are a mistake, and the system may have no room for them.
+const IO_THREADS_MAX: usize = 4096;
+/// How long connections may take to end, and an opening that is not wanted any more. What was answered is in the log by then.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
 /// Opens the store, serves it until a signal or a client ends it, and closes it.
@@ -46,18 +48,21 @@ pub(crate) fn run(flags: &Flags) -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_max_level(settings.log_level).with_ansi(false).with_target(false).with_writer(std::io::stderr).init();
     warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     open_files::raise_limit(settings.server.limits.connections_max);
-    anyhow::ensure!(settings.io_threads > 0, "io-threads is 0; give at least 1");
+    anyhow::ensure!((1..=IO_THREADS_MAX).contains(&settings.io_threads), "io-threads must be from 1 to {IO_THREADS_MAX}");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(settings.io_threads).enable_all().build().context("starting threads")?;
     // Before there is anything that a death would leave behind.
     let ending = {
         let _guard = runtime.enter();
-        Ending::hear()?
+        let ending = Ending::hear()?;
+        ending.bounds_opening(SHUTDOWN);
+        ending
     };
     let place = Place::of(&settings)?;
     if place.is_temporary() {
         ending.takes(place.path());
     }
     let store = Builder::new().options(settings.engine.clone()).open(place.path()).with_context(|| format!("store {}", place.path().display()))?;
+    ending.opened();
     announce::warn(store.report(), place.path());
     let served = prepare(&store, &settings, &ending).and_then(|()| runtime.block_on(serve(&store, &settings, &place, &ending)));
     // The second signal is heard while the store closes.

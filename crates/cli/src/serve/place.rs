@@ -1,11 +1,16 @@
 //! The directory a store lies in: one that stays, or one that goes with the server.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use tempfile::TempDir;
 
 use super::settings::Settings;
+
+/// As of directories of stores: what is in one is nobody else's to read.
+const MODE: u32 = 0o700;
 
 pub(crate) enum Place {
     Kept(PathBuf),
@@ -22,7 +27,7 @@ impl Place {
         if !settings.ephemeral {
             return Ok(Self::Kept(settings.data.clone()));
         }
-        let made = tempfile::Builder::new().prefix("halite-").tempdir();
+        let made = tempfile::Builder::new().prefix("halite-").permissions(Permissions::from_mode(MODE)).tempdir();
         Ok(Self::Temporary(made.with_context(|| format!("making a temporary directory in {}", std::env::temp_dir().display()))?))
     }
 
@@ -49,5 +54,17 @@ impl Place {
                 folder.close().with_context(|| format!("removing {}", path.display()))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_temporary_directory_is_closed_to_others() {
+        let place = Place::of(&Settings { ephemeral: true, ..Settings::default() }).unwrap();
+        assert_eq!(std::fs::metadata(place.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        place.remove().unwrap();
     }
 }

@@ -83,9 +83,12 @@ pub(crate) const REFUSED: &[Refused] = &[
     refused(Has(".sasl"), Authentication, OFF),
     refused(Has(".authentication"), Authentication, &["false", "simple", "none"]),
     refused(Has(".authorization"), Permissions, OFF),
-    refused(Has(".ssl."), WireEncryption, OFF),
-    refused(Has(".tls."), WireEncryption, OFF),
-    refused(Has("encryption"), FileEncryption, OFF),
+    refused(Begins("dfs.encrypt.data.transfer"), WireEncryption, OFF),
+    refused(Is("dfs.data.transfer.protection"), WireEncryption, &["authentication"]),
+    refused(Has("http.policy"), WireEncryption, &["HTTP_ONLY"]),
+    refused(Has(".ssl"), WireEncryption, OFF),
+    refused(Has(".tls"), WireEncryption, OFF),
+    refused(Has("encrypt"), FileEncryption, OFF),
     refused(Has("readonly"), ReadOnly, OFF),
 ];
 
@@ -185,6 +188,16 @@ mod tests {
             ("hbase.coprocessor.region.classes", "org.apache.hadoop.hbase.security.access.AccessController", "no class"),
             ("hbase.coprocessor.master.classes", "org.apache.hadoop.hbase.security.visibility.VisibilityController", "no class"),
             ("hbase.coprocessor.user.region.classes", "org.apache.hadoop.hbase.coprocessor.AggregateImplementation, com.foo.Bar", "no class"),
+            ("dfs.encrypt.data.transfer", "true", "nothing that is sent"),
+            ("dfs.encrypt.data.transfer.algorithm", "3des", "nothing that is sent"),
+            ("dfs.encrypt.data.transfer.cipher.suites", "AES/CTR/NoPadding", "nothing that is sent"),
+            ("dfs.data.transfer.protection", "privacy", "nothing that is sent"),
+            ("dfs.data.transfer.protection", "integrity", "nothing that is sent"),
+            ("hbase.http.policy", "HTTPS_ONLY", "nothing that is sent"),
+            ("dfs.http.policy", "HTTP_AND_HTTPS", "nothing that is sent"),
+            ("hbase.netty.ssl", "true", "nothing that is sent"),
+            ("hbase.netty.tls", "true", "nothing that is sent"),
+            ("hbase.client.encrypted", "true", "encrypted disk"),
             ("hbase.global.readonly.enabled", "true", "READONLY"),
             ("hbase.rest.readonly", "true", "READONLY"),
             ("hbase.quota.default.user.machine.read.num", "100", "set_quota"),
@@ -210,6 +223,9 @@ mod tests {
             ("hbase.unsafe.client.kerberos.hostname.disable.reversedns", "false"),
             ("hbase.snapshot.enabled", "true"),
             ("hbase.crypto.enabled", "true"),
+            ("dfs.data.transfer.protection", "authentication"),
+            ("dfs.encrypt.data.transfer", "false"),
+            ("hbase.http.policy", "HTTP_ONLY"),
         ] {
             assert!(matches!(check(name, value), Ok(Some(Outcome::Warning(_)))), "{name}={value}: {:?}", check(name, value));
         }

@@ -14,7 +14,7 @@ fn halite(arguments: &[&str], input: &str) -> Output {
 }
 
 /// Exit code, output and errors of a command on a store.
-fn run(command: &str, data: &Path, more: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn run(command: &str, data: &Path, more: &[&str]) -> (Option<i32>, String, String) {
     told(&halite(&[&[command, data.to_str().unwrap()], more].concat(), ""))
 }
 
@@ -24,12 +24,12 @@ fn told(output: &Output) -> (Option<i32>, String, String) {
 }
 
 /// Lines for the shell on a store.
-fn shell(data: &Path, more: &[&str], lines: &str) -> (Option<i32>, String, String) {
+pub(crate) fn shell(data: &Path, more: &[&str], lines: &str) -> (Option<i32>, String, String) {
     told(&halite(&[&["shell", "-n", "--data", data.to_str().unwrap()], more].concat(), lines))
 }
 
 /// A store with a row in a file, whose server was killed after it had written rows to the log.
-fn killed(data: &Path) {
+pub(crate) fn killed(data: &Path) {
     let (code, _, said) = shell(data, &[], "create 't', 'f'\nput 't', 'r0', 'f:q', 'in a file'\nflush 't'\n");
     assert_eq!(code, Some(0), "{said}");
     let served = Served::start(&["--data", data.to_str().unwrap()]);
@@ -40,7 +40,7 @@ fn killed(data: &Path) {
     assert_eq!(served.end(Signal::KILL).0, None);
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         if entry.path().is_dir() {
@@ -53,7 +53,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The file of a store whose path contains `part`.
-fn file(data: &Path, part: &str) -> PathBuf {
+pub(crate) fn file(data: &Path, part: &str) -> PathBuf {
     let mut found: Vec<PathBuf> = files(data).into_iter().filter(|path| path.to_str().unwrap().contains(part)).collect();
     found.sort();
     found.pop().unwrap_or_else(|| panic!("no {part} in {}", data.display()))

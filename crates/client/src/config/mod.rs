@@ -10,6 +10,7 @@ use halite_types::{Error, ErrorKind, Result, Scan};
 use halite_wire::cellblock::{Codec, Compressor, Format};
 
 use crate::net::Door;
+use crate::retry::RetryObserver;
 pub(crate) use uri::Address;
 
 /// Who is asked where the servers of the cluster are.
@@ -80,6 +81,8 @@ pub struct Config {
     pub failed_server_ms: u64,
     /// How cells travel, both ways (`hbase.client.rpc.compressor`); as they are.
     pub compressor: Option<Compressor>,
+    /// Who is told of calls that wait for their next try; nobody.
+    pub retry_observer: Option<RetryObserver>,
     /// Where connections come from.
     pub(crate) door: Door,
 }
@@ -109,6 +112,7 @@ impl Config {
             meta_prefetch: 10,
             failed_server_ms: 2_000,
             compressor: None,
+            retry_observer: None,
             door: Door::Os,
         }
     }

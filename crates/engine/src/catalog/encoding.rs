@@ -94,6 +94,8 @@ struct TableMessage {
     version: u32,
     #[prost(message, repeated, tag = "4")]
     regions: Vec<RegionMessage>,
+    #[prost(string, tag = "5")]
+    disabled_for: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -193,6 +195,7 @@ impl From<&TableEntry> for TableMessage {
         Self {
             schema: Some((&*table.descriptor).into()),
             enabled: table.enabled,
+            disabled_for: table.disabled_for.clone(),
             version: table.version,
             regions: table.regions.iter().map(RegionMessage::from).collect(),
         }
@@ -263,7 +266,8 @@ impl TryFrom<TableMessage> for TableEntry {
             Ok(RegionEntry { info: Arc::new(info), number: region.number, flushed_sequence: region.flushed_sequence, families, parents })
         };
         let regions = message.regions.into_iter().map(region).collect::<Result<Vec<_>>>()?;
-        Ok(Self { enabled: message.enabled, version: message.version, regions, descriptor })
+        let TableMessage { enabled, disabled_for, version, .. } = message;
+        Ok(Self { descriptor, enabled, disabled_for, version, regions })
     }
 }
 
@@ -331,7 +335,7 @@ mod tests {
             parents: [("a", "b"), ("b", "")].map(|(start, end)| Arc::new(new_region(&name, start.into(), end.into(), 16))).to_vec(),
         };
         let descriptor = Arc::new(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")));
-        let table = TableEntry { descriptor, enabled: true, version: 2, regions: vec![region] };
+        let table = TableEntry { descriptor, enabled: false, disabled_for: "space".into(), version: 2, regions: vec![region] };
         let taken =
             SnapshotDescriptor { created_ms: 44, ..SnapshotDescriptor::new("s", name.clone()).ttl_seconds(5).max_file_bytes(1 << 30).owner("me") };
         let snapshot = SnapshotEntry { descriptor: taken.kind(SnapshotKind::Disabled), table: table.clone() };

@@ -40,6 +40,8 @@ pub(crate) struct NamespaceEntry {
 pub(crate) struct TableEntry {
     pub(crate) descriptor: Arc<TableDescriptor>,
     pub(crate) enabled: bool,
+    /// On whose behalf it is disabled; empty if its owner's, or if it is enabled.
+    pub(crate) disabled_for: String,
     /// Counts the changes of the descriptor, for the name of HBase's file.
     pub(crate) version: u32,
     /// By start key.
@@ -288,7 +290,7 @@ mod tests {
 
     fn table(name: &str, files: Vec<FileEntry>) -> TableEntry {
         let descriptor = Arc::new(TableDescriptor::new(name.parse().unwrap()));
-        TableEntry { descriptor, enabled: true, version: 1, regions: vec![region(name, files)] }
+        TableEntry { descriptor, enabled: true, disabled_for: String::new(), version: 1, regions: vec![region(name, files)] }
     }
 
     fn target(name: &str, whole: bool) -> Target {

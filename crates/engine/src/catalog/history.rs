@@ -28,6 +28,8 @@ pub(crate) fn path(generation: u64) -> String {
 pub(crate) struct History {
     kept: BTreeSet<u64>,
     is_made: bool,
+    /// Names of copies that something other than a file has, with what that is.
+    pub(crate) odd: Vec<(String, &'static str)>,
 }
 
 impl History {
@@ -42,7 +44,15 @@ impl History {
         }
         let entries = env.fs.list(MANIFESTS).map_err(failed)?;
         let number = |name: &str| name.strip_suffix(".manifest").filter(|number| number.len() == 16)?.parse().ok();
-        Ok(Self { kept: entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| number(&entry.name)).collect(), is_made: true })
+        let mut history = Self { is_made: true, ..Self::default() };
+        for entry in entries {
+            match (number(&entry.name), if entry.is_dir { Some("a directory") } else { entry.odd }) {
+                (None, _) => {}
+                (Some(_), Some(what)) => history.odd.push((format!("{MANIFESTS}/{}", entry.name), what)),
+                (Some(generation), None) => drop(history.kept.insert(generation)),
+            }
+        }
+        Ok(history)
     }
 
     /// The generations, oldest first.

@@ -21,6 +21,10 @@ use md5::{Digest, Md5};
 use super::Target;
 use crate::env::Env;
 
+/// The store's id, as HBase writes it.
+pub(crate) const ID: &str = "hbase.id";
+/// The version of the layout, as HBase writes it.
+pub(crate) const VERSION: &str = "hbase.version";
 /// The manifest.
 pub(crate) const MANIFEST: &str = "halite/MANIFEST";
 /// The next manifest while it is being written.

@@ -29,14 +29,17 @@ pub(crate) struct Manifest {
 }
 
 /// Whether it is known which manifest the next opening will find. A sync of the new name that failed leaves the old one
-/// or the new one: from then on nothing changes any more, and no file that either of them names is removed.
-#[derive(Debug, Default)]
-pub(crate) struct Fate(OnceLock<Error>);
+/// or the new one, and where the lock is lost another process writes what it likes: from then on nothing changes any more, and no
+/// file is removed.
+pub(crate) struct Fate {
+    failed_sync: OnceLock<Error>,
+    lock: Arc<StoreLock>,
+}
 
 impl Fate {
     /// The failure that made it unknown, if there was one.
     pub(crate) fn check(&self) -> Result<()> {
-        self.0.get().map_or(Ok(()), |error| Err(error.clone()))
+        self.failed_sync.get().map_or_else(|| self.lock.failure(), |error| Err(error.clone()))
     }
 }
 
@@ -65,7 +68,8 @@ impl Manifest {
     }
 
     fn new(env: &Env, lock: Arc<StoreLock>, catalog: Catalog, history: History) -> Self {
-        Self { env: env.clone(), lock, catalog: ArcSwap::from_pointee(catalog), changing: Mutex::new(history), fate: Fate::default() }
+        let fate = Fate { failed_sync: OnceLock::new(), lock: Arc::clone(&lock) };
+        Self { env: env.clone(), lock, catalog: ArcSwap::from_pointee(catalog), changing: Mutex::new(history), fate }
     }
 
     /// Whether a copy of a newer generation of the same store is kept.
@@ -143,7 +147,7 @@ impl Manifest {
         self.lock.check()?;
         let fs = &self.env.fs;
         let failed = |error| Error::io(format!("writing the manifest {}/{MANIFEST}", fs.root()), error);
-        if fs.exists(MANIFEST_TEMPORARY).map_err(failed)? {
+        if fs.kind(MANIFEST_TEMPORARY).map_err(failed)?.is_some() {
             fs.remove_file(MANIFEST_TEMPORARY).map_err(failed)?;
         }
         let mut file = fs.create(MANIFEST_TEMPORARY).map_err(failed)?;
@@ -159,7 +163,7 @@ impl Manifest {
                 error.message()
             );
             let error = Error::new(ErrorKind::Stopped, text).with_source(error);
-            self.fate.0.get_or_init(|| error).clone()
+            self.fate.failed_sync.get_or_init(|| error).clone()
         })
     }
 }

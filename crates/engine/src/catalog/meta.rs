@@ -50,7 +50,8 @@ pub(crate) fn own_region() -> RegionInfo {
     RegionInfo { table: table_name(), start: Bytes::new(), end: Bytes::new(), region_id: 1, encoded_name: META_ENCODED_NAME.to_owned() }
 }
 
-fn table_name() -> TableName {
+/// The name that no other table may have.
+pub(crate) fn table_name() -> TableName {
     TableName::new(SYSTEM_NAMESPACE, "meta").expect("a legal name")
 }
 

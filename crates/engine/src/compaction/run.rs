@@ -1,11 +1,13 @@
 //! Carrying a compaction out: merge, write, name in the manifest, swap.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use halite_types::{CompactionKind, CompactionState, Result, RewriteRow};
+use halite_types::{Bytes, CellRef, CompactionKind, CompactionState, Error, ErrorKind, Result, RewriteRow};
 
 use super::rewrite::RowGate;
 use super::{FileFacts, Plan, Policy, Requested, select};
+use crate::background::closing;
 use crate::cache::ReadBlocks;
 use crate::region::{Region, RegionSnapshot};
 use crate::scan::{Matcher, Merge, Source, StoreLimits, StoreScanner};
@@ -16,12 +18,19 @@ impl Region {
     /// Compacts every store, or that of one family, as asked. Minor does what the policy finds worth doing.
     ///
     /// # Errors
-    /// `NoSuchRegion`, `NoSuchFamily`, a full disk, a failed read or write; nothing is lost.
+    /// `NoSuchRegion`, also if the region goes meanwhile; `NoSuchFamily`, a full disk, a failed read or write; nothing is lost.
     pub fn compact(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-        let _compaction = self.lock_compaction();
-        // Its files are others' now.
-        self.check_open()?;
-        self.compact_locked(family, kind)
+        let mut finished = BTreeSet::new();
+        loop {
+            let _compaction = self.lock_compaction();
+            // Its files are others' now.
+            self.check_open()?;
+            match self.compact_rest(family, kind, &mut finished) {
+                // Somebody had to change the region first.
+                Err(error) if error.kind() == ErrorKind::Busy => {}
+                done => return done,
+            }
+        }
     }
 
     /// Asks for a compaction and returns at once; it is done in the background, after those asked for before. Nothing is
@@ -55,12 +64,21 @@ impl Region {
 
     /// As [`Region::compact`]; the caller holds the compaction lock.
     pub(crate) fn compact_locked(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+        self.compact_rest(family, kind, &mut BTreeSet::new())
+    }
+
+    /// The same without the families that are finished, and says which are.
+    fn compact_rest(&self, family: Option<&[u8]>, kind: CompactionKind, finished: &mut BTreeSet<Bytes>) -> Result<()> {
         let snapshot = self.snapshot();
         let indexes = match family {
             Some(family) => vec![snapshot.family_index(family)?],
             None => (0..snapshot.families.len()).collect(),
         };
         for index in indexes {
+            let name = &snapshot.families[index].name;
+            if finished.contains(name) {
+                continue;
+            }
             match kind {
                 CompactionKind::Major => self.compact_store(index, &Plan::Major)?,
                 CompactionKind::Minor => {
@@ -69,6 +87,7 @@ impl Region {
                     }
                 }
             }
+            finished.insert(name.clone());
         }
         Ok(())
     }
@@ -90,6 +109,18 @@ impl Region {
             if files > 1 {
                 self.compact_store(index, &Plan::Minor((0..files).collect()))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Whether a compaction may go on: whoever closes the store, or changes the region, need not wait for hours.
+    fn check_compaction(&self) -> Result<()> {
+        if self.shared.background.is_closing() {
+            return Err(closing());
+        }
+        if self.compaction_gives_way() {
+            let text = format!("the compaction of region {} gives way to a change of its table", self.info().display_name());
+            return Err(Error::new(ErrorKind::Busy, text));
         }
         Ok(())
     }
@@ -139,13 +170,14 @@ impl Region {
         let mut running = self.compactions.start(kind, held);
         let mut gate = if keep_deletes { None } else { self.rewrite_of(&snapshot, index).map(RowGate::new) };
         let output = write_file(&self.shared, &new, |each| {
-            scanner.compact(|cell| {
+            let take = |cell: CellRef<'_>| {
                 running.add_cell();
                 match &mut gate {
                     Some(gate) => gate.take(cell, each),
                     None => each(cell),
                 }
-            })?;
+            };
+            scanner.compact_while(|| self.check_compaction(), take)?;
             gate.as_mut().map_or(Ok(()), |gate| gate.finish(each))
         })?;
         drop(scanner);
@@ -210,5 +242,143 @@ fn facts(file: &StoreFile) -> FileFacts {
         newest: reader.time_range().map(|range| *range.end()),
         has_deletes: reader.delete_family_count() != Some(0),
         created_ms: reader.created_ms().unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{Arc, Mutex};
+
+    use halite_types::{Cells, Delete, FamilyDescriptor, Get, Put, Rewrite, RowOp, TableDescriptor, TableName, Tier};
+
+    use super::*;
+    use crate::env::sim::SimEnv;
+    use crate::{Engine, Options};
+
+    /// Stops every compaction at its first row, tells so, and waits until it may go on.
+    #[derive(Debug)]
+    struct Stop(Mutex<Option<(Sender<()>, Receiver<()>)>>);
+
+    struct StopOnce(Option<(Sender<()>, Receiver<()>)>);
+
+    impl Rewrite for Stop {
+        fn of_family(&self, _: &TableDescriptor, _: &FamilyDescriptor) -> Option<Box<dyn RewriteRow>> {
+            Some(Box::new(StopOnce(self.0.lock().unwrap().take())))
+        }
+    }
+
+    impl RewriteRow for StopOnce {
+        fn rewrite(&mut self, _: &Cells) -> Option<Cells> {
+            if let Some((begun, go_on)) = self.0.take() {
+                begun.send(()).unwrap();
+                go_on.recv().unwrap();
+            }
+            None
+        }
+    }
+
+    /// A table of ten megabytes in two files, whose compaction has begun and stands still. What comes of it while `change` waits for
+    /// it, and of the change.
+    fn compacted_during(change: impl FnOnce(&Engine, &TableName) -> Result<()> + Send) -> (Arc<Engine>, Result<()>, Result<()>) {
+        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
+        let options = Options { rewrite: Some(Arc::new(Stop(Mutex::new(Some((begun, may_go_on)))))), ..Options::default() };
+        let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        engine.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+        for row in ["a", "b"] {
+            let puts = (0..5).map(|at| RowOp::Put(Put::new(format!("{row}{at}")).add("f", "q", vec![7; 1 << 20]))).collect();
+            engine.table(&name).unwrap().apply(puts).unwrap();
+            engine.flush(&name).unwrap();
+        }
+        let region = engine.table(&name).unwrap().regions()[0].clone();
+        let (compacted, changed) = std::thread::scope(|scope| {
+            let compacting = scope.spawn(|| region.compact(None, CompactionKind::Major));
+            has_begun.recv().unwrap();
+            let changing = scope.spawn(|| change(&engine, &name));
+            while !region.compaction_gives_way() {
+                std::thread::yield_now();
+            }
+            go_on.send(()).unwrap();
+            (compacting.join().unwrap(), changing.join().unwrap())
+        });
+        (engine, compacted, changed)
+    }
+
+    #[test]
+    fn a_compaction_gives_way_to_a_table_that_is_disabled() {
+        let (engine, compacted, changed) = compacted_during(Engine::disable_table);
+        changed.unwrap();
+        assert_eq!(compacted.unwrap_err().kind(), ErrorKind::NoSuchRegion);
+        let name = "t".parse().unwrap();
+        engine.enable_table(&name).unwrap();
+        let table = engine.table(&name).unwrap();
+        assert_eq!(table.regions()[0].snapshot().stores[0].files.len(), 2, "it was not compacted");
+        assert!(!table.get(&Get::new("b4"), Tier::Disk).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_compaction_gives_way_to_a_split() {
+        let (engine, compacted, changed) = compacted_during(|engine, name| {
+            let region = engine.regions(name)?[0].encoded_name.clone();
+            engine.split_region(&region, Some("b".into()))
+        });
+        changed.unwrap();
+        assert_eq!(compacted.unwrap_err().kind(), ErrorKind::NoSuchRegion);
+        let table = engine.table(&"t".parse().unwrap()).unwrap();
+        assert_eq!(table.regions().len(), 2);
+        assert!(table.regions()[1].has_references() && !table.get(&Get::new("b4"), Tier::Disk).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_compaction_that_gave_way_to_an_altered_table_is_done_after_it() {
+        let (engine, compacted, changed) =
+            compacted_during(|engine, name| engine.alter_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f").versions(7))));
+        compacted.unwrap();
+        changed.unwrap();
+        let table = engine.table(&"t".parse().unwrap()).unwrap();
+        assert_eq!(table.regions()[0].snapshot().stores[0].files.len(), 1);
+        assert_eq!(table.regions()[0].compaction_state(), CompactionState::None);
+    }
+
+    #[test]
+    fn a_split_that_is_refused_stops_no_compaction() {
+        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
+        let options = Options { rewrite: Some(Arc::new(Stop(Mutex::new(Some((begun, may_go_on)))))), ..Options::default() };
+        let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        engine.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), vec!["m".into()]).unwrap();
+        for _ in 0..2 {
+            engine.table(&name).unwrap().apply(vec![Put::new("a").add("f", "q", "v").into()]).unwrap();
+            engine.flush(&name).unwrap();
+        }
+        let region = engine.table(&name).unwrap().regions()[0].clone();
+        let is_stopped = std::thread::scope(|scope| {
+            let compacting = scope.spawn(|| region.compact(None, CompactionKind::Major));
+            has_begun.recv().unwrap();
+            let refused = engine.split_region(&region.info().encoded_name, Some("z".into())).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::InvalidRequest);
+            let is_stopped = region.compaction_gives_way();
+            go_on.send(()).unwrap();
+            compacting.join().unwrap().unwrap();
+            is_stopped
+        });
+        assert!(!is_stopped);
+    }
+
+    #[test]
+    fn a_compaction_of_which_nothing_is_left_ends_with_the_store_too() {
+        let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        engine.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+        let table = engine.table(&name).unwrap();
+        let puts = (0..5).map(|at| RowOp::Put(Put::new(format!("{at}")).add("f", "q", vec![7; 1 << 20]))).collect();
+        table.apply(puts).unwrap();
+        engine.flush(&name).unwrap();
+        table.apply((0..5).map(|at| RowOp::Delete(Delete::new(format!("{at}")))).collect()).unwrap();
+        engine.flush(&name).unwrap();
+        let region = table.regions()[0].clone();
+        region.shared.background.close();
+        assert_eq!(region.compact(None, CompactionKind::Major).unwrap_err(), closing());
     }
 }

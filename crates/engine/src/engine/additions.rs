@@ -136,12 +136,13 @@ impl Engine {
         Ok(read)
     }
 
-    /// Takes away what clients have written to the rows of a table that is gone, or to those of some regions.
-    pub(super) fn forget_additions(&self, is_gone: impl Fn(&[u8]) -> bool) -> Result<()> {
+    /// Takes away what clients have written, up to a time, to the rows of a table that is gone, or to those of some regions. This waits for
+    /// the disk and for room as any write does, so the caller holds no lock.
+    pub(super) fn forget_additions(&self, up_to: i64, is_gone: impl Fn(&[u8]) -> bool) -> Result<()> {
         let Some(region) = self.additions_region() else { return Ok(()) };
         let additions = self.additions(Tier::Disk)?;
         let gone = additions.rows.iter().map(Row::key).filter(|row| is_gone(row));
-        let deletes: Vec<RowOp> = gone.map(|row| Delete::new(Bytes::copy_from_slice(row)).into()).collect();
+        let deletes: Vec<RowOp> = gone.map(|row| Delete::new(Bytes::copy_from_slice(row)).up_to(up_to).into()).collect();
         if deletes.is_empty() {
             return Ok(());
         }
@@ -157,4 +158,60 @@ fn read(region: &Arc<Region>, raw: bool, tier: Tier, at: ReadAt) -> Result<(u64,
     let mut rows = scanner.next_rows(ScanBudget::default())?.rows;
     rows.sort_by(|a, b| Comparator::Meta.compare_rows(a.key(), b.key()));
     Ok((scanner.read_point(), Arc::new(rows)))
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::{FamilyDescriptor, Put, TableName};
+
+    use super::*;
+    use crate::Options;
+    use crate::env::sim::SimEnv;
+
+    fn note(engine: &Engine, row: Vec<u8>) {
+        let noted = engine.meta_additions().unwrap().apply(vec![Put::new(row).add("info", "note", "x").into()]);
+        noted.ticket.wait().unwrap();
+        noted.results.into_iter().for_each(|result| drop(result.unwrap()));
+    }
+
+    #[test]
+    fn nobody_waits_while_what_was_written_of_what_is_gone_goes() {
+        let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+        let [gone, cut]: [TableName; 2] = ["gone", "cut"].map(|name| name.parse().unwrap());
+        for name in [&gone, &cut] {
+            engine.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+        }
+        engine.disable_table(&gone).unwrap();
+        let parent = engine.regions(&cut).unwrap()[0].clone();
+        note(&engine, b"gone".to_vec());
+        note(&engine, parent.full_name());
+        std::thread::scope(|scope| {
+            // As if somebody were reading all of it from the disk.
+            let reading = engine.meta.additions.reading.lock().unwrap();
+            let dropping = scope.spawn(|| engine.drop_table(&gone));
+            let splitting = scope.spawn(|| engine.split_region(&parent.encoded_name, Some("m".into())));
+            while engine.descriptor(&gone).is_ok() || engine.regions(&cut).unwrap().len() < 2 {
+                std::thread::yield_now();
+            }
+            engine.create_namespace("ns", Attributes::default()).unwrap();
+            let put = Put::new("r").add("f", "q", "v").into();
+            engine.table(&cut).unwrap().apply(vec![put]).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+            drop(reading);
+            dropping.join().unwrap().unwrap();
+            splitting.join().unwrap().unwrap();
+        });
+        assert!(engine.additions(Tier::Disk).unwrap().rows.is_empty());
+    }
+
+    #[test]
+    fn what_is_written_after_a_table_has_gone_stays() {
+        let sim = SimEnv::new(1);
+        let engine = Engine::open(sim.env(), Options::default()).unwrap();
+        note(&engine, b"gone".to_vec());
+        let then = sim.env().clock.now_ms();
+        sim.clock.advance_ms(1);
+        note(&engine, b"gone".to_vec());
+        engine.forget_additions(then, |row| row == b"gone").unwrap();
+        assert_eq!(engine.additions(Tier::Disk).unwrap().rows.len(), 1);
+    }
 }

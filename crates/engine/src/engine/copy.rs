@@ -11,7 +11,7 @@ use bytes::Bytes;
 use halite_types::cell::key_row;
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 
-use super::ddl::check_is_new;
+use super::ddl::{check_is_new, check_served_families};
 use super::open::write_small;
 use super::split::{BOTTOM, TOP, reference};
 use super::{Engine, table_info};
@@ -82,12 +82,13 @@ impl Engine {
     fn clone_to(&self, snapshot: &SnapshotEntry, name: &TableName) -> Result<()> {
         check_is_new(&self.shared.manifest.current(), name)?;
         let descriptor = Arc::new(TableDescriptor::clone(&snapshot.table.descriptor).renamed(name.clone()));
+        check_served_families(&descriptor)?;
         self.shared.disk.admit()?;
         self.make_table_directory(&descriptor, 1).inspect_err(|_| self.give_up_table(name))?;
         let copies = self.copy_regions(snapshot, &descriptor)?;
         let added = self.shared.manifest.change(|catalog| {
             let regions: Vec<RegionEntry> = copies.iter().map(|copy| copy.entry(catalog.take_region_number())).collect();
-            let entry = TableEntry { descriptor: Arc::clone(&descriptor), enabled: true, version: 1, regions };
+            let entry = TableEntry { descriptor: Arc::clone(&descriptor), enabled: true, disabled_for: String::new(), version: 1, regions };
             catalog.tables.insert(name.clone(), entry.clone());
             Ok(entry.regions)
         });

@@ -15,7 +15,7 @@ use prost::Message as _;
 use super::open::write_small;
 use super::{Engine, Table, table_info};
 use crate::catalog::messages::{TableSchema, region_info_file};
-use crate::catalog::{Catalog, Home, NamespaceEntry, RegionEntry, TableEntry, layout};
+use crate::catalog::{Catalog, Home, NamespaceEntry, RegionEntry, TableEntry, layout, meta};
 use crate::region::Region;
 use crate::store::remove_region_directory;
 
@@ -39,6 +39,7 @@ impl Engine {
         let starts = region_starts(&name, splits)?;
         let _ddl = self.lock_ddl()?;
         check_is_new(&self.shared.manifest.current(), &name)?;
+        check_served_families(&descriptor)?;
         self.shared.disk.admit()?;
         let descriptor = Arc::new(descriptor);
         self.install_table(&descriptor, starts, 1)
@@ -64,7 +65,8 @@ impl Engine {
         let made = self.make_directories(descriptor, version, &infos).and_then(|()| {
             self.shared.manifest.change(|catalog| {
                 let regions: Vec<RegionEntry> = infos.iter().map(|info| new_region_entry(catalog.take_region_number(), info.clone())).collect();
-                let entry = TableEntry { descriptor: Arc::clone(descriptor), enabled: true, version, regions: regions.clone() };
+                let descriptor = Arc::clone(descriptor);
+                let entry = TableEntry { descriptor, enabled: true, disabled_for: String::new(), version, regions: regions.clone() };
                 catalog.tables.insert(name.clone(), entry);
                 Ok(regions)
             })
@@ -140,6 +142,7 @@ impl Engine {
     }
 
     pub(super) fn make_directory(&self, path: &str) -> Result<()> {
+        self.shared.lock.check()?;
         self.shared.env.fs.create_dir_all(path).map_err(|error| Error::io(format!("making directory {}/{path}", self.shared.env.fs.root()), error))
     }
 
@@ -239,6 +242,15 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`, a full disk.
     pub fn disable_table(&self, name: &TableName) -> Result<()> {
+        self.disable_table_for(name, "")
+    }
+
+    /// The same on behalf of somebody who is to find it again ([`Engine::tables_disabled_for`]): over restarts, until the table is enabled,
+    /// by whomever.
+    ///
+    /// # Errors
+    /// As [`Engine::disable_table`].
+    pub fn disable_table_for(&self, name: &TableName, holder: &str) -> Result<()> {
         let _ddl = self.lock_ddl()?;
         let table = self.find_table(name)?;
         if !table.is_enabled() {
@@ -247,7 +259,8 @@ impl Engine {
         let regions = table.regions();
         Self::without_writers(&table, &regions, || {
             self.shared.manifest.change(|catalog| {
-                catalog.table_mut(name)?.enabled = false;
+                let entry = catalog.table_mut(name)?;
+                (entry.enabled, entry.disabled_for) = (false, holder.to_owned());
                 Ok(())
             })?;
             table.set_enabled(false);
@@ -262,7 +275,7 @@ impl Engine {
     /// Does `work` while nobody writes to a table's regions, none is compacted, and all their cells are in files: so the
     /// log can bring nothing back that `work` takes away. Reads go on. When something fails the regions take writes again.
     fn without_writers<T>(table: &Table, regions: &[Arc<Region>], work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let _locks: Vec<_> = regions.iter().map(|region| (region.lock_compaction(), region.lock_maintenance())).collect();
+        let _locks: Vec<_> = regions.iter().map(|region| (region.stop_compaction(), region.lock_maintenance())).collect();
         // Most of it while writers still go on.
         for region in regions {
             region.flush_maintained()?;
@@ -290,7 +303,8 @@ impl Engine {
         // A file that cannot be opened must not keep the next opening from the whole store.
         let regions = self.open_all(&entry.descriptor, &entry.regions)?;
         self.shared.manifest.change(|catalog| {
-            catalog.table_mut(name)?.enabled = true;
+            let entry = catalog.table_mut(name)?;
+            (entry.enabled, entry.disabled_for) = (true, String::new());
             Ok(())
         })?;
         self.serve_table(&entry.descriptor, true, regions);
@@ -302,6 +316,14 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
     pub fn drop_table(&self, name: &TableName) -> Result<()> {
+        let gone_ms = self.drop_locked(name)?;
+        // The table is gone, whatever becomes of what clients have noted of it. Another may have its name by now.
+        let _ = self.forget_additions(gone_ms, |row| row.split(|byte| *byte == b',').next() == Some(name.to_string().as_bytes()));
+        Ok(())
+    }
+
+    /// When it was gone.
+    fn drop_locked(&self, name: &TableName) -> Result<i64> {
         let _ddl = self.lock_ddl()?;
         let entry = self.disabled_entry(name)?;
         self.shared.manifest.change(|catalog| {
@@ -313,9 +335,7 @@ impl Engine {
         });
         self.remove_regions(&entry.regions);
         self.remove_table_directory(name);
-        // The table is gone, whatever becomes of what clients have noted of it.
-        let _ = self.forget_additions(|row| row.split(|byte| *byte == b',').next() == Some(name.to_string().as_bytes()));
-        Ok(())
+        Ok(self.shared.env.clock.now_ms())
     }
 
     /// A table that may be dropped, truncated or restored.
@@ -349,6 +369,9 @@ impl Engine {
 
     /// Removes the directory of a table whose regions are gone.
     pub(super) fn remove_table_directory(&self, name: &TableName) {
+        if self.shared.lock.check().is_err() {
+            return;
+        }
         let (env, directory) = (&self.shared.env, layout::table_directory(name));
         let descriptor = format!("{directory}/.tabledesc");
         for file in env.fs.list(&descriptor).unwrap_or_default() {
@@ -433,11 +456,26 @@ impl Engine {
 
 /// Whether a table of that name can be made.
 pub(super) fn check_is_new(catalog: &Catalog, name: &TableName) -> Result<()> {
-    if catalog.tables.contains_key(name) {
+    if catalog.tables.contains_key(name) || *name == meta::table_name() {
         return Err(Error::new(ErrorKind::TableExists, format!("table {name} exists already; choose another name or drop it first")));
     }
     check_exists(&catalog.namespaces, name.namespace())?;
     check_name_bytes(name)
+}
+
+/// Tables that a server keeps for clients of HBase, and the families it keeps them in. Under other families nothing could be kept there.
+const SERVED: [(&str, &[&[u8]]); 2] = [("namespace", &[b"info"]), ("quota", &[b"q", b"u"])];
+
+/// Whether a table has the families that a server needs in a table of that name.
+pub(super) fn check_served_families(table: &TableDescriptor) -> Result<()> {
+    let name = table.name();
+    let served = SERVED.iter().find(|(served, _)| name.namespace() == SYSTEM_NAMESPACE && name.qualifier() == *served);
+    let Some((_, families)) = served.filter(|(_, families)| families.iter().any(|family| table.find_family(family).is_none())) else { return Ok(()) };
+    let families: Vec<_> = families.iter().map(|family| print_bytes(family)).collect();
+    Err(Error::invalid(format!(
+        "table {name}: a server keeps its own rows in a table of this name, in {}; choose another name, or leave it to the server to make it",
+        families.join(" and ")
+    )))
 }
 
 /// A name that is too long for the names of links could be used until somebody takes a snapshot and clones it.
@@ -474,18 +512,27 @@ fn check_settings_bytes(name: &str, settings: &Attributes) -> Result<()> {
     )))
 }
 
-/// The directory of a family is named after it, with bytes that are no text written in three.
+/// The directory of a family is named after it, with bytes that are no text written in three: it must have room for that, and
+/// be of one family.
 fn check_family_directories(descriptor: &TableDescriptor) -> Result<()> {
-    let is_long = |family: &[u8]| layout::family_directory_name(family).len() > layout::ENTRY_BYTES_MAX;
-    match descriptor.families().find(|family| is_long(family.name())) {
-        Some(family) => Err(Error::invalid(format!(
-            "table {}: the directory of family {} would have a name over {} bytes; choose a shorter family name, or one that is text",
-            descriptor.name(),
-            print_bytes(family.name()),
-            layout::ENTRY_BYTES_MAX
-        ))),
-        None => Ok(()),
+    let mut taken = BTreeMap::new();
+    for family in descriptor.families() {
+        let directory = layout::family_directory_name(family.name());
+        let (table, name) = (descriptor.name(), print_bytes(family.name()));
+        if directory.len() > layout::ENTRY_BYTES_MAX {
+            return Err(Error::invalid(format!(
+                "table {table}: the directory of family {name} would have a name over {} bytes; choose a shorter family name, or one that is text",
+                layout::ENTRY_BYTES_MAX
+            )));
+        }
+        if let Some(other) = taken.insert(directory, family.name()) {
+            return Err(Error::invalid(format!(
+                "table {table}: the families {} and {name} would have one directory; choose another name for one of them",
+                print_bytes(other)
+            )));
+        }
     }
+    Ok(())
 }
 
 /// Refuses what would be believed to hold and does not: codecs that are not built in, encryption, coprocessors. Where it

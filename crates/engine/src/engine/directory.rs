@@ -1,12 +1,14 @@
 //! What a directory is before anything in it is created, changed or removed: a store, empty, or something else.
 
+use std::io;
+
 use halite_types::{Error, Result};
 use prost::Message as _;
 
 use crate::catalog::layout;
 use crate::catalog::manifest::read_whole;
-use crate::catalog::messages::{OneString, PBUF};
-use crate::env::{DirEntry, Env, Fs};
+use crate::catalog::messages::{OneString, PBUF, pbuf};
+use crate::env::{DirEntry, Env, Fs, is_not_a_file};
 use crate::wal;
 
 /// What is in the directory.
@@ -127,19 +129,44 @@ pub(crate) fn check_identity(env: &Env, store_id: [u8; 16]) -> Result<()> {
 /// The store's id in `hbase.id`; `None` if the file is missing or not as a store writes it.
 ///
 /// # Errors
-/// The file system's.
+/// As [`small_file`].
 pub(crate) fn named_store(env: &Env) -> Result<Option<[u8; 16]>> {
-    const PATH: &str = "hbase.id";
-    let failed = |error| Error::io(format!("reading {}/{PATH}", env.fs.root()), error);
-    if !env.fs.exists(PATH).map_err(failed)? {
-        return Ok(None);
-    }
-    let bytes = env.fs.open(PATH).and_then(|file| read_whole(&*file)).map_err(failed)?;
+    Ok(small_file(env, layout::ID)?.and_then(|bytes| store_id_in(&bytes)))
+}
+
+/// The bytes of `hbase.id`.
+pub(crate) fn id_file(store_id: &[u8; 16]) -> Vec<u8> {
+    pbuf(&OneString { text: layout::uuid_text(store_id) })
+}
+
+/// The bytes of `hbase.version`.
+pub(crate) fn version_file() -> Vec<u8> {
+    pbuf(&OneString { text: "8".into() })
+}
+
+/// The store's id in the bytes of `hbase.id`.
+pub(crate) fn store_id_in(bytes: &[u8]) -> Option<[u8; 16]> {
     let text = bytes.strip_prefix(PBUF).and_then(|body| OneString::decode(body).ok()).map(|message| message.text).unwrap_or_default();
     let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let id: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
-    Ok(id.and_then(|id| id.try_into().ok()))
+    id?.try_into().ok()
+}
+
+/// The bytes of a file that fits into memory; `None` if it is not there.
+///
+/// # Errors
+/// `Corrupt` if something other than a file has its name, or the file system's.
+pub(crate) fn small_file(env: &Env, path: &str) -> Result<Option<Vec<u8>>> {
+    let failed = |error| {
+        let is_damage = is_not_a_file(&error);
+        let error = Error::io(format!("reading {}/{path}", env.fs.root()), error);
+        if is_damage { Error::corrupt(error.message()) } else { error }
+    };
+    if !env.fs.exists(path).map_err(failed)? {
+        return Ok(None);
+    }
+    env.fs.open(path).and_then(|file| read_whole(&*file)).map(Some).map_err(failed)
 }
 
 /// The directories that others than the owner may enter, if they may enter the root.
@@ -157,6 +184,14 @@ pub(crate) fn list(env: &Env, path: &str) -> Result<Vec<DirEntry>> {
     env.fs.list(path).map_err(|error| Error::io(format!("listing {}/{path}", env.fs.root()), error))
 }
 
+/// The entries of a directory; none if it is not there, or no directory.
+pub(crate) fn list_if_there(env: &Env, path: &str) -> Result<Vec<DirEntry>> {
+    match env.fs.list(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        listed => listed.map_err(|error| Error::io(format!("listing {}/{path}", env.fs.root()), error)),
+    }
+}
+
 /// Makes what comes before everything else in a new store, durably: from here on an interrupted creation is known for one.
 pub(crate) fn begin_creation(env: &Env) -> Result<()> {
     for directory in [layout::HALITE, ""] {
@@ -169,7 +204,7 @@ pub(crate) fn begin_creation(env: &Env) -> Result<()> {
 ///
 /// # Errors
 /// The file system's.
-pub(super) fn remove_tree(fs: &dyn Fs, directory: &str, is_closing: &dyn Fn() -> bool) -> std::io::Result<()> {
+pub(super) fn remove_tree(fs: &dyn Fs, directory: &str, is_closing: &dyn Fn() -> bool) -> io::Result<()> {
     for entry in fs.list(directory)? {
         if is_closing() {
             return Ok(());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use halite_types::{CompactionKind, Error, ErrorKind, Result};
 
 use super::{Engine, quarantine};
-use crate::background::Job;
+use crate::background::{Background, Job};
 use crate::compaction::Requested;
 use crate::region::Region;
 use crate::shared::Shared;
@@ -41,24 +41,41 @@ impl Again {
     }
 }
 
-/// Does a piece of work.
+/// Does a piece of work, and then what it gives reason to.
 ///
 /// # Errors
 /// What the work met; a panic is `Stopped`.
 pub(super) fn run(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
     let (name, kind) = (job.name(), job.kind());
-    let result = catch_unwind(AssertUnwindSafe(|| do_job(shared, engine, job))).unwrap_or_else(|payload| {
-        shared.background.add_panic();
-        let error = panicked(&name, payload.as_ref());
-        if kind == Kind::Flush {
-            shared.background.flush_ended(&Err(error.clone()));
-        }
-        Err(error)
-    });
-    if kind == Kind::Compact {
-        shared.background.compaction_ended(&result);
+    let flushed = job.region().cloned();
+    let work = || do_job(shared, engine, job);
+    carry_out(&shared.background, (&name, kind), work, || follow(shared, kind, flushed.as_ref()))
+}
+
+/// Does the work and, if that is done, what follows it. A panic in what follows is counted and told, and takes nothing back.
+fn carry_out(background: &Background, (name, kind): (&str, Kind), work: impl FnOnce() -> Result<()>, next: impl FnOnce()) -> Result<()> {
+    let result = guarded(background, name, kind.after_a_panic(), work);
+    match kind {
+        Kind::Flush => background.flush_ended(&result),
+        Kind::Compact => background.compaction_ended(&result),
+        Kind::Condense | Kind::Remove => {}
     }
-    result
+    result?;
+    let what = format!("what follows {name}");
+    let _ = guarded(background, &what, "and the next flush makes up for it", || {
+        next();
+        Ok(())
+    });
+    Ok(())
+}
+
+/// Does something and makes an error of its panic, which is counted.
+fn guarded(background: &Background, name: &str, after: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let error = panicked(name, after, payload.as_ref());
+        background.add_panic(error.clone());
+        Err(error)
+    })
 }
 
 /// Does a piece of work, and returns what is to be tried again: flushes, and compactions that failed for want of room or in a panic.
@@ -83,6 +100,17 @@ enum Kind {
     Condense,
     Compact,
     Remove,
+}
+
+impl Kind {
+    /// What becomes of the work if it panics.
+    fn after_a_panic(self) -> &'static str {
+        match self {
+            Self::Flush | Self::Compact => "and it is tried again",
+            Self::Condense => "the region's next flush frees the memory",
+            Self::Remove => "the next start removes what is left",
+        }
+    }
 }
 
 impl Job {
@@ -125,41 +153,29 @@ impl Job {
     }
 }
 
-fn panicked(name: &str, payload: &(dyn std::any::Any + Send)) -> Error {
+fn panicked(name: &str, after: &str, payload: &(dyn std::any::Any + Send)) -> Error {
     let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    let text = format!("{name}: a panic ({}); nothing is lost, and it is tried again; report this", text.unwrap_or("no message"));
+    let text = format!("{name}: a panic ({}); nothing is lost, {after}; report this", text.unwrap_or("no message"));
     Error::new(ErrorKind::Stopped, text)
 }
 
 fn do_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
     match job {
-        Job::Flush(region) => {
-            let result = region.flush();
-            shared.background.flush_ended(&result);
-            result?;
-            flush_for_the_log(shared, engine);
-            if region.wants_compaction() {
-                shared.background.request_compaction(&region);
-            }
-            Ok(())
-        }
-        Job::Condense(region) => {
-            region.condense()?;
-            // What never grows enough to be flushed keeps the log.
-            flush_for_the_log(shared, engine);
-            Ok(())
-        }
+        Job::Flush(region) => region.flush_memstores().map(drop),
+        Job::Condense(region) => region.condense().map(drop),
         Job::Compact(region) => compact(shared, engine, &region, None, CompactionKind::Minor),
         Job::Remove(directory) => quarantine::remove(shared, &directory),
         Job::CompactAsAsked(asked) => compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind),
     }
 }
 
-/// Asks for flushes of the regions whose writes keep too many segments of the log.
-fn flush_for_the_log(shared: &Arc<Shared>, engine: &Engine) {
-    let old = shared.wal.regions_to_flush(shared.options.wal_segments_max);
-    if !old.is_empty() {
-        shared.background.request_flushes(engine.open_regions().into_iter().filter(|region| old.contains(&region.number)));
+/// What a piece of work gives reason to.
+fn follow(shared: &Shared, kind: Kind, region: Option<&Arc<Region>>) {
+    match kind {
+        Kind::Flush => region.into_iter().for_each(Region::request_wanted_compaction),
+        // What never grows enough to be flushed keeps the log. A flush asks by itself.
+        Kind::Condense => shared.request_flushes_for_the_log(true),
+        Kind::Compact | Kind::Remove => {}
     }
 }
 
@@ -168,7 +184,11 @@ fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: 
     if region.check_open().is_err() || !shared.background.permits.compactions() {
         return Ok(());
     }
-    region.compact(family, kind)?;
+    match region.compact(family, kind) {
+        // It has gone meanwhile, and what it held with it or to others.
+        Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Ok(()),
+        done => done?,
+    }
     if region.wants_split() {
         return engine.split_region(&region.info().encoded_name, None);
     }
@@ -176,4 +196,26 @@ fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: 
         shared.background.request_compaction(region);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken() {
+        panic!("what follows is broken");
+    }
+
+    #[test]
+    fn a_panic_in_what_follows_a_flush_is_none_of_the_flush() {
+        let background = Background::default();
+        carry_out(&background, ("flushing region r", Kind::Flush), || Ok(()), broken).unwrap();
+        let (panics, last) = background.panics();
+        assert!(panics == 1 && last.unwrap().message().starts_with("what follows flushing region r: a panic (what follows is broken)"));
+        assert_eq!(background.failure(), None);
+        // Of work that has failed nothing follows.
+        let failed = carry_out(&background, ("flushing region r", Kind::Flush), || panic!("the flush is broken"), broken);
+        assert_eq!((failed.as_ref().err(), background.panics().0), (background.failure().as_ref(), 2));
+        assert!(failed.unwrap_err().message().contains("the flush is broken"));
+    }
 }

@@ -17,7 +17,7 @@ mod snapshot;
 mod split;
 mod staging;
 mod table;
-mod table_info;
+pub(crate) mod table_info;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use halite_types::{Attributes, Bytes, ClusterStatus, CompactionKind, Error, Erro
 use crate::background::closing;
 use crate::cache::BlockLookups;
 use crate::catalog::layout::{self, primary_of};
-use crate::catalog::no_table;
+use crate::catalog::{FileEntry, TableEntry, no_table};
 use crate::env::{Clock, JoinHandle};
 use crate::heal::Healed;
 use crate::health::Health;
@@ -66,7 +66,11 @@ impl Engine {
     /// The right to change what tables and regions there are; refused once the engine is being closed.
     fn lock_ddl(&self) -> Result<MutexGuard<'_, ()>> {
         let ddl = self.ddl.lock().healed();
-        if self.shared.background.is_closing() { Err(closing()) } else { Ok(ddl) }
+        if self.shared.background.is_closing() {
+            return Err(closing());
+        }
+        self.shared.lock.check()?;
+        Ok(ddl)
     }
 
     /// What the engine was told at opening.
@@ -151,6 +155,33 @@ impl Engine {
     /// `NoSuchTable`.
     pub fn is_enabled(&self, name: &TableName) -> Result<bool> {
         Ok(self.shared.manifest.current().table(name)?.enabled)
+    }
+
+    /// The tables that are disabled, by name.
+    pub fn disabled_tables(&self) -> Vec<TableName> {
+        self.disabled(|_| true)
+    }
+
+    /// Those of them that were disabled on behalf of `holder` ([`Engine::disable_table_for`]).
+    pub fn tables_disabled_for(&self, holder: &str) -> Vec<TableName> {
+        self.disabled(|table| table.disabled_for == holder)
+    }
+
+    fn disabled(&self, is_wanted: impl Fn(&TableEntry) -> bool) -> Vec<TableName> {
+        let catalog = self.shared.manifest.current();
+        catalog.listed().filter(|(_, table)| !table.enabled && is_wanted(table)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Bytes of the store files of a table, counted as in [`Engine::status`], where a disabled one has no place. The disk is asked for
+    /// each file.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, or the file system's.
+    pub fn store_file_bytes(&self, name: &TableName) -> Result<u64> {
+        let catalog = self.shared.manifest.current();
+        let files = catalog.table(name)?.regions.iter().flat_map(|region| region.files().map(move |(family, file)| (&region.info, family, file)));
+        let bytes = |(region, family, file): (&Arc<RegionInfo>, &Bytes, &FileEntry)| self.shared.files.bytes_of(region, family, file);
+        files.map(bytes).sum()
     }
 
     /// The regions of a table in key order, enabled or not.
@@ -265,11 +296,6 @@ impl Engine {
         self.shared.background.compaction_failure()
     }
 
-    /// How often work of the engine's own threads has ended in a panic.
-    pub fn panics(&self) -> u64 {
-        self.shared.background.panics() + self.shared.wal.panics()
-    }
-
     /// Why the last flush in the background failed; `None` when it did not. Writers are told when memory runs full.
     pub fn flush_failure(&self) -> Option<Error> {
         self.shared.background.failure()
@@ -330,7 +356,7 @@ impl Engine {
 
     /// Everything is in store files, and the log is empty: what was set aside before is not needed by anything any more.
     fn complete_checkpoint(&self) -> Result<()> {
-        if quarantine::batches(&self.shared.env, &self.shared.manifest.current())?.1.is_empty() {
+        if quarantine::batches(&self.shared.env, &self.shared.manifest.current())?.1.iter().all(|path| quarantine::is_unlogged(path)) {
             return Ok(());
         }
         self.shared.manifest.change(|catalog| {

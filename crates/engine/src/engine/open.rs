@@ -9,15 +9,15 @@ use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Error, Result};
 
 use super::directory::{self, Found};
+use super::tree::Covered;
 use super::{Engine, RegionIndex, Table, quarantine, table_info, tree};
 use crate::background::Background;
 use crate::cache::BlockCache;
-use crate::catalog::messages::{OneString, pbuf};
 use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::options::{Options, WalSync};
-use crate::region::{RecentDeletes, Region};
+use crate::region::{RecentStamps, Region};
 use crate::shared::Shared;
 use crate::store::StoreFiles;
 use crate::store_lock::StoreLock;
@@ -43,7 +43,8 @@ pub struct OpenReport {
     pub quarantined_files: u64,
     /// Their bytes.
     pub quarantined_bytes: u64,
-    /// The directory they were moved to, from the root. It goes at the opening after the next clean end.
+    /// The directory they were moved to, from the root. It goes at the opening after the next clean end, unless there are
+    /// [`Self::unlogged_files`]: then it is the one of these, and stays until they are put back or a person removes it.
     pub quarantine: Option<String>,
     /// Of them, files with cells that neither the log nor another file has. A crash leaves such a file if writes skipped the
     /// log, or were not synced when the power went; otherwise the manifest is an older one.
@@ -74,21 +75,22 @@ impl Engine {
         let catalog = manifest.current();
         let store_id = catalog.store_id;
         directory::check_identity(&env, store_id)?;
+        let disk = Arc::new(DiskRoom::new(&env, options.disk_reserve_bytes));
         let wal_options = WalOptions {
             fsync: options.wal_sync == WalSync::Fsync,
             segment_bytes: options.wal_segment_bytes,
-            buffer_bytes_max: 16 << 20,
+            // A buffer is written to one segment.
+            buffer_bytes_max: (disk.segment_bytes(options.wal_segment_bytes).clamp(1 << 20, 16 << 20)) as usize,
             nonce_ms: options.nonce_ms,
         };
         // The log is read after the regions are open, but they hold it: what it found is handed in then.
-        let disk = Arc::new(DiskRoom::new(&env, options.disk_reserve_bytes));
         let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id, Arc::clone(&lock), Arc::clone(&disk)));
         let cache = Arc::new(BlockCache::new(options.block_cache_bytes));
         let shared = Arc::new(Shared {
             files: StoreFiles::new(env.clone(), store_id, Arc::clone(&cache)),
             cache,
             background: Background::default(),
-            deletes: RecentDeletes::default(),
+            stamps: RecentStamps::default(),
             placing: Mutex::default(),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
@@ -98,7 +100,7 @@ impl Engine {
             manifest,
             options,
             env,
-            _lock: lock,
+            lock,
         });
         let regions = Arc::new(RegionIndex::default());
         let tables = open_tables(&shared, &regions, &catalog)?;
@@ -106,8 +108,9 @@ impl Engine {
         leftovers.check(&shared.env, &shared.manifest).map_err(|error| error.at(format!("opening {root}")))?;
         let (nonces, covered) = replay(&shared, &tables, &mut report)?;
         // Everything has been found in order: from here on things are moved.
-        report.unlogged_files = leftovers.count_beyond(&covered);
-        tree::clear(&shared, leftovers, &mut report).map_err(|error| error.at(format!("opening {root}")))?;
+        let nowhere_else = leftovers.nowhere_else(&shared.env, &catalog, &covered);
+        report.unlogged_files = nowhere_else.len() as u64;
+        tree::clear(&shared, leftovers, &nowhere_else, &mut report).map_err(|error| error.at(format!("opening {root}")))?;
         table_info::follow(&shared.env, &shared.manifest.current());
         // Without a copy everything goes on; the next opening makes one.
         let _ = shared.manifest.keep_copy();
@@ -140,8 +143,8 @@ fn create_store(env: &Env, lock: &Arc<StoreLock>) -> Result<Manifest> {
     for namespace in [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE] {
         make_directory(env, &format!("{}/{namespace}", layout::DATA))?;
     }
-    write_small(env, "hbase.id", &pbuf(&OneString { text: layout::uuid_text(&store_id) }))?;
-    write_small(env, "hbase.version", &pbuf(&OneString { text: "8".into() }))?;
+    write_small(env, layout::ID, &directory::id_file(&store_id))?;
+    write_small(env, layout::VERSION, &directory::version_file())?;
     for directory in [layout::DATA, layout::HALITE, ""] {
         env.fs.sync_dir(directory).map_err(failed)?;
     }
@@ -152,7 +155,8 @@ fn create_store(env: &Env, lock: &Arc<StoreLock>) -> Result<Manifest> {
 /// Writes a small file as a whole and syncs it; the caller syncs the directory.
 pub(crate) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
     let failed = |error| Error::io(format!("writing {}/{path}", env.fs.root()), error);
-    if env.fs.exists(path).map_err(failed)? {
+    // A link that leads nowhere is in the way as well.
+    if env.fs.kind(path).map_err(failed)?.is_some() {
         env.fs.remove_file(path).map_err(failed)?;
     }
     let mut file = env.fs.create(path).map_err(failed)?;
@@ -177,13 +181,13 @@ fn open_tables(shared: &Arc<Shared>, index: &Arc<RegionIndex>, catalog: &Catalog
 }
 
 /// Reads the log back into the memstores, which take no more than they did before, and asks for flushes where they are
-/// large. Gives back the nonces of what it read, and up to where
-/// the cells of each region are in files or in the log.
+/// large. Gives back the nonces of what it read, and what
+/// files and the log have of the cells of each region, by encoded name.
 fn replay(
     shared: &Arc<Shared>,
     tables: &BTreeMap<halite_types::TableName, Arc<Table>>,
     report: &mut OpenReport,
-) -> Result<(Vec<Nonce>, BTreeMap<String, u64>)> {
+) -> Result<(Vec<Nonce>, BTreeMap<String, Covered>)> {
     let regions: BTreeMap<u64, Arc<Region>> =
         tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
     // The manifest came from the memory of the operating system. If its name was never synced a power loss brings back the one before, which
@@ -192,11 +196,18 @@ fn replay(
     shared.env.fs.sync_dir(layout::HALITE).map_err(|error| Error::io(format!("syncing {root}/{}", layout::HALITE), error))?;
     let (store_id, options) = (shared.manifest.current().store_id, &shared.options);
     let how = RecoveryOptions { store_id, mode: options.wal_recovery, nonce_ms: options.nonce_ms };
-    let newest_region = shared.manifest.current().next_region;
+    let catalog = shared.manifest.current();
+    let newest_region = catalog.next_region;
+    let flushed = catalog.flushed_sequences();
+    let mut covered: BTreeMap<u64, Covered> =
+        flushed.iter().map(|(number, flushed)| (*number, Covered { flushed: *flushed, logged: None })).collect();
     let mut recovered = wal::recover(&shared.env, &how, |write| {
         if write.region > newest_region {
             let what = format!("its newest region has the number {newest_region}, while the log holds writes of region {}", write.region);
             return Err(shared.manifest.is_older(&what));
+        }
+        if let Some(covered) = covered.get_mut(&write.region) {
+            covered.note(write.sequence);
         }
         // A region that is gone or disabled was flushed, split or dropped: its writes have no place any more.
         match regions.get(&write.region) {
@@ -210,21 +221,12 @@ fn replay(
     report.cut_writes = report.cuts.iter().map(|cut| cut.writes).sum();
     let nonces = std::mem::take(&mut recovered.nonces).into();
     let in_log: BTreeSet<u64> = recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
-    let catalog = shared.manifest.current();
-    let covered = covered(&catalog, &recovered);
     shared.wal.resume(recovered);
-    let flushed = catalog.flushed_sequences();
     shared.wal.release_all(in_log.into_iter().map(|number| (number, flushed.get(&number).copied().unwrap_or(u64::MAX))));
     for region in regions.values() {
         region.replayed();
         shared.note_write(region);
     }
-    Ok((nonces, covered))
-}
-
-/// Up to which sequence id the cells of each region are in files or in the log, by encoded name.
-fn covered(catalog: &Catalog, recovered: &wal::Recovered) -> BTreeMap<String, u64> {
-    let in_log = |number: u64| recovered.segments.iter().filter_map(|segment| segment.regions.get(&number)).max().copied().unwrap_or(0);
-    let regions = catalog.tables.values().flat_map(|table| &table.regions);
-    regions.map(|region| (region.info.encoded_name.clone(), region.flushed_sequence.max(in_log(region.number)))).collect()
+    let named = catalog.tables.values().flat_map(|table| &table.regions);
+    Ok((nonces, named.filter_map(|region| Some((region.info.encoded_name.clone(), *covered.get(&region.number)?))).collect()))
 }

@@ -5,7 +5,7 @@
 //! rewrites its part, and the old file goes when nothing refers to it any more. A region that still has references is
 //! compacted first, so there are never references to references.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
 use halite_types::cell::{TYPE_MAXIMUM, key_row, make_key};
@@ -48,13 +48,20 @@ impl Engine {
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, or nothing to find a middle in), `DiskFull`.
     pub fn split_region(&self, name: &str, at: Option<Bytes>) -> Result<()> {
+        let gone = self.split_locked(name, at)?;
+        self.forget_regions(&[gone]);
+        Ok(())
+    }
+
+    /// The region that was split.
+    fn split_locked(&self, name: &str, at: Option<Bytes>) -> Result<Arc<Region>> {
         let _ddl = self.lock_ddl()?;
         let (table, region) = self.find_region(name)?;
         self.shared.disk.admit()?;
-        let _compaction = region.lock_compaction();
         if let Some(at) = &at {
             check_split_row(region.info(), at)?;
         }
+        let compaction = lock_to_replace(&region);
         region.flush()?;
         if region.has_references() {
             region.compact_locked(None, CompactionKind::Major)?;
@@ -70,7 +77,9 @@ impl Engine {
         let id = self.new_region_id(&info.table);
         let daughters =
             [layout::new_region(&info.table, info.start.clone(), at.clone(), id), layout::new_region(&info.table, at, info.end.clone(), id)];
-        self.replace_regions(&table, std::slice::from_ref(&region), &daughters, Keep::Rows)
+        self.replace_regions(&table, std::slice::from_ref(&region), &daughters, Keep::Rows)?;
+        drop(compaction);
+        Ok(region)
     }
 
     /// Takes all rows of a region away: an empty region of the same range, with a name of its own, stands in its place.
@@ -78,12 +87,21 @@ impl Engine {
     /// # Errors
     /// `NoSuchRegion`, a full disk or failed write.
     pub fn truncate_region(&self, name: &str) -> Result<()> {
+        let gone = self.truncate_locked(name)?;
+        self.forget_regions(&[gone]);
+        Ok(())
+    }
+
+    /// The region that was truncated.
+    fn truncate_locked(&self, name: &str) -> Result<Arc<Region>> {
         let _ddl = self.lock_ddl()?;
         let (table, region) = self.find_region(name)?;
-        let _compaction = region.lock_compaction();
+        let compaction = region.stop_compaction();
         let info = region.info();
         let empty = layout::new_region(&info.table, info.start.clone(), info.end.clone(), self.new_region_id(&info.table));
-        self.replace_regions(&table, std::slice::from_ref(&region), &[empty], Keep::Nothing)
+        self.replace_regions(&table, std::slice::from_ref(&region), &[empty], Keep::Nothing)?;
+        drop(compaction);
+        Ok(region)
     }
 
     /// Forgets what regions were merged from, of those that read none of the files of these any more, and says of how many:
@@ -110,6 +128,13 @@ impl Engine {
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest`.
     pub fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Result<()> {
+        let gone = self.merge_locked(first, second, forcible)?;
+        self.forget_regions(&gone);
+        Ok(())
+    }
+
+    /// The regions that were merged.
+    fn merge_locked(&self, first: &str, second: &str, forcible: bool) -> Result<Vec<Arc<Region>>> {
         let _ddl = self.lock_ddl()?;
         let (table, a) = self.find_region(first)?;
         let (other, b) = self.find_region(second)?;
@@ -131,7 +156,7 @@ impl Engine {
             let text = format!("regions {first} and {second} are not neighbours; merge neighbours, or force it to take those between along");
             return Err(Error::invalid(text));
         }
-        let locks: Vec<_> = between.iter().map(|region| region.lock_compaction()).collect();
+        let locks: Vec<_> = between.iter().map(|region| lock_to_replace(region)).collect();
         for region in &between {
             region.flush()?;
             if region.has_references() {
@@ -142,7 +167,12 @@ impl Engine {
         let merged = layout::new_region(&low.info().table, low.info().start.clone(), high.info().end.clone(), id);
         let result = self.replace_regions(&table, &between, &[merged], Keep::Rows);
         drop(locks);
-        result
+        result.map(|()| between)
+    }
+
+    /// Regions are gone, whatever becomes of what clients have noted of them. The caller holds no lock.
+    fn forget_regions(&self, gone: &[Arc<Region>]) {
+        let _ = self.forget_additions(LATEST_TIMESTAMP, |row| gone.iter().any(|region| region.info().full_name() == row));
     }
 
     /// Puts `new` regions in the place of `old` ones, whose compaction locks the caller holds.
@@ -188,8 +218,6 @@ impl Engine {
         }
         drop(maintenance);
         self.retire_regions(old.iter().map(|region| &**region.info()), old.iter().flat_map(|region| region.homes()));
-        // The regions are gone, whatever becomes of what clients have noted of them.
-        let _ = self.forget_additions(|row| old.iter().any(|region| region.info().full_name() == row));
         opened.iter().filter(|region| region.wants_compaction()).for_each(|region| self.shared.background.request_compaction(region));
         Ok(())
     }
@@ -265,6 +293,12 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The compaction lock of a region that others are to replace. What compacts a region with references does what would have to be done first
+/// in any case.
+fn lock_to_replace(region: &Region) -> MutexGuard<'_, ()> {
+    if region.has_references() { region.lock_compaction() } else { region.stop_compaction() }
 }
 
 /// The content of a reference file.

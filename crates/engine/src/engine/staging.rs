@@ -61,6 +61,7 @@ impl Engine {
         let Some(name) = name else {
             return Err(Error::invalid(format!("{token} is no bulk token of this store; give what the preparation returned")));
         };
+        self.shared.lock.check()?;
         let directory = format!("{}/{name}", layout::STAGING);
         let failed = |error| Error::io(format!("removing {}/{directory}", fs.root()), error);
         if fs.exists(&directory).map_err(failed)? { remove_tree(fs, &directory, &|| false).map_err(failed) } else { Ok(()) }
@@ -79,12 +80,14 @@ impl Engine {
         }
         let parts: Vec<Part> = load.files.iter().map(Part::whole).collect();
         let groups = self.by_region(&table, &parts)?;
-        groups.iter().try_for_each(|(region, parts)| region.check_load(parts, load.verify))?;
+        // What is copied is verified as a copy, too; where nothing else is loaded before that is enough.
+        let verifies_originals = load.verify && (!load.copy || groups.len() > 1);
+        groups.iter().try_for_each(|(region, parts)| region.check_load(parts, verifies_originals))?;
         let cut: Vec<String> = load.files.iter().map(|(_, path)| path.clone()).filter(|path| is_cut(&groups, path)).collect();
         if load.verify {
             cut.iter().try_for_each(|path| verify(&self.shared, path))?;
         }
-        groups.into_iter().try_for_each(|(region, parts)| self.load_group(&table, &region, &parts, load.copy))?;
+        groups.into_iter().try_for_each(|(region, parts)| self.load_group(&table, &region, &parts, load))?;
         if !load.copy {
             // One that stays is loaded all the same.
             cut.iter().for_each(|path| drop(self.shared.env.fs.remove_outside(path)));
@@ -93,17 +96,17 @@ impl Engine {
     }
 
     /// A region that was split or merged meanwhile has successors.
-    fn load_group(&self, table: &Table, region: &Arc<Region>, parts: &[Part], copy: bool) -> Result<()> {
-        match region.load_checked(parts, copy) {
+    fn load_group(&self, table: &Table, region: &Arc<Region>, parts: &[Part], load: &BulkLoad) -> Result<()> {
+        match region.load_checked(parts, load) {
             Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
                 table.wait_for_change()?;
                 let successors = self.by_region(table, parts)?;
                 successors.iter().try_for_each(|(region, parts)| {
                     region.check_load(parts, false)?;
-                    region.load_checked(parts, copy)
+                    region.load_checked(parts, load)
                 })?;
                 // A whole file may have been cut only now.
-                let cut = parts.iter().filter(|part| !copy && part.rows.is_none() && is_cut(&successors, &part.path));
+                let cut = parts.iter().filter(|part| !load.copy && part.rows.is_none() && is_cut(&successors, &part.path));
                 cut.for_each(|part| drop(self.shared.env.fs.remove_outside(&part.path)));
                 Ok(())
             }

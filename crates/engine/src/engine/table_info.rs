@@ -19,9 +19,21 @@ fn directory_of(descriptor: &TableDescriptor) -> String {
 }
 
 /// Where the descriptor of a version is, and what is in the file.
-fn file_of(descriptor: &TableDescriptor, version: u32) -> (String, Vec<u8>) {
+pub(crate) fn file_of(descriptor: &TableDescriptor, version: u32) -> (String, Vec<u8>) {
     let bytes = pbuf(&TableSchema::from(descriptor));
     (format!("{}/.tableinfo.{version:010}.{}", directory_of(descriptor), bytes.len()), bytes)
+}
+
+/// The version in a name that [`file_of`] has given.
+fn own_version_of(name: &str) -> Option<u32> {
+    let (version, bytes) = name.strip_prefix(".tableinfo.")?.split_once('.')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (version.len() == 10 && is_number(version) && is_number(bytes)).then(|| version.parse().ok())?
+}
+
+/// The version in the name of a file.
+pub(crate) fn version_of(name: &str) -> Option<u32> {
+    name.strip_prefix(".tableinfo.")?.split('.').next()?.parse().ok()
 }
 
 /// Writes the file beside those of other versions, durably; the directory is there.
@@ -47,9 +59,12 @@ pub(super) fn take_back(env: &Env, descriptor: &TableDescriptor, version: u32) {
 }
 
 /// Takes the files of other versions away, as far as it can: HBase takes the highest number, so an older one that stays does no harm.
+/// A crash leaves one of the next version at most: newer ones are from a time that the manifest does not know of, and `halite check`
+/// tells of them.
 pub(super) fn remove_others(env: &Env, descriptor: &TableDescriptor, version: u32) {
     let (directory, (kept, _)) = (directory_of(descriptor), file_of(descriptor, version));
-    let files = list(env, &directory).unwrap_or_default().into_iter().filter(|entry| entry.name.starts_with(".tableinfo."));
+    let goes = |name: &str| own_version_of(name).is_some_and(|of| of <= version.saturating_add(1));
+    let files = list(env, &directory).unwrap_or_default().into_iter().filter(|entry| !entry.is_dir && entry.odd.is_none() && goes(&entry.name));
     let others: Vec<String> = files.map(|entry| format!("{directory}/{}", entry.name)).filter(|path| *path != kept).collect();
     if !others.is_empty() {
         others.iter().for_each(|path| drop(env.fs.remove_file(path)));

@@ -1,18 +1,19 @@
 //! What lies in the directory tree beside the live files. [`survey`] looks and changes nothing; [`clear`] sets aside what a crash
 //! left behind, and moves what it did not let move. What is not ours is named, and nothing is touched then.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use halite_types::{Error, Result};
 
-use super::directory::list;
+use super::directory::{list, list_if_there};
 use super::open::OpenReport;
 use super::quarantine::{self, Unnamed};
 use crate::catalog::{Catalog, Home, Manifest, Need, layout};
 use crate::env::Env;
-use crate::hfile::Reader;
+use crate::hfile::{Cursor, DirectBlocks, Reader};
 use crate::shared::Shared;
-use crate::store::{STORE_ID_KEY, generation_of};
+use crate::store::{STORE_ID_KEY, generation_of, region_number_of};
 
 /// Everything the manifest calls for, by path.
 struct Live {
@@ -71,8 +72,60 @@ pub(crate) struct Leftovers {
     directories: Vec<String>,
     /// The newest generation under which an unnamed file was written, and its path.
     pub(crate) newest: Option<(u64, String)>,
-    /// Unnamed files with the newest sequence id of a cell in them, by encoded region name.
-    cells: Vec<(String, u64)>,
+    cells: Vec<UnnamedCells>,
+}
+
+/// An unnamed file with cells.
+#[derive(Clone, Debug)]
+struct UnnamedCells {
+    path: String,
+    /// The encoded name of the region in whose directory it lies.
+    region: String,
+    /// The number that the region it was written in has in the log, if it says so.
+    number: Option<u64>,
+    /// The newest sequence id of a cell in it.
+    newest: u64,
+}
+
+/// What files and the log have of the cells of a region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Covered {
+    /// Files have everything up to this sequence id.
+    pub(crate) flushed: u64,
+    /// The first sequence id after that in the log, and the newest; `None` if it has none.
+    pub(crate) logged: Option<(u64, u64)>,
+}
+
+impl Covered {
+    /// Takes note of a write in the log.
+    pub(crate) fn note(&mut self, sequence: u64) {
+        if sequence > self.flushed {
+            let (first, newest) = self.logged.unwrap_or((sequence, sequence));
+            self.logged = Some((first.min(sequence), newest.max(sequence)));
+        }
+    }
+
+    /// Whether a file whose newest cell has this sequence id has cells that the others do not. A log that was let go of up to a
+    /// point begins behind what a file of that time holds.
+    pub(crate) fn lacks(&self, env: &Env, path: &str, newest: u64) -> bool {
+        let Some((first, last)) = self.logged.filter(|_| newest > self.flushed) else { return newest > self.flushed };
+        newest > last || (first > self.flushed + 1 && oldest_after(env, path, self.flushed).is_none_or(|oldest| oldest < first))
+    }
+}
+
+/// The oldest sequence id after one that a cell of a file has; `None` if it cannot be read.
+fn oldest_after(env: &Env, path: &str, flushed: u64) -> Option<u64> {
+    if let Some(sequence) = layout::loaded_sequence_of(path.rsplit('/').next().unwrap_or(path)) {
+        return Some(sequence);
+    }
+    let mut cursor = Cursor::new(Arc::new(Reader::open(env.fs.open(path).ok()?, path).ok()?), DirectBlocks);
+    cursor.seek_to_first().ok()?;
+    let mut oldest = None;
+    while let Some(sequence) = cursor.peek().map(|cell| cell.sequence()) {
+        oldest = oldest.into_iter().chain((sequence > flushed).then_some(sequence)).min();
+        cursor.advance().ok()?;
+    }
+    oldest
 }
 
 /// Looks at everything below `data` and `archive`.
@@ -83,9 +136,7 @@ pub(crate) fn survey(env: &Env, catalog: &Catalog) -> Result<Leftovers> {
     let live = Live::of(catalog);
     let mut walk = Walk { env, live: &live, store_id: catalog.store_id, found: Leftovers::default() };
     let data = walk.directory(layout::DATA, 0)?;
-    if env.fs.exists(layout::ARCHIVE).map_err(|error| Error::io(format!("looking for {}/{}", env.fs.root(), layout::ARCHIVE), error))? {
-        walk.archive(layout::ARCHIVE, 0)?;
-    }
+    walk.archive(layout::ARCHIVE, 0)?;
     let mut found = walk.found;
     found.unnamed.extend(data.unnamed);
     found.temporary = data.temporary;
@@ -110,10 +161,18 @@ impl Leftovers {
         )))
     }
 
-    /// Files with cells of regions that neither their other files nor the log hold: `covered` tells up to which sequence id they
-    /// do, by encoded name.
-    pub(super) fn count_beyond(&self, covered: &BTreeMap<String, u64>) -> u64 {
-        self.cells.iter().filter(|(region, sequence)| covered.get(region).is_some_and(|covered| covered < sequence)).count() as u64
+    /// The paths of files with cells that neither their region's other files nor the log hold. `covered` tells what these do, by
+    /// encoded name; `catalog` which numbers regions have had.
+    pub(super) fn nowhere_else(&self, env: &Env, catalog: &Catalog, covered: &BTreeMap<String, Covered>) -> BTreeSet<String> {
+        let live: BTreeSet<u64> = catalog.flushed_sequences().into_keys().collect();
+        let is_alone = |cells: &&UnnamedCells| match (covered.get(&cells.region), cells.number) {
+            (Some(covered), _) => covered.lacks(env, &cells.path, cells.newest),
+            // What was dropped, split or merged has left a number that is known and that no region has any more. A file of a region
+            // that is live was moved here by somebody; one of a number that is not known is of a later manifest.
+            (None, Some(number)) => live.contains(&number) || number > catalog.next_region,
+            (None, None) => false,
+        };
+        self.cells.iter().filter(is_alone).map(|cells| cells.path.clone()).collect()
     }
 }
 
@@ -121,7 +180,7 @@ impl Leftovers {
 ///
 /// # Errors
 /// The file system's; the rest stays for the next opening.
-pub(super) fn clear(shared: &Shared, found: Leftovers, report: &mut OpenReport) -> Result<()> {
+pub(super) fn clear(shared: &Shared, found: Leftovers, nowhere_else: &BTreeSet<String>, report: &mut OpenReport) -> Result<()> {
     let env = &shared.env;
     for path in &found.temporary {
         env.fs.remove_file(path).map_err(|error| Error::io(format!("removing the leftover {}/{path}", env.fs.root()), error))?;
@@ -132,13 +191,16 @@ pub(super) fn clear(shared: &Shared, found: Leftovers, report: &mut OpenReport) 
         let _ = env.fs.remove_dir(&format!("{}/{}", layout::STAGING, entry.name));
     }
     let settled = shared.settle(found.to_archive);
-    // What cannot be moved, on a full disk for one, does no harm where it is; the next opening tries again.
-    let moved = if found.unnamed.is_empty() { None } else { quarantine::set_aside(shared, &found.unnamed) };
-    if let Some((directory, pieces)) = moved {
-        let moved = &found.unnamed[..pieces];
-        report.quarantined_files = moved.iter().map(|piece| piece.files).sum();
-        report.quarantined_bytes = moved.iter().map(|piece| piece.bytes).sum();
-        report.quarantine = Some(directory);
+    let holds = |piece: &Unnamed, path: &String| path.strip_prefix(&piece.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let (alone, others): (Vec<_>, Vec<_>) = found.unnamed.into_iter().partition(|piece| nowhere_else.iter().any(|path| holds(piece, path)));
+    for (pieces, is_nowhere_else) in [(others, false), (alone, true)].into_iter().filter(|(pieces, _)| !pieces.is_empty()) {
+        // What cannot be moved, on a full disk for one, does no harm where it is; the next opening tries again.
+        if let Some((directory, moved)) = quarantine::set_aside(shared, &pieces, is_nowhere_else) {
+            let moved = &pieces[..moved];
+            report.quarantined_files += moved.iter().map(|piece| piece.files).sum::<u64>();
+            report.quarantined_bytes += moved.iter().map(|piece| piece.bytes).sum::<u64>();
+            report.quarantine = Some(directory);
+        }
     }
     // If not all that moved is certain to have arrived, the directories it lies in must stay; the next opening tries again.
     for path in found.directories.iter().filter(|_| settled) {
@@ -207,6 +269,11 @@ impl Walk<'_> {
         let mut tree = Subtree { is_mixed: is_live, ..Subtree::default() };
         for entry in list(self.env, directory)? {
             let path = format!("{directory}/{}", entry.name);
+            if entry.odd.is_some() && !entry.name.starts_with(['.', '_']) && !self.live.files.contains(&path) {
+                tree.is_mixed = true;
+                self.found.foreign.push(path);
+                continue;
+            }
             match (entry.is_dir, entry.name.as_str()) {
                 (true, ".tmp") if depth == 3 => self.all_of(&path, is_live, |tree, path, _| tree.temporary.push(path), &mut tree)?,
                 (true, ".tabledesc") if depth == 2 && !is_live => self.all_of(&path, false, Subtree::add_unnamed, &mut tree)?,
@@ -254,7 +321,7 @@ impl Walk<'_> {
     fn all_of(&self, directory: &str, is_live: bool, mut add: impl FnMut(&mut Subtree, String, u64), tree: &mut Subtree) -> Result<()> {
         for entry in list(self.env, directory)? {
             let path = format!("{directory}/{}", entry.name);
-            if entry.is_dir {
+            if entry.is_dir || entry.odd.is_some() {
                 tree.is_mixed = true;
             } else {
                 add(tree, path, entry.bytes);
@@ -268,12 +335,12 @@ impl Walk<'_> {
 
     /// Looks at a directory of the archive; depth 0 is `archive`, 5 a family. What is not ours there harms nobody and stays.
     fn archive(&mut self, directory: &str, depth: usize) -> Result<()> {
-        for entry in list(self.env, directory)? {
+        for entry in list_if_there(self.env, directory)? {
             let path = format!("{directory}/{}", entry.name);
             if entry.is_dir && depth < 5 {
                 self.archive(&path, depth + 1)?;
                 self.found.directories.push(path);
-            } else if depth == 5 && !entry.is_dir && !self.live.archived.contains(&path) && self.is_own(&path, &entry.name) {
+            } else if depth == 5 && !entry.is_dir && entry.odd.is_none() && !self.live.archived.contains(&path) && self.is_own(&path, &entry.name) {
                 self.found.unnamed.push(Unnamed { path, files: 1, bytes: entry.bytes });
             }
         }
@@ -289,7 +356,7 @@ impl Walk<'_> {
         // Of a file that did not come to be loaded, whoever wanted that has the original; but its name says whether the manifest is an
         // older one.
         if let Some(sequence) = layout::loaded_sequence_of(name) {
-            self.found.cells.extend(region.map(|region| (region, sequence)));
+            self.found.cells.extend(region.map(|region| UnnamedCells { path: path.to_owned(), region, number: None, newest: sequence }));
             return true;
         }
         let Ok(file) = self.env.fs.open(path) else { return false };
@@ -301,7 +368,8 @@ impl Walk<'_> {
                 self.found.newest = Some((generation, path.to_owned()));
             }
             // data/<namespace>/<table>/<region>/<family>/<file>
-            self.found.cells.extend(region.map(|region| (region, reader.max_cell_sequence_id())));
+            let (number, newest) = (region_number_of(reader.info()), reader.max_cell_sequence_id());
+            self.found.cells.extend(region.map(|region| UnnamedCells { path: path.to_owned(), region, number, newest }));
         }
         is_own
     }

@@ -12,10 +12,11 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use super::Lock;
+use super::os::{kind_of, open_directory};
+use super::{Lock, not_a_file};
 
 /// A lock file may be replaced between opening and locking it so many times.
 const ATTEMPTS_MAX: usize = 10;
@@ -27,6 +28,8 @@ pub(super) struct FileLock {
     directory: File,
     /// Whether the directory's inode is locked; if not, its file system does not know how.
     by_directory: bool,
+    /// The directory of the lock file, which is replaced where another store is put in the place of this one.
+    file_directory: Option<(PathBuf, File)>,
     /// `None` if only the directory is locked.
     file_path: Option<PathBuf>,
     file: Mutex<Option<File>>,
@@ -36,7 +39,7 @@ pub(super) struct FileLock {
 impl FileLock {
     /// Takes both locks, or that of the directory alone; `None` if another process holds one of them.
     pub(super) fn take(directory_path: &Path, file_path: Option<&Path>, owner: &str, mode: u32) -> io::Result<Option<Self>> {
-        let directory = File::open(directory_path)?;
+        let directory = open_directory(directory_path)?;
         let by_directory = match try_flock(&directory) {
             Ok(()) => true,
             Err(Errno::WOULDBLOCK) => return Ok(None),
@@ -44,11 +47,15 @@ impl FileLock {
         };
         let (directory_path, file_path) = (directory_path.to_owned(), file_path.map(Path::to_owned));
         // From here on whatever fails releases the first lock.
-        let mut lock = Self { directory_path, directory, by_directory, file_path, file: Mutex::new(None), mode };
+        let open = |path: &Path| open_directory(path).map(|file| (path.to_owned(), file));
+        let file_directory = file_path.as_deref().and_then(Path::parent).map(open).transpose()?;
+        let mut lock = Self { directory_path, directory, by_directory, file_directory, file_path, file: Mutex::new(None), mode };
         if let Some(path) = &lock.file_path {
             let Some(mut file) = lock_file(path, mode)? else { return Ok(None) };
-            file.set_len(0)?;
-            file.write_all(owner.as_bytes())?;
+            if !owner.is_empty() {
+                file.set_len(0)?;
+                file.write_all(owner.as_bytes())?;
+            }
             lock.file = Mutex::new(Some(file));
         }
         Ok(Some(lock))
@@ -68,6 +75,11 @@ impl Drop for FileLock {
 impl Lock for FileLock {
     fn is_held(&self) -> io::Result<bool> {
         if !leads_to(&self.directory_path, &self.directory)? {
+            return Ok(false);
+        }
+        if let Some((path, directory)) = &self.file_directory
+            && !leads_to(path, directory)?
+        {
             return Ok(false);
         }
         let mut held = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,18 +113,47 @@ fn try_flock(file: &File) -> Result<(), Errno> {
 /// Opens or creates a lock file and locks it; `None` if another process holds it.
 fn lock_file(path: &Path, mode: u32) -> io::Result<Option<File>> {
     for _ in 0..ATTEMPTS_MAX {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(mode).open(path)?;
+        let Some(file) = open_or_create(path, mode)? else { continue };
         match try_flock(&file) {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other?,
         }
         // A file that was removed meanwhile keeps nobody out.
         if leads_to(path, &file)? {
-            file.set_permissions(fs::Permissions::from_mode(mode))?;
             return Ok(Some(file));
         }
     }
     Ok(None)
+}
+
+/// Opens a lock file, or creates one for its owner alone. A link would have somebody else's file locked and emptied, and what is neither that
+/// nor a file is not opened. `None` if it was removed meanwhile.
+fn open_or_create(path: &Path, mode: u32) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(mode);
+    match options.clone().create_new(true).open(path) {
+        Ok(file) => {
+            // A narrow umask may have taken bits that the owner needs.
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+            return Ok(Some(file));
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    let there = match fs::symlink_metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !there.is_file() {
+        return Err(not_a_file(kind_of(there.file_type())));
+    }
+    // It may have been replaced just now.
+    match options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether a path leads to this open file or directory.
@@ -143,6 +184,33 @@ mod tests {
         assert!(directory.path().join("LOCK").exists());
         drop(held);
         assert!(take(directory.path()).is_some());
+    }
+
+    #[test]
+    fn a_lock_files_directory_that_was_removed_or_replaced_is_a_lost_lock() {
+        for put_back in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let inner = directory.path().join("inner");
+            fs::create_dir(&inner).unwrap();
+            let lock = FileLock::take(directory.path(), Some(&inner.join("LOCK")), "me", 0o600).unwrap().unwrap();
+            assert!(lock.is_held().unwrap());
+            fs::rename(&inner, directory.path().join("moved")).unwrap();
+            if put_back {
+                fs::create_dir(&inner).unwrap();
+                fs::write(inner.join("LOCK"), "").unwrap();
+            }
+            assert!(!lock.is_held().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_link_in_the_lock_files_place_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let precious = directory.path().join("precious");
+        fs::write(&precious, "mine").unwrap();
+        std::os::unix::fs::symlink(&precious, directory.path().join("LOCK")).unwrap();
+        assert!(FileLock::take(directory.path(), Some(&directory.path().join("LOCK")), "me", 0o600).is_err());
+        assert_eq!(fs::read(&precious).unwrap(), b"mine");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! events. Paths are relative to the root the file system was opened on, with `/` between the parts; the root is `""`. Only
 //! bulk loading reaches out of it, by calls of their own.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -40,10 +41,10 @@ pub trait Fs: Send + Sync {
     /// # Errors
     /// As the operating system's.
     fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>>;
-    /// Opens a file to read.
+    /// Opens a file to read. It does not wait for anybody.
     ///
     /// # Errors
-    /// As the operating system's.
+    /// As the operating system's; [`is_not_a_file`] for a directory, a pipe and the like.
     fn open(&self, path: &str) -> io::Result<Arc<dyn FileReader>>;
     /// Gives a file another name in one step, in place of what had that name.
     ///
@@ -75,6 +76,16 @@ pub trait Fs: Send + Sync {
     /// # Errors
     /// As the operating system's.
     fn exists(&self, path: &str) -> io::Result<bool>;
+    /// What has that name, without following a symbolic link; `None` if nothing has.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn kind(&self, path: &str) -> io::Result<Option<Kind>>;
+    /// Which file has that name; `None` if none has.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn identity(&self, path: &str) -> io::Result<Option<FileIdentity>>;
     /// Makes the names in a directory durable.
     ///
     /// # Errors
@@ -111,10 +122,11 @@ pub trait Fs: Send + Sync {
     /// As the operating system's; as [`Fs::open_outside`].
     fn remove_outside(&self, path: &str) -> io::Result<()>;
     /// Locks the root for this process, and the lock file `path`, which is created; both are held until the returned value is
-    /// dropped. `None` if another process holds one of them. Of an empty `path` only the root is locked. The file contains `owner` for people to read.
+    /// dropped. `None` if another process holds one of them. Of an empty `path` only the root is locked. The file contains `owner` for people to read;
+    /// without an `owner` one that is there stays as it is.
     ///
     /// # Errors
-    /// As the operating system's.
+    /// As the operating system's; [`is_not_a_file`] for anything but a file at `path`.
     fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Lock>>>;
     /// Returns `true` if only the owner may enter this directory.
     ///
@@ -143,15 +155,60 @@ pub trait Lock: Send + Sync {
     fn is_held(&self) -> io::Result<bool>;
 }
 
+/// What has a name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// Something else: what to call it.
+    Other(&'static str),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File => "a file",
+            Self::Directory => "a directory",
+            Self::Link => "a symbolic link",
+            Self::Other(what) => what,
+        })
+    }
+}
+
+/// The error that something other than a file has a name.
+pub(crate) fn not_a_file(what: impl fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("this is {what}, not a file; move it away"))
+}
+
+/// Whether an error of [`Fs::open`] or [`Fs::lock`] says that something other than a file has the name.
+pub fn is_not_a_file(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory)
+}
+
+/// A file among all of the machine, whatever its name, and how long it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// The same for two names of one file, and for it and whoever has it open.
+    pub id: u128,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
 /// One entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirEntry {
-    /// Its name, without the directory.
+    /// Its name, without the directory. One that is not UTF-8 has its other bytes as `\xNN`, and leads nowhere.
     pub name: String,
     /// Whether it is a directory.
     pub is_dir: bool,
     /// Its length in bytes; 0 for a directory.
     pub bytes: u64,
+    /// What it is if it can be neither read as a file nor listed as a directory.
+    pub odd: Option<&'static str>,
 }
 
 /// A file that is being written, from the end it had when it was opened on.
@@ -187,6 +244,13 @@ pub trait FileWriter: Send {
     /// # Errors
     /// As the operating system's.
     fn truncate(&mut self, bytes: u64) -> io::Result<()>;
+    /// Which file it is; `None` where files have no names to be found under.
+    ///
+    /// # Errors
+    /// As the operating system's.
+    fn identity(&self) -> io::Result<Option<FileIdentity>> {
+        Ok(None)
+    }
 }
 
 /// A file that is being read, from anywhere and by several threads.
@@ -204,13 +268,16 @@ pub trait FileReader: Send + Sync {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 }
 
+/// How far ahead of the clock a time may be that somebody waits for, in milliseconds.
+pub const CLOCK_WAIT_MS_MAX: i64 = 20;
+
 /// The time.
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970, UTC. It may jump either way.
     fn now_ms(&self) -> i64;
     /// Nanoseconds since some moment; it never goes back.
     fn monotonic_ns(&self) -> u64;
-    /// Waits until [`Clock::now_ms`] is past `ms`, which it has just told: a millisecond at most. False if it is not then,
+    /// Waits until [`Clock::now_ms`] is past `ms`, which is [`CLOCK_WAIT_MS_MAX`] ahead of it at most. False if it is not then,
     /// because somebody sets the clock, as in a simulation, or it was set back.
     fn wait_past(&self, _ms: i64) -> bool {
         false

@@ -4,18 +4,22 @@
 #![expect(clippy::disallowed_methods, reason = "this file is the door that everything else goes through")]
 
 use std::collections::btree_map::{BTreeMap, Entry};
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::chance::SeededRng;
 use super::file_lock::FileLock;
-use super::{Clock, DirEntry, DiskSpace, Env, FileReader, FileWriter, Fs, JoinHandle, Lock, Threads};
+use super::{
+    CLOCK_WAIT_MS_MAX, Clock, DirEntry, DiskSpace, Env, FileIdentity, FileReader, FileWriter, Fs, JoinHandle, Kind, Lock, Threads, not_a_file,
+};
 use halite_types::{Error, Result};
+use rustix::fs::{OFlags, StatVfs};
 
 /// Modes of the directories and files of a store: nobody but the owner may look into them.
 const DIRECTORY_MODE: u32 = 0o700;
@@ -107,6 +111,42 @@ impl OsFs {
     }
 }
 
+fn flags(flags: OFlags) -> i32 {
+    flags.bits().cast_signed()
+}
+
+/// Opens a regular file to read. Anything else is not opened, or not waited for: a pipe would have nobody at its other end.
+fn open_file(path: &Path) -> io::Result<File> {
+    let not_a_file = |metadata: Metadata| (!metadata.is_file()).then(|| not_a_file(kind_of(metadata.file_type())));
+    match OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK)).open(path) {
+        Ok(file) => not_a_file(file.metadata()?).map_or(Ok(file), Err),
+        Err(error) => Err(fs::metadata(path).ok().and_then(not_a_file).unwrap_or(error)),
+    }
+}
+
+/// Opens a directory to sync it, and nothing else.
+pub(super) fn open_directory(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(flags(OFlags::DIRECTORY)).open(path)
+}
+
+/// What is of a type.
+pub(super) fn kind_of(file_type: FileType) -> Kind {
+    match file_type {
+        of if of.is_file() => Kind::File,
+        of if of.is_dir() => Kind::Directory,
+        of if of.is_symlink() => Kind::Link,
+        of if of.is_fifo() => Kind::Other("a named pipe"),
+        of if of.is_socket() => Kind::Other("a socket"),
+        _ => Kind::Other("a device"),
+    }
+}
+
+/// A name with those of its bytes that are not UTF-8 as `\xNN`.
+fn escaped(name: &OsStr) -> String {
+    let chunks = name.as_encoded_bytes().utf8_chunks();
+    chunks.flat_map(|chunk| [chunk.valid().to_owned(), chunk.invalid().escape_ascii().to_string()]).collect()
+}
+
 fn invalid(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
@@ -123,13 +163,13 @@ impl Fs for OsFs {
     }
 
     fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
-        let mut file = OpenOptions::new().write(true).open(self.path(path)?)?;
+        let mut file = OpenOptions::new().write(true).custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK)).open(self.path(path)?)?;
         file.seek(SeekFrom::End(0))?;
         Ok(Box::new(OsWriter { file }))
     }
 
     fn open(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
-        Ok(Arc::new(OsReader { file: File::open(self.path(path)?)? }))
+        Ok(Arc::new(OsReader { file: open_file(&self.path(path)?)? }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -160,10 +200,16 @@ impl Fs for OsFs {
         let mut entries = Vec::new();
         for entry in fs::read_dir(self.path(path)?)? {
             let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = match entry.file_name().into_string() {
+                Ok(name) => name,
+                Err(name) => {
+                    entries.push(DirEntry { name: escaped(&name), is_dir: false, bytes: 0, odd: Some("something whose name is not UTF-8") });
+                    continue;
+                }
+            };
             // A directory's own entry says so, and nothing else is asked of it.
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                entries.push(DirEntry { name, is_dir: true, bytes: 0 });
+                entries.push(DirEntry { name, is_dir: true, bytes: 0, odd: None });
                 continue;
             }
             // A link counts as what it points to, so that a table may lie on another disk.
@@ -171,25 +217,49 @@ impl Fs for OsFs {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
             };
-            let is_dir = metadata.is_dir();
-            entries.push(DirEntry { name, is_dir, bytes: if is_dir { 0 } else { metadata.len() } });
+            let (is_dir, odd) = match kind_of(metadata.file_type()) {
+                Kind::File => (false, None),
+                Kind::Directory => (true, None),
+                Kind::Link => (false, Some("a symbolic link that leads nowhere")),
+                Kind::Other(what) => (false, Some(what)),
+            };
+            entries.push(DirEntry { name, is_dir, bytes: if is_dir { 0 } else { metadata.len() }, odd });
         }
         entries.sort_unstable();
         Ok(entries)
     }
 
     fn exists(&self, path: &str) -> io::Result<bool> {
-        self.path(path)?.try_exists()
+        match self.path(path)?.try_exists() {
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
+            exists => exists,
+        }
+    }
+
+    fn kind(&self, path: &str) -> io::Result<Option<Kind>> {
+        match fs::symlink_metadata(self.path(path)?) {
+            Ok(metadata) => Ok(Some(kind_of(metadata.file_type()))),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn identity(&self, path: &str) -> io::Result<Option<FileIdentity>> {
+        match fs::metadata(self.path(path)?) {
+            Ok(metadata) => Ok(Some(identity_of(&metadata))),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
         if !KEPT_OPEN.contains(&path) {
-            return File::open(self.path(path)?)?.sync_all();
+            return open_directory(&self.path(path)?)?.sync_all();
         }
         // A sync of one need not wait for that of the other.
         let directory = match self.kept_open.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_owned()) {
             Entry::Occupied(kept) => Arc::clone(kept.get()),
-            Entry::Vacant(place) => Arc::clone(place.insert(Arc::new(File::open(self.path(path)?)?))),
+            Entry::Vacant(place) => Arc::clone(place.insert(Arc::new(open_directory(&self.path(path)?)?))),
         };
         directory.sync_all()
     }
@@ -200,11 +270,7 @@ impl Fs for OsFs {
     }
 
     fn space(&self) -> io::Result<Option<DiskSpace>> {
-        let of = rustix::fs::statvfs(&self.root)?;
-        let bytes = |blocks: u64| blocks.saturating_mul(if of.f_frsize == 0 { of.f_bsize } else { of.f_frsize });
-        let space = DiskSpace { free_bytes: bytes(of.f_bavail), total_bytes: bytes(of.f_blocks) };
-        // File systems without such a call fill in zeros.
-        Ok((space.total_bytes > 0).then_some(space))
+        Ok(space_of(&rustix::fs::statvfs(&self.root)?))
     }
 
     fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
@@ -234,6 +300,13 @@ impl Fs for OsFs {
         let of_others = fs::metadata(self.path(path)?)?.permissions().mode() & 0o077;
         Ok(of_others == 0)
     }
+}
+
+/// What a file system says of its room; `None` if it says nothing: those without such a call fill in zeros, which is not a full disk.
+fn space_of(of: &StatVfs) -> Option<DiskSpace> {
+    let bytes = |blocks: u64| blocks.saturating_mul(if of.f_frsize == 0 { of.f_bsize } else { of.f_frsize });
+    let space = DiskSpace { free_bytes: bytes(of.f_bavail), total_bytes: bytes(of.f_blocks) };
+    (space.total_bytes > 0).then_some(space)
 }
 
 /// The bytes of a UUID as text.
@@ -276,6 +349,14 @@ impl FileWriter for OsWriter {
         self.file.set_len(bytes)?;
         self.file.seek(SeekFrom::Start(bytes)).map(|_| ())
     }
+
+    fn identity(&self) -> io::Result<Option<FileIdentity>> {
+        Ok(Some(identity_of(&self.file.metadata()?)))
+    }
+}
+
+fn identity_of(metadata: &Metadata) -> FileIdentity {
+    FileIdentity { id: u128::from(metadata.dev()) << 64 | u128::from(metadata.ino()), bytes: metadata.len() }
 }
 
 impl OsWriter {
@@ -299,6 +380,9 @@ impl FileReader for OsReader {
     }
 }
 
+/// [`CLOCK_WAIT_MS_MAX`], and the rest of the millisecond that runs.
+const CLOCK_WAIT_MAX: Duration = Duration::from_millis(CLOCK_WAIT_MS_MAX.unsigned_abs() + 1);
+
 /// The system's clock.
 #[derive(Debug)]
 pub struct OsClock {
@@ -313,7 +397,7 @@ impl Default for OsClock {
 
 impl Clock for OsClock {
     fn now_ms(&self) -> i64 {
-        let milliseconds = |duration: std::time::Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let milliseconds = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => milliseconds(since),
             Err(before) => -milliseconds(before.duration()),
@@ -321,13 +405,15 @@ impl Clock for OsClock {
     }
 
     fn wait_past(&self, ms: i64) -> bool {
+        let target = Duration::from_millis(u64::try_from(ms.saturating_add(1)).unwrap_or(0));
         // A sleep may end a little early by the other clock; three are more than enough.
         for _ in 0..3 {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            match self.now_ms() {
-                later if later > ms => return true,
-                earlier if earlier < ms => return false,
-                _ => std::thread::sleep(std::time::Duration::from_nanos(1_000_000 - u64::from(now.subsec_nanos()) % 1_000_000)),
+            match target.checked_sub(now) {
+                None | Some(Duration::ZERO) => return true,
+                // Somebody has set the clock back.
+                Some(missing) if missing > CLOCK_WAIT_MAX => return false,
+                Some(missing) => std::thread::sleep(missing),
             }
         }
         self.now_ms() > ms
@@ -366,6 +452,7 @@ impl JoinHandle for OsJoinHandle {
 
 #[cfg(test)]
 mod tests {
+    use super::super::is_not_a_file;
     use super::*;
 
     #[test]
@@ -424,6 +511,27 @@ mod tests {
     }
 
     #[test]
+    fn a_file_system_that_fills_in_zeros_is_not_full() {
+        let of = |f_frsize, f_blocks, f_bavail| StatVfs {
+            f_bsize: 512,
+            f_frsize,
+            f_blocks,
+            f_bfree: f_bavail,
+            f_bavail,
+            f_files: 0,
+            f_ffree: 0,
+            f_favail: 0,
+            f_fsid: 0,
+            f_flag: rustix::fs::StatVfsMountFlags::empty(),
+            f_namemax: 255,
+        };
+        assert_eq!(space_of(&of(4096, 0, 0)), None);
+        assert_eq!(space_of(&StatVfs { f_bsize: 0, ..of(0, 0, 0) }), None);
+        assert_eq!(space_of(&of(4096, 10, 0)), Some(DiskSpace { free_bytes: 0, total_bytes: 40_960 }), "this one is full");
+        assert_eq!(space_of(&of(0, 10, 1)), Some(DiskSpace { free_bytes: 512, total_bytes: 5_120 }));
+    }
+
+    #[test]
     fn the_disk_has_a_size_and_not_all_of_it_is_free() {
         let (_directory, env) = env();
         let space = env.fs.space().unwrap().unwrap();
@@ -450,12 +558,55 @@ mod tests {
         env.fs.create("d/t").unwrap();
         env.fs.rename("d/t", "d/a").unwrap();
         env.fs.sync_dir("d").unwrap();
-        let entry = |name: &str, is_dir, bytes| DirEntry { name: name.to_owned(), is_dir, bytes };
+        let entry = |name: &str, is_dir, bytes| DirEntry { name: name.to_owned(), is_dir, bytes, odd: None };
         assert_eq!(env.fs.list("d").unwrap(), [entry("a", false, 0), entry("b", false, 2), entry("c", true, 0)]);
         env.fs.remove_file("d/a").unwrap();
         env.fs.remove_dir("d/c").unwrap();
         assert!(env.fs.exists("d/b").unwrap() && !env.fs.exists("d/a").unwrap() && !env.fs.exists("d/c").unwrap());
         assert_eq!(env.fs.list("").unwrap(), [entry("d", true, 0)]);
+    }
+
+    #[test]
+    fn what_is_not_a_file_is_not_waited_for_and_is_called_by_what_it_is() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let (directory, env) = env();
+        let root = directory.path().join("a/b");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+        fs::create_dir(root.join("folder")).unwrap();
+        std::os::unix::fs::symlink("nowhere", root.join("link")).unwrap();
+        fs::write(root.join(OsStr::from_bytes(b"\xffx")), "").unwrap();
+        let odd: Vec<(String, Option<&str>)> = env.fs.list("").unwrap().into_iter().map(|entry| (entry.name, entry.odd)).collect();
+        let expected = [
+            ("\\xffx", Some("something whose name is not UTF-8")),
+            ("folder", None),
+            ("link", Some("a symbolic link that leads nowhere")),
+            ("pipe", Some("a named pipe")),
+            ("socket", Some("a socket")),
+        ];
+        assert_eq!(odd, expected.map(|(name, odd)| (name.to_owned(), odd)));
+        for (name, what) in [("pipe", "a named pipe"), ("socket", "a socket"), ("folder", "a directory")] {
+            let error = env.fs.open(name).err().unwrap();
+            assert!(is_not_a_file(&error) && error.to_string().contains(what), "{error}");
+            assert_eq!(env.fs.kind(name).unwrap().unwrap().to_string(), what);
+            let error = env.fs.lock(name, "me").err().unwrap();
+            assert!(is_not_a_file(&error) && error.to_string().contains(what), "{error}");
+        }
+        assert_eq!((env.fs.kind("link").unwrap(), env.fs.kind("nothing").unwrap()), (Some(Kind::Link), None));
+        assert!(env.fs.lock("link", "me").err().unwrap().to_string().contains("a symbolic link") && !root.join("nowhere").exists());
+        assert!(env.fs.sync_dir("pipe").is_err() && !env.fs.exists("pipe/below").unwrap() && env.fs.kind("pipe/below").unwrap().is_none());
+    }
+
+    #[test]
+    fn without_an_owner_a_lock_file_stays_as_it_is() {
+        let (directory, env) = env();
+        let path = directory.path().join("a/b/LOCK");
+        fs::write(&path, "somebody's").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        drop(env.fs.lock("LOCK", "").unwrap().unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"somebody's");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use halite_types::{CellRef, Result};
 use super::block::{Block, BlockKind, BlockPointer};
 use super::cells::CellSpan;
 use super::damaged;
-use super::path::Path;
+use super::path::{Path, share_of};
 use super::reader::{BlockSource, DirectBlocks, Reader};
 
 /// A place in a file: on a cell, or on none. A new cursor is on none until it is told to seek, and so is one whose last
@@ -33,6 +33,11 @@ impl<S: BlockSource> Cursor<S> {
     /// The file.
     pub fn reader(&self) -> &Arc<Reader> {
         &self.reader
+    }
+
+    /// Its share of the memory of the blocks it keeps.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.block.as_ref().map_or(0, |(_, block)| share_of(block)).saturating_add(self.path.held_bytes())
     }
 
     /// The cell it is on, with its sequence id (0 if the file has none); `None` at the end.

@@ -84,7 +84,8 @@ impl FileInfo {
     /// Reads the payload of a file info block.
     pub(super) fn parse(payload: &[u8]) -> Result<Self> {
         let body = payload.strip_prefix(PROTOBUF_MAGIC).ok_or_else(|| damaged("it does not start with PBUF"))?;
-        let message = InfoMessage::decode_length_delimited(body).map_err(|why| damaged("it is no file info message").with_source(why))?;
+        let message =
+            InfoMessage::decode_length_delimited(body).map_err(|why| damaged(format_args!("it is no file info message ({why})")).with_source(why))?;
         Ok(Self { facts: message.entries.into_iter().map(|pair| (pair.first, pair.second)).collect() })
     }
 

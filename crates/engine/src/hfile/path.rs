@@ -31,7 +31,17 @@ struct Step {
     entry: usize,
 }
 
+/// The memory of a block, shared among those that keep it, the block cache among them.
+pub(super) fn share_of(block: &Arc<Block>) -> usize {
+    block.memory_bytes().checked_div(Arc::strong_count(block)).unwrap_or(0)
+}
+
 impl Path {
+    /// Its share of the memory of the index blocks it keeps.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.steps.iter().map(|step| share_of(&step.block)).fold(0, usize::saturating_add)
+    }
+
     /// Goes to the data block that has `key` if any has; `None` if `key` is before the file.
     pub(super) fn find<S: BlockSource + ?Sized>(&mut self, reader: &Reader, source: &S, key: &[u8]) -> Result<Option<BlockPointer>> {
         match reader.root().find_key(key, reader.comparator()) {

@@ -87,7 +87,8 @@ impl Trailer {
             return Err(damaged("it is too short to have a trailer"));
         }
         let body = end.strip_prefix(MAGIC).ok_or_else(|| damaged("its trailer does not start with TRABLK"))?;
-        let message = TrailerMessage::decode_length_delimited(body).map_err(|why| damaged("its trailer is no message").with_source(why))?;
+        let message = TrailerMessage::decode_length_delimited(body)
+            .map_err(|why| damaged(format_args!("its trailer is no message ({why})")).with_source(why))?;
         Self::from_message(message)
     }
 

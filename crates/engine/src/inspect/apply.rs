@@ -5,47 +5,62 @@
 
 use halite_types::{Error, ErrorKind, Result};
 
-use super::plan::{Plan, RepairReport};
-use crate::catalog::messages::{OneString, TableSchema, pbuf, region_info_file};
+use super::beside::{directories_of, kind};
+use super::plan::Plan;
 use crate::catalog::{Manifest, layout};
 use crate::engine::directory::list;
 use crate::engine::open::write_small;
-use crate::env::{Env, Lock};
+use crate::engine::quarantine;
+use crate::env::{Env, Kind, Lock};
 use crate::store_lock::StoreLock;
 use crate::wal;
 
 /// Does what has been shown, and returns the directory with what was replaced.
-pub(super) fn carry_out(env: &Env, held: Option<Box<dyn Lock>>, shown: &RepairReport) -> Result<String> {
+pub(super) fn carry_out(env: &Env, held: Option<Box<dyn Lock>>, shown: &Plan, moves_lock: bool) -> Result<String> {
+    if let Some(kind @ (Kind::File | Kind::Other(_))) = kind(env, layout::HALITE)? {
+        return Err(Error::invalid(format!("{}/{} has to be a directory, and is {kind}; move it away", env.fs.root(), layout::HALITE)));
+    }
+    make_directory(env, layout::HALITE)?;
+    let kept = format!("{}/repair-{:016}", layout::HALITE, shown.catalog.generation);
+    if kind(env, &kept)?.is_some_and(|kind| kind != Kind::Directory) {
+        return Err(Error::invalid(format!("{}/{kept} is in the way of what is to be kept; move it away", env.fs.root())));
+    }
+    if moves_lock {
+        shift(env, layout::LOCK, &format!("{kept}/{}", layout::LOCK))?;
+    }
     // Now the lock file may be made.
     drop(held);
-    make_directory(env, layout::HALITE)?;
     let lock = std::sync::Arc::new(StoreLock::take(env)?);
     // Between the two locks another process may have had the store.
     let plan = Plan::make(env)?;
-    if plan.report != *shown {
+    if plan.report != shown.report {
         let text = format!("{} has changed while it was examined; nothing was repaired; run it again", env.fs.root());
         return Err(Error::new(ErrorKind::Busy, text));
     }
-    let kept = format!("{}/repair-{:016}", layout::HALITE, plan.catalog.generation);
     make_directory(env, &kept)?;
-    if env.fs.exists(layout::MANIFEST).unwrap_or(false) {
+    if kind(env, layout::MANIFEST)?.is_some() && !plan.aside.iter().any(|path| path == layout::MANIFEST) {
         copy(env, layout::MANIFEST, &format!("{kept}/MANIFEST"))?;
     }
     if plan.keeps_log {
-        for entry in list(env, wal::DIRECTORY)?.into_iter().filter(|entry| !entry.is_dir) {
+        for entry in list(env, wal::DIRECTORY)?.into_iter().filter(|entry| !entry.is_dir && entry.odd.is_none()) {
             copy(env, &format!("{}/{}", wal::DIRECTORY, entry.name), &format!("{kept}/wal/{}", entry.name))?;
         }
     }
     for path in &plan.aside {
         shift(env, path, &format!("{kept}/{path}"))?;
     }
+    // A file in the place of another goes away from there before that one comes, to where a repair made again finds it.
+    let is_in_the_way = |from: &str| plan.moves.iter().any(|(_, to)| to == from);
+    let by_way = |to: &str| quarantine::kept_path(plan.catalog.generation, to);
+    for (from, to) in plan.moves.iter().filter(|(from, _)| is_in_the_way(from)) {
+        shift(env, from, &by_way(to))?;
+    }
     for (from, to) in &plan.moves {
-        shift(env, from, to)?;
+        let by_way = is_in_the_way(from).then(|| by_way(to));
+        shift(env, by_way.as_ref().unwrap_or(from), to)?;
     }
     make_directories(env, &plan)?;
     sync(env, &kept)?;
-    write_small(env, "hbase.id", &pbuf(&OneString { text: layout::uuid_text(&plan.catalog.store_id) }))?;
-    write_small(env, "hbase.version", &pbuf(&OneString { text: "8".into() }))?;
     for directory in [wal::DIRECTORY, layout::DATA] {
         make_directory(env, directory)?;
         sync(env, directory)?;
@@ -56,36 +71,17 @@ pub(super) fn carry_out(env: &Env, held: Option<Box<dyn Lock>>, shown: &RepairRe
     Ok(kept)
 }
 
-/// The directories of namespaces, tables, regions and families that are not there.
+/// The directories of namespaces, tables, regions and families that are not there, and the small files that are to be written anew.
 fn make_directories(env: &Env, plan: &Plan) -> Result<()> {
-    for namespace in plan.catalog.namespaces.keys() {
-        make_directory(env, &format!("{}/{namespace}", layout::DATA))?;
+    let directories = directories_of(&plan.catalog);
+    for directory in &directories {
+        make_directory(env, directory)?;
     }
-    sync(env, layout::DATA)?;
-    for (name, table) in &plan.catalog.tables {
-        let directory = layout::table_directory(name);
-        let descriptors = format!("{directory}/.tabledesc");
-        make_directory(env, &descriptors)?;
-        if list(env, &descriptors)?.is_empty() {
-            let bytes = pbuf(&TableSchema::from(&*table.descriptor));
-            write_small(env, &format!("{descriptors}/.tableinfo.{:010}.{}", table.version, bytes.len()), &bytes)?;
-            sync(env, &descriptors)?;
-        }
-        for region in &table.regions {
-            let info = &region.info;
-            let directory = layout::region_directory(name, &info.encoded_name);
-            make_directory(env, &layout::temporary_directory(name, &info.encoded_name))?;
-            for family in table.descriptor.families() {
-                make_directory(env, &layout::family_directory(name, &info.encoded_name, family.name()))?;
-            }
-            let file = format!("{directory}/.regioninfo");
-            if plan.new_regions.contains(info) || !env.fs.exists(&file).unwrap_or(false) {
-                write_small(env, &file, &region_info_file(info, region.number))?;
-            }
-            sync(env, &directory)?;
-        }
-        sync(env, &directory)?;
-        sync(env, &format!("{}/{}", layout::DATA, name.namespace()))?;
+    for small in &plan.small {
+        write_small(env, &small.path, &small.bytes)?;
+    }
+    for directory in directories.iter().rev().map(String::as_str).chain([layout::DATA]) {
+        sync(env, directory)?;
     }
     Ok(())
 }

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use halite_types::{Error, ErrorKind, Result};
 
 use super::state::State;
-use super::{Finding, Severity, expect_store, lock};
+use super::{Finding, Severity, beside, expect_store, lock};
 use crate::catalog::{Catalog, Home, Need, layout};
-use crate::engine::directory::list;
 use crate::engine::{quarantine, tree};
-use crate::env::Env;
+use crate::env::{Env, Kind};
 use crate::hfile::Reader;
 use crate::store::{STORE_ID_KEY, check_name, generation_of};
 use crate::wal;
@@ -58,15 +57,17 @@ pub fn check(env: &Env) -> Result<CheckReport> {
     let _lock = lock(env)?;
     let state = State::read(env)?;
     let mut check = Check { env, report: CheckReport::default() };
-    check.identity()?;
+    check.lock()?;
     let catalog = check.manifests(&state);
+    let odd = check.odd(catalog)?;
+    check.small(catalog)?;
     let store_id = state.named_id.or(catalog.map(|catalog| catalog.store_id));
     if let Some(catalog) = catalog {
         check.report.generation = Some(catalog.generation);
         check.report.tables = catalog.listed().count() as u64;
         check.report.regions = catalog.tables.values().map(|table| table.regions.len() as u64).sum();
         check.report.snapshots = catalog.snapshots.len() as u64;
-        check.tree(catalog)?;
+        check.tree(catalog, &odd)?;
         check.files(catalog)?;
     }
     check.log(store_id, catalog)?;
@@ -92,20 +93,68 @@ impl Check<'_> {
         self.env.fs.exists(path).map_err(|error| Error::io(format!("looking for {}", self.name(path)), error))
     }
 
-    /// The small files.
-    fn identity(&mut self) -> Result<()> {
-        if !self.exists(layout::LOCK)? {
-            self.add(Severity::Note, format!("{} is missing; the next opening makes it", self.name(layout::LOCK)));
-        }
-        for path in ["hbase.id", "hbase.version"] {
-            if !self.exists(path)? {
-                self.add(
-                    Severity::Warning,
-                    format!("{} is missing: HBase's tools will not read the directory; run \"halite repair\"", self.name(path)),
+    /// The lock file.
+    fn lock(&mut self) -> Result<()> {
+        let name = self.name(layout::LOCK);
+        match beside::kind(self.env, layout::LOCK)? {
+            None => self.add(Severity::Note, format!("{name} is missing; the next opening makes it")),
+            Some(Kind::File) => match self.env.fs.open(layout::LOCK).and_then(|file| file.len()) {
+                Ok(0) => {}
+                Ok(_) => self.add(Severity::Warning, format!("{name} is not empty, as the lock file is: it may be another file that was renamed")),
+                Err(error) => self.add(Severity::Warning, format!("{name} cannot be opened: {error}; who cannot do that cannot open the store")),
+            },
+            Some(kind) => {
+                let text = format!(
+                    "{name} is {kind}, not a file: the store is not opened; move it away, or run \"halite repair\"; the next opening makes the file"
                 );
+                self.add(Severity::Error, text);
             }
         }
         Ok(())
+    }
+
+    /// The small files.
+    fn small(&mut self, catalog: Option<&Catalog>) -> Result<()> {
+        let faults = match catalog {
+            Some(catalog) => beside::faults(self.env, catalog)?,
+            None => beside::identity(self.env, None)?,
+        };
+        for fault in faults {
+            let is = fault.why.strip_prefix("it ").unwrap_or(&fault.why).to_owned();
+            let text = format!(
+                "{} {is}: HBase and its tools will not read the directory, or read it wrongly; run \"halite repair\"",
+                self.name(&fault.path)
+            );
+            self.add(Severity::Warning, text);
+        }
+        for (path, may_be_of_a_crash) in catalog.map(|catalog| beside::newer_descriptors(self.env, catalog)).transpose()?.unwrap_or_default() {
+            let severity = if may_be_of_a_crash { Severity::Note } else { Severity::Warning };
+            let text = format!("{} is newer than the manifest, and HBase would go by it; the next opening removes it", self.name(&path));
+            self.add(severity, text);
+        }
+        for path in [layout::MANIFEST, layout::ID, layout::VERSION] {
+            if beside::kind(self.env, path)? == Some(Kind::Link) && self.exists(path)? {
+                let text = "is a symbolic link: it is read, and where it is changed a file takes its place and what it leads to stays as it is";
+                self.add(Severity::Warning, format!("{} {text}", self.name(path)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is neither the file nor the directory that its name calls for. Returns the paths.
+    fn odd(&mut self, catalog: Option<&Catalog>) -> Result<BTreeSet<String>> {
+        let odd = beside::odd(self.env, catalog.unwrap_or(&Catalog::default()))?;
+        for odd in &odd {
+            // Of the other files each is looked at for what it says.
+            if odd.wants == "a directory" || odd.path.starts_with(layout::MANIFESTS) || odd.path == layout::MANIFEST_TEMPORARY {
+                let mend = if odd.path == layout::HALITE { "move it away" } else { "run \"halite repair\"" };
+                self.add(Severity::Error, format!("{} has to be {}, and is {}; {mend}", self.name(&odd.path), odd.wants, odd.is));
+            }
+        }
+        for path in beside::nameless(self.env) {
+            self.add(Severity::Note, format!("{} has a name that is not UTF-8; it is left alone", self.name(&path)));
+        }
+        Ok(odd.into_iter().map(|odd| odd.path).collect())
     }
 
     /// The manifest and its copies; returns what the rest is held against.
@@ -135,6 +184,10 @@ impl Check<'_> {
                 format!("manifest {name} belongs to the store {}, and this is {}; put its own back, or run \"halite repair\"", ids.0, ids.1),
             );
         }
+        if let Some(error) = &state.unlisted {
+            let text = format!("copies of the manifest: {}; {} has to be a directory", error.message(), self.name(layout::MANIFESTS));
+            self.add(Severity::Error, text);
+        }
         for (generation, copy) in &state.copies {
             let path = self.name(&crate::catalog::history::path(*generation));
             // As for an opening, the name alone is evidence.
@@ -163,9 +216,12 @@ impl Check<'_> {
     }
 
     /// What lies in the tree that the manifest does not name.
-    fn tree(&mut self, catalog: &Catalog) -> Result<()> {
+    fn tree(&mut self, catalog: &Catalog, odd: &BTreeSet<String>) -> Result<()> {
+        if odd.contains(layout::DATA) {
+            return Ok(());
+        }
         if !self.exists(layout::DATA)? {
-            self.add(Severity::Error, format!("{} is missing", self.name(layout::DATA)));
+            self.add(Severity::Error, format!("{} is missing; restore it from a copy, or run \"halite repair\"", self.name(layout::DATA)));
             return Ok(());
         }
         let found = tree::survey(self.env, catalog)?;
@@ -176,7 +232,7 @@ impl Check<'_> {
             );
             self.add(Severity::Error, text);
         }
-        for path in &found.foreign {
+        for path in found.foreign.iter().filter(|path| !odd.contains(*path)) {
             let text =
                 format!("{} is not a file of this store: the manifest does not name it and it was not written here; move it away", self.name(path));
             self.add(Severity::Error, text);
@@ -251,13 +307,16 @@ impl Check<'_> {
     }
 
     fn log(&mut self, store_id: Option<[u8; 16]>, catalog: Option<&Catalog>) -> Result<()> {
-        if !self.exists(wal::DIRECTORY)? {
+        if beside::kind(self.env, wal::DIRECTORY)?.is_none() {
             self.add(Severity::Error, format!("{} is missing; restore it from a copy, or run \"halite repair\"", self.name(wal::DIRECTORY)));
             return Ok(());
         }
         let Some(store_id) = store_id else { return Ok(()) };
         let mut newest = 0;
         let segments = wal::inspect(self.env, store_id, |write| newest = newest.max(write.region))?;
+        for (_, text) in wal::inspect_foreign(self.env)? {
+            self.add(Severity::Error, text);
+        }
         for error in wal::inspect_nonces(self.env, store_id)? {
             self.add(Severity::Error, error.message().to_owned());
         }
@@ -287,25 +346,21 @@ impl Check<'_> {
     fn quarantine(&mut self, catalog: Option<&Catalog>) -> Result<()> {
         let empty = Catalog::default();
         let (over, kept) = quarantine::batches(self.env, catalog.unwrap_or(&empty))?;
-        for (directory, then) in over
-            .iter()
-            .map(|path| (path, "the next opening removes them"))
-            .chain(kept.iter().map(|path| (path, "a clean end and the opening after it remove them")))
-        {
-            let (files, bytes) = total(self.env, directory)?;
+        let over = over.iter().map(|path| (path, Severity::Note, "the next opening removes them"));
+        let stay = "they have cells that are nowhere else and stay until \"halite repair\" puts them back or a person removes them";
+        let kept = kept.iter().map(|path| {
+            let is_unlogged = quarantine::is_unlogged(path);
+            let go = (path, Severity::Note, "a clean end and the opening after it remove them");
+            if is_unlogged { (path, Severity::Warning, stay) } else { go }
+        });
+        for (directory, severity, then) in over.chain(kept) {
+            let (files, bytes) = quarantine::total(self.env, directory)?;
             self.report.quarantined_files += files;
-            self.add(Severity::Note, format!("{}: {files} files of {bytes} bytes are set aside; {then}", self.name(directory)));
+            // Of one that has been emptied only directories are left.
+            if files > 0 {
+                self.add(severity, format!("{}: {files} files of {bytes} bytes are set aside; {then}", self.name(directory)));
+            }
         }
         Ok(())
     }
-}
-
-/// Files below a directory, and their bytes.
-fn total(env: &Env, directory: &str) -> Result<(u64, u64)> {
-    let mut sum = (0, 0);
-    for entry in list(env, directory)? {
-        let (files, bytes) = if entry.is_dir { total(env, &format!("{directory}/{}", entry.name))? } else { (1, entry.bytes) };
-        sum = (sum.0 + files, sum.1 + bytes);
-    }
-    Ok(sum)
 }

@@ -5,12 +5,15 @@
 //! state.rs   the manifest, its copies, whose store it is          scan.rs   every file below data, archive and the quarantine
 //! check.rs   what is wrong                                        plan.rs   the manifest that fits what is there
 //! regions.rs which regions a table has                            apply.rs  carrying a plan out
+//! renames.rs what a renamed directory belongs to                  beside.rs small files, and what is in the place of files
 //! ```
 
 mod apply;
+mod beside;
 mod check;
 mod plan;
 mod regions;
+mod renames;
 mod scan;
 mod state;
 
@@ -20,7 +23,7 @@ use halite_types::{Error, Result};
 
 use crate::catalog::layout;
 use crate::engine::directory::{self, Found};
-use crate::env::{Env, Lock};
+use crate::env::{Env, Kind, Lock};
 
 pub use check::{CheckReport, check};
 pub use plan::{Certainty, RepairReport, repair};
@@ -59,8 +62,9 @@ pub struct Finding {
 /// the disk is read-only.
 fn lock(env: &Env) -> Result<Option<Box<dyn Lock>>> {
     let root = env.fs.root();
-    let is_there = env.fs.exists(layout::LOCK).map_err(|error| Error::io(format!("looking for {root}/{}", layout::LOCK), error))?;
-    match env.fs.lock(if is_there { layout::LOCK } else { "" }, "") {
+    // What is in the place of the file is a finding like others, and the directory itself can be locked.
+    let is_file = beside::kind(env, layout::LOCK)? == Some(Kind::File);
+    match env.fs.lock(if is_file { layout::LOCK } else { "" }, "") {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => {
             let text = format!("{root} is in use by another process; end that one, or examine a copy of the directory");
@@ -80,7 +84,7 @@ fn expect_store(env: &Env) -> Result<()> {
         Err(error) if error.kind() == halite_types::ErrorKind::Corrupt => Ok(()),
         Err(error) => {
             let is_there = |path: &str| env.fs.exists(path).unwrap_or(false);
-            let was_store = is_there(layout::MANIFESTS) || is_there(layout::HALITE) || (is_there("hbase.id") && scan::has_own_file(env)?);
+            let was_store = is_there(layout::MANIFESTS) || is_there(layout::HALITE) || (is_there(layout::ID) && scan::has_own_file(env)?);
             if was_store { Ok(()) } else { Err(error) }
         }
     }

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Bytes, Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor, TableName};
 
+use super::beside::{self, Fault};
 use super::regions::{Chosen, choose};
 use super::scan::{DiskFile, DiskTable, Facts, Kind, Place, Scan};
 use super::state::State;
-use super::{apply, expect_store, lock};
-use crate::catalog::{Catalog, FileEntry, NamespaceEntry, RegionEntry, TableEntry, layout};
-use crate::env::Env;
+use super::{Severity, apply, expect_store, lock};
+use crate::catalog::{Catalog, FileEntry, Home, NamespaceEntry, RegionEntry, TableEntry, layout};
+use crate::engine::tree::Covered;
+use crate::engine::{quarantine, tree};
+use crate::env::{Env, Kind as FileKind};
 use crate::wal;
 
 /// How sure a step of a repair is.
@@ -44,6 +47,8 @@ pub struct RepairReport {
     pub steps: Vec<(Certainty, String)>,
     /// The path and the generation of the manifest that the new one is made from.
     pub based_on: Option<(String, u64)>,
+    /// What is left alone, with how bad it is: what lies among the store's files and is not its own.
+    pub left: Vec<(Severity, String)>,
     /// Where what was replaced is kept.
     pub kept_in: Option<String>,
     /// It was carried out.
@@ -62,8 +67,13 @@ pub fn repair(env: &Env, apply: bool) -> Result<RepairReport> {
     let held = lock(env)?;
     let plan = Plan::make(env)?;
     let mut report = plan.report.clone();
+    // Only before the lock file is made: then it is one.
+    let lock = beside::kind(env, layout::LOCK)?.filter(|kind| *kind != FileKind::File);
+    if let Some(kind) = lock {
+        report.steps.insert(0, (Certainty::Certain, format!("{} is {kind} in the place of a file: it is kept aside", layout::LOCK)));
+    }
     if apply && !report.steps.is_empty() {
-        report.kept_in = Some(apply::carry_out(env, held, &plan.report)?);
+        report.kept_in = Some(apply::carry_out(env, held, &plan, lock.is_some())?);
         report.is_applied = true;
     }
     Ok(report)
@@ -77,20 +87,22 @@ pub(super) struct Plan {
     pub(super) moves: Vec<(String, String)>,
     /// Files that go away from there.
     pub(super) aside: Vec<String>,
-    /// Regions that need directories.
+    /// Regions that were made to fill gaps.
     pub(super) new_regions: Vec<RegionInfo>,
+    /// Small files that are written anew.
+    pub(super) small: Vec<Fault>,
     /// Some writes of the log have no region any more.
     pub(super) keeps_log: bool,
 }
 
 /// The writes of one region in the log.
-#[derive(Default)]
 struct Logged {
     writes: u64,
-    newest: u64,
+    covered: Covered,
 }
 
 struct Planner<'a> {
+    env: &'a Env,
     scan: &'a Scan,
     store_id: [u8; 16],
     base: Option<&'a Catalog>,
@@ -126,16 +138,18 @@ impl Plan {
             return Err(Error::corrupt(text));
         };
         let base = state.newest(Some(store_id));
+        let flushed = base.as_ref().map(|(_, catalog)| catalog.flushed_sequences()).unwrap_or_default();
+        let covered = |number: u64| Covered { flushed: flushed.get(&number).copied().unwrap_or(0), logged: None };
         let mut logged: BTreeMap<u64, Logged> = BTreeMap::new();
         let segments = wal::inspect(env, store_id, |write| {
-            let region = logged.entry(write.region).or_default();
+            let region = logged.entry(write.region).or_insert_with(|| Logged { writes: 0, covered: covered(write.region) });
             region.writes += 1;
-            region.newest = region.newest.max(write.sequence);
+            region.covered.note(write.sequence);
         })?;
         let report = RepairReport { based_on: base.as_ref().map(|(path, catalog)| (path.clone(), catalog.generation)), ..RepairReport::default() };
         let catalog = base.as_ref().map_or_else(|| empty(store_id), |(_, catalog)| (*catalog).clone());
-        let plan = Self { report, catalog, moves: Vec::new(), aside: Vec::new(), new_regions: Vec::new(), keeps_log: false };
-        let mut planner = Planner { scan: &scan, store_id, base: base.as_ref().map(|(_, catalog)| *catalog), logged, plan };
+        let plan = Self { report, catalog, moves: Vec::new(), aside: Vec::new(), new_regions: Vec::new(), small: Vec::new(), keeps_log: false };
+        let mut planner = Planner { env, scan: &scan, store_id, base: base.as_ref().map(|(_, catalog)| *catalog), logged, plan };
         planner.begin(&state, base.as_ref().map(|(path, _)| path.as_str()));
         planner.files_and_tables(&state);
         for segment in segments.iter().filter(|segment| segment.damage.is_some()) {
@@ -147,18 +161,45 @@ impl Plan {
             planner.say(Certainty::Lost, text);
         }
         let mut plan = planner.plan;
-        for path in ["hbase.id", "hbase.version", wal::DIRECTORY] {
-            let is_there = env.fs.exists(path).map_err(|error| Error::io(format!("looking for {}/{path}", env.fs.root()), error))?;
-            if !is_there || (path == "hbase.id" && state.named_id != Some(store_id)) {
-                plan.report.steps.push((Certainty::Certain, format!("{path} is made again")));
-            }
-        }
+        plan.beside(env)?;
         let highest = scan.files().filter_map(|file| file.own(store_id)).map(|facts| facts.generation).max().unwrap_or(0);
         let of_store = state.newest(Some(store_id)).map_or(0, |(_, catalog)| catalog.generation);
         plan.catalog.generation = state.highest(store_id).max(highest).max(of_store) + 1;
         // What has been set aside stays until the repaired store has been closed.
         plan.catalog.checkpoint = 0;
+        plan.left(env)?;
         Ok(plan)
+    }
+
+    /// What has to be done beside the manifest and the store files.
+    fn beside(&mut self, env: &Env) -> Result<()> {
+        for odd in beside::odd(env, &self.catalog)?.into_iter().filter(|odd| odd.path != layout::HALITE) {
+            self.report.steps.push((Certainty::Certain, format!("{} is {} in the place of {}: it is kept aside", odd.path, odd.is, odd.wants)));
+            self.aside.push(odd.path);
+        }
+        let log = beside::kind(env, wal::DIRECTORY)?;
+        if log.is_none() || self.aside.iter().any(|path| path == wal::DIRECTORY) {
+            let text =
+                format!("{} is made again: writes that were only in the log are lost, none if the store had been closed cleanly", wal::DIRECTORY);
+            self.report.steps.push((Certainty::Lost, text));
+        }
+        self.small = beside::faults(env, &self.catalog)?;
+        self.report.steps.extend(self.small.iter().map(|fault| (Certainty::Certain, format!("{} is made again: {}", fault.path, fault.why))));
+        Ok(())
+    }
+
+    /// What no repair moves, because it may be anybody's.
+    fn left(&mut self, env: &Env) -> Result<()> {
+        let is_there = env.fs.exists(layout::DATA).map_err(|error| Error::io(format!("looking for {}/{}", env.fs.root(), layout::DATA), error))?;
+        let is_dealt_with = |path: &String| self.aside.contains(path) || self.moves.iter().any(|(from, _)| from == path);
+        let foreign =
+            if is_there && !self.aside.iter().any(|path| path == layout::DATA) { tree::survey(env, &self.catalog)?.foreign } else { Vec::new() };
+        let in_data = foreign.into_iter().filter(|path| !is_dealt_with(path)).map(|path| format!("{path} is not a file of this store; move it away"));
+        let nameless = beside::nameless(env).into_iter().map(|path| format!("{path} has a name that is not UTF-8"));
+        let in_log = if self.aside.iter().any(|path| path == wal::DIRECTORY) { Vec::new() } else { wal::inspect_foreign(env)? };
+        let in_the_way = in_data.chain(in_log.into_iter().map(|(_, text)| text)).map(|text| (Severity::Error, text));
+        self.report.left = in_the_way.chain(nameless.map(|text| (Severity::Note, text))).collect();
+        Ok(())
     }
 }
 
@@ -223,6 +264,7 @@ impl Planner<'_> {
                 self.plan.catalog.tables.insert(name, entry);
             }
         }
+        self.make_way();
         self.number(&unnumbered);
     }
 
@@ -262,6 +304,7 @@ impl Planner<'_> {
             }
         };
         let enabled = known.as_ref().is_none_or(|entry| entry.enabled);
+        let disabled_for = known.as_ref().map(|entry| entry.disabled_for.clone()).unwrap_or_default();
         let known = known.map(|entry| entry.regions).unwrap_or_default();
         let chosen = if is_outdated {
             self.choose(name, &known, disk)
@@ -269,7 +312,7 @@ impl Planner<'_> {
             known.into_iter().map(|entry| Chosen { info: Arc::clone(&entry.info), known: Some(entry) }).collect()
         };
         let regions = chosen.into_iter().map(|chosen| self.region(chosen, disk, &descriptor, is_outdated, unnumbered)).collect();
-        Some(TableEntry { descriptor, enabled, version, regions })
+        Some(TableEntry { descriptor, enabled, disabled_for, version, regions })
     }
 
     fn choose(&mut self, name: &TableName, known: &[RegionEntry], disk: Option<&DiskTable>) -> Vec<Chosen> {
@@ -299,16 +342,15 @@ impl Planner<'_> {
         unnumbered: &mut Vec<String>,
     ) -> RegionEntry {
         let Chosen { info, known } = chosen;
-        let nothing = Vec::new();
         let on_disk = disk.and_then(|disk| disk.regions.get(&info.encoded_name));
-        let files = on_disk.map_or(&nothing, |region| &region.files);
+        let own = on_disk.map(|region| &region.files[..]).unwrap_or_default();
         let is_new = known.is_none();
         if is_new && !self.plan.new_regions.contains(&info) {
             self.say(Certainty::Likely, format!("region {} is taken from its directory", info.display_name()));
         }
         let mut entry = known.unwrap_or_else(|| RegionEntry {
             info: Arc::clone(&info),
-            number: files.iter().filter_map(|file| file.own(self.store_id)?.number).max().or(on_disk.and_then(|region| region.number)).unwrap_or(0),
+            number: own.iter().filter_map(|file| file.own(self.store_id)?.number).max().or(on_disk.and_then(|region| region.number)).unwrap_or(0),
             flushed_sequence: 0,
             families: BTreeMap::new(),
             parents: Vec::new(),
@@ -316,9 +358,10 @@ impl Planner<'_> {
         if entry.number == 0 {
             unnumbered.push(info.encoded_name.clone());
         }
+        let elsewhere = in_other_regions(self.scan, self.store_id, entry.number, own);
         for family in descriptor.families() {
             let directory = layout::family_directory_name(family.name());
-            let files: Vec<&DiskFile> = files.iter().filter(|file| file.family == directory).collect();
+            let files: Vec<&DiskFile> = own.iter().chain(elsewhere.iter().copied()).filter(|file| file.family == directory).collect();
             let known = entry.families.remove(family.name()).unwrap_or_default();
             let found = self.family(&entry, family.name(), FamilyFiles { is_new, is_outdated, known, files: &files });
             if !found.is_empty() {
@@ -378,8 +421,11 @@ impl Planner<'_> {
         match (&file.kind, file.place) {
             (Kind::Own(facts), place) if facts.store_id == self.store_id && place != Place::Archive => {
                 let is_newer = place == Place::Data && is_outdated && (is_new || self.base.is_none_or(|base| facts.generation >= base.generation));
-                let is_alone = self.is_nowhere_else(region, facts);
+                let is_alone = self.is_nowhere_else(region, file, facts);
                 (is_newer || is_alone).then_some((own, place == Place::Quarantine))
+            }
+            (Kind::Loaded(sequence), Place::Quarantine) if quarantine::is_unlogged(&file.path) => {
+                Some((FileEntry { loaded_sequence: Some(*sequence), ..own }, true))
             }
             (Kind::Loaded(sequence), Place::Data) if is_outdated => Some((FileEntry { loaded_sequence: Some(*sequence), ..own }, false)),
             (Kind::StandIn(target), Place::Data) if is_outdated && is_new => {
@@ -390,10 +436,11 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a flush wrote the file, and neither the manifest nor the log accounts for its newest cells.
-    fn is_nowhere_else(&self, region: &RegionEntry, facts: &Facts) -> bool {
-        let in_log = self.logged.get(&region.number).map_or(0, |logged| logged.newest);
-        facts.compacted_from.is_empty() && facts.newest_cell > region.flushed_sequence.max(in_log)
+    /// Whether a flush wrote the file, and neither the manifest nor the log accounts for all of its cells, or an opening has found so.
+    fn is_nowhere_else(&self, region: &RegionEntry, file: &DiskFile, facts: &Facts) -> bool {
+        let covered = self.logged.get(&region.number).map_or(Covered { flushed: region.flushed_sequence, logged: None }, |logged| logged.covered);
+        let is_alone = || facts.compacted_from.is_empty() && covered.lacks(self.env, &file.path, facts.newest_cell);
+        quarantine::is_unlogged(&file.path) || is_alone()
     }
 
     /// Whether the file of an entry that the manifest names can be used; finds it in the archive and the quarantine, too.
@@ -406,6 +453,9 @@ impl Planner<'_> {
         let stood_for =
             if entry.target.is_some() { format!(", for which {} stands", entry.place(&region.info, family).path()) } else { String::new() };
         let Some(file) = found.iter().find(|file| !matches!(file.kind, Kind::Damaged(_))) else {
+            if self.is_elsewhere(&home) {
+                return true;
+            }
             match found.first() {
                 Some(DiskFile { kind: Kind::Damaged(why), path, place, .. }) => {
                     self.say(
@@ -424,7 +474,8 @@ impl Planner<'_> {
             return false;
         };
         let belongs_here = entry.target.is_none();
-        if file.place == Place::Quarantine || (file.place == Place::Archive && belongs_here) {
+        let is_at_home = file.path == home.path() || (file.place == Place::Archive && !belongs_here);
+        if !is_at_home {
             let step = (file.path.clone(), home.path());
             if !self.plan.moves.contains(&step) {
                 self.say(Certainty::Certain, format!("{} goes back to {}: the manifest names it", step.0, step.1));
@@ -432,6 +483,32 @@ impl Planner<'_> {
             }
         }
         true
+    }
+
+    /// Whether the file of a home lies in another place, in a directory that was renamed or under the name of another file; it goes back.
+    fn is_elsewhere(&mut self, home: &Home) -> bool {
+        let scan = self.scan;
+        let found = scan.files().filter(|file| file.place != Place::Archive && file.was_written_as(self.store_id, &home.name));
+        let Some(file) = found.min_by_key(|file| (file.place, &file.path)) else { return false };
+        let step = (file.path.clone(), home.path());
+        if !self.plan.moves.contains(&step) {
+            self.say(Certainty::Certain, format!("{} goes back to {}: it was written under that name, and the manifest names it", step.0, step.1));
+            self.plan.moves.push(step);
+        }
+        true
+    }
+
+    /// What lies where a file is moved to and does not itself go anywhere is kept aside.
+    fn make_way(&mut self) {
+        let moves = &self.plan.moves;
+        let is_in_the_way = |file: &&DiskFile| moves.iter().any(|(_, to)| *to == file.path) && !moves.iter().any(|(from, _)| *from == file.path);
+        let aside: Vec<String> = self.scan.files().filter(is_in_the_way).map(|file| file.path.clone()).collect();
+        for path in aside.into_iter().filter(|path| !self.plan.aside.contains(path)).collect::<Vec<_>>() {
+            self.say(Certainty::Certain, format!("{path} is in the place of another file and is kept aside"));
+            self.plan.aside.push(path);
+        }
+        let moves = &self.plan.moves;
+        self.plan.aside.retain(|path| !moves.iter().any(|(from, _)| from == path));
     }
 
     /// Gives new numbers to regions that nothing tells one of, and accounts for what the log holds of others.
@@ -464,6 +541,15 @@ impl Planner<'_> {
             regions.filter(|region| region.info.encoded_name == *encoded).for_each(|region| region.number = number);
         }
     }
+}
+
+/// Files that a region of this number wrote and that lie in the directory of another, where somebody moved them.
+fn in_other_regions<'a>(scan: &'a Scan, store_id: [u8; 16], number: u64, own: &[DiskFile]) -> Vec<&'a DiskFile> {
+    let is_elsewhere = |file: &&DiskFile| {
+        let wrote = file.own(store_id).and_then(|facts| facts.number);
+        file.place != Place::Archive && wrote == Some(number) && number != 0 && !own.iter().any(|other| other.path == file.path)
+    };
+    scan.files().filter(is_elsewhere).collect()
 }
 
 /// A descriptor with a family for each directory in the regions' own that holds store files.

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 use prost::Message as _;
 
-use super::state::bytes_of;
+use super::beside::look;
 use crate::catalog::messages::{PBUF, RegionInfoMessage, TableSchema};
 use crate::catalog::{Catalog, Target, layout};
-use crate::engine::directory::list;
-use crate::engine::quarantine;
-use crate::env::Env;
+use crate::engine::directory::{list, list_if_there};
+use crate::engine::{quarantine, table_info};
+use crate::env::{Env, is_not_a_file};
 use crate::hfile::Reader;
-use crate::store::{STORE_ID_KEY, check_name, generation_of, region_number_of};
+use crate::store::{STORE_ID_KEY, check_name, generation_of, name_of, region_number_of};
 
 /// Where a file lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +51,9 @@ pub(super) struct DiskRegion {
     pub(super) files: Vec<DiskFile>,
 }
 
+/// The store that wrote a file and the name it was given then; of a bulk-loaded file the name alone, which no other has.
+type WrittenAs = (Option<[u8; 16]>, String);
+
 /// A store file, or what stands for one.
 #[derive(Clone, Debug)]
 pub(super) struct DiskFile {
@@ -59,6 +62,7 @@ pub(super) struct DiskFile {
     /// The name of its family's directory.
     pub(super) family: String,
     pub(super) name: String,
+    pub(super) written_as: Option<WrittenAs>,
     pub(super) kind: Kind,
 }
 
@@ -96,6 +100,11 @@ impl DiskFile {
         }
     }
 
+    /// Whether it is the file that this store gave a name, wherever it lies.
+    pub(super) fn was_written_as(&self, store_id: [u8; 16], name: &str) -> bool {
+        self.written_as.as_ref().is_some_and(|(by, written)| by.is_none_or(|by| by == store_id) && written == name)
+    }
+
     /// Whether it has cells.
     pub(super) fn has_cells(&self, store_id: [u8; 16]) -> bool {
         self.own(store_id).is_some() || matches!(self.kind, Kind::Loaded(_))
@@ -123,6 +132,7 @@ impl Scan {
                 }
             }
         }
+        scan.follow_renames();
         Ok(scan)
     }
 
@@ -137,14 +147,17 @@ impl Scan {
             let region = table.regions.entry(encoded).or_default();
             if place == Place::Data {
                 region.is_there = true;
-                let (info, number) = region_info(env, &path)?.filter(|(info, _)| info.table == *name).unzip();
+                let (info, number) = region_info(env, &path)?.unzip();
                 (region.info, region.number) = (info, number.flatten());
             }
             for family in directories(env, &path)? {
-                for file in list(env, &format!("{path}/{family}"))?.into_iter().filter(|entry| !entry.is_dir && !entry.name.starts_with('.')) {
+                for file in list(env, &format!("{path}/{family}"))?.into_iter().filter(|entry| !entry.name.starts_with('.')) {
                     let path = format!("{path}/{family}/{}", file.name);
-                    let kind = kind(env, &path, &file.name, name)?;
-                    region.files.push(DiskFile { path, place, family: family.clone(), name: file.name, kind });
+                    let (kind, written_as) = match file.odd {
+                        Some(what) => (Kind::Damaged(format!("it is {what}")), None),
+                        None => kind(env, &path, &file.name, name)?,
+                    };
+                    region.files.push(DiskFile { path, place, family: family.clone(), name: file.name, written_as, kind });
                 }
             }
         }
@@ -180,22 +193,16 @@ pub(super) fn has_own_file(env: &Env) -> Result<bool> {
 
 /// The directories in a directory that are not hidden; none if it is not there.
 fn directories(env: &Env, path: &str) -> Result<Vec<String>> {
-    if !env.fs.exists(path).unwrap_or(false) {
-        return Ok(Vec::new());
-    }
-    Ok(list(env, path)?.into_iter().filter(|entry| entry.is_dir && !entry.name.starts_with('.')).map(|entry| entry.name).collect())
+    Ok(list_if_there(env, path)?.into_iter().filter(|entry| entry.is_dir && !entry.name.starts_with('.')).map(|entry| entry.name).collect())
 }
 
 fn descriptor(env: &Env, directory: &str) -> Result<Option<(TableDescriptor, u32)>> {
     let folder = format!("{directory}/.tabledesc");
-    if !env.fs.exists(&folder).unwrap_or(false) {
-        return Ok(None);
-    }
-    let version = |name: &str| name.strip_prefix(".tableinfo.")?.split('.').next()?.parse::<u32>().ok();
-    let mut found: Vec<(u32, String)> = list(env, &folder)?.into_iter().filter_map(|entry| Some((version(&entry.name)?, entry.name))).collect();
+    let mut found: Vec<(u32, String)> =
+        list_if_there(env, &folder)?.into_iter().filter_map(|entry| Some((table_info::version_of(&entry.name)?, entry.name))).collect();
     found.sort();
     for (version, name) in found.into_iter().rev() {
-        let bytes = bytes_of(env, &format!("{folder}/{name}"))?.unwrap_or_default();
+        let bytes = look(env, &format!("{folder}/{name}"))?.into_bytes();
         let schema = bytes.strip_prefix(PBUF).and_then(|body| TableSchema::decode(body).ok());
         if let Some(descriptor) = schema.and_then(|schema| schema.decode_descriptor().ok()).filter(|descriptor| descriptor.check().is_ok()) {
             return Ok(Some((descriptor, version)));
@@ -205,42 +212,46 @@ fn descriptor(env: &Env, directory: &str) -> Result<Option<(TableDescriptor, u32
 }
 
 fn region_info(env: &Env, directory: &str) -> Result<Option<(RegionInfo, Option<u64>)>> {
-    let bytes = bytes_of(env, &format!("{directory}/.regioninfo"))?.unwrap_or_default();
+    let bytes = look(env, &format!("{directory}/.regioninfo"))?.into_bytes();
     let message = bytes.strip_prefix(PBUF).and_then(|body| RegionInfoMessage::decode_length_delimited(body).ok());
-    let info = message.and_then(|message| {
+    Ok(message.and_then(|message| {
         let table = message.table_name.decode_name().ok()?;
         let (start, end) = (message.start_key.unwrap_or_default(), message.end_key.unwrap_or_default());
         Some((layout::new_region(&table, start.into(), end.into(), message.region_id), message.number))
-    });
-    // The directory is named after what the file says.
-    Ok(info.filter(|(info, _)| directory.ends_with(&format!("/{}", info.encoded_name))))
+    }))
 }
 
-/// Only what was read and is wrong is damaged: a file that cannot be read, or is of a newer program, may hold all its cells.
-fn kind(env: &Env, path: &str, name: &str, table: &TableName) -> Result<Kind> {
+/// What a file is, and as what it was written. Only what was read and is wrong is damaged: a file that cannot be read, or is of a newer
+/// program, may hold all its cells.
+fn kind(env: &Env, path: &str, name: &str, table: &TableName) -> Result<(Kind, Option<WrittenAs>)> {
     if let Some(target) = layout::target_of(name, table) {
-        return Ok(Kind::StandIn(target));
+        return Ok((Kind::StandIn(target), None));
     }
     let shown = format!("{}/{path}", env.fs.root());
-    let file = env.fs.open(path).map_err(|error| Error::io(format!("opening store file {shown}"), error))?;
+    let file = match env.fs.open(path) {
+        Err(error) if is_not_a_file(&error) => return Ok((Kind::Damaged(error.to_string()), None)),
+        opened => opened.map_err(|error| Error::io(format!("opening store file {shown}"), error))?,
+    };
     let reader = match Reader::open(file, &shown) {
         Ok(reader) => reader,
-        Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Kind::Damaged(error.message().to_owned())),
+        Err(error) if error.kind() == ErrorKind::Corrupt => return Ok((Kind::Damaged(error.message().to_owned()), None)),
         Err(error) => return Err(error),
     };
     if let Some(sequence) = layout::loaded_sequence_of(name) {
-        return Ok(Kind::Loaded(sequence));
+        return Ok((Kind::Loaded(sequence), Some((None, name.to_owned()))));
     }
     let info = reader.info();
-    let Some(store_id) = info.get(STORE_ID_KEY).and_then(|id| id.try_into().ok()) else { return Ok(Kind::Foreign) };
+    let Some(store_id) = info.get(STORE_ID_KEY).and_then(|id| id.try_into().ok()) else { return Ok((Kind::Foreign, None)) };
+    let written_as = name_of(info).map(|name| (Some(store_id), name));
     if let Err(error) = check_name(info, &store_id, name, path) {
-        return Ok(Kind::Damaged(error.message().to_owned()));
+        return Ok((Kind::Damaged(error.message().to_owned()), written_as));
     }
-    Ok(Kind::Own(Facts {
+    let facts = Facts {
         store_id,
         generation: generation_of(info),
         number: region_number_of(info),
         newest_cell: reader.max_cell_sequence_id(),
         compacted_from: info.compacted_from(),
-    }))
+    };
+    Ok((Kind::Own(facts), written_as))
 }

@@ -4,10 +4,10 @@ use halite_types::{Error, ErrorKind, Result};
 
 use crate::catalog::encoding::decode;
 use crate::catalog::history::{self, History};
-use crate::catalog::manifest::{read_copy, read_whole};
+use crate::catalog::manifest::read_copy;
 use crate::catalog::{Catalog, layout};
-use crate::engine::directory::named_store;
-use crate::env::Env;
+use crate::engine::directory::{named_store, small_file};
+use crate::env::{Env, Kind};
 
 /// What there is of manifests.
 pub(super) struct State {
@@ -15,6 +15,8 @@ pub(super) struct State {
     pub(super) manifest: Option<Result<Catalog>>,
     /// Copies by generation, the newest first.
     pub(super) copies: Vec<(u64, Result<Catalog>)>,
+    /// Why the copies cannot be listed, although there is nothing else in the place of their directory.
+    pub(super) unlisted: Option<Error>,
     /// The id in `hbase.id`, if it is one of ours.
     pub(super) named_id: Option<[u8; 16]>,
 }
@@ -23,17 +25,33 @@ impl State {
     /// # Errors
     /// The file system's.
     pub(super) fn read(env: &Env) -> Result<Self> {
-        let manifest = bytes_of(env, layout::MANIFEST)?.map(|bytes| decode(&bytes));
-        let history = History::list(env)?;
+        let manifest = match small_file(env, layout::MANIFEST) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Some(Err(error)),
+            read => read?.map(|bytes| decode(&bytes)),
+        };
+        let named_id = match named_store(env) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => None,
+            named => named?,
+        };
+        let (history, unlisted) = match History::list(env) {
+            Ok(history) => (history, None),
+            Err(error) => {
+                let is_directory = matches!(env.fs.kind(layout::MANIFESTS), Ok(Some(Kind::Directory)));
+                (History::default(), is_directory.then_some(error))
+            }
+        };
         let copies = history.generations().rev().map(|generation| Ok((generation, read_copy(env, generation)?))).collect::<Result<_>>()?;
-        Ok(Self { manifest, copies, named_id: named_store(env)? })
+        Ok(Self { manifest, copies, unlisted, named_id })
     }
 
     /// Whether what cannot be read is damaged, which is all that a repair can make anew.
     ///
     /// # Errors
-    /// `NewerFormat` where a newer program has written.
+    /// `NewerFormat` where a newer program has written; the file system's where the copies cannot be listed.
     pub(super) fn expect_damage_only(&self) -> Result<()> {
+        if let Some(error) = &self.unlisted {
+            return Err(error.clone());
+        }
         let copies = self.copies.iter().map(|(_, copy)| copy);
         match self.manifest.iter().chain(copies).find_map(|read| read.as_ref().err().filter(|error| error.kind() != ErrorKind::Corrupt)) {
             Some(error) => Err(error.clone()),
@@ -60,13 +78,4 @@ impl State {
         let of_store = self.readable().filter(|(_, catalog)| catalog.store_id == store_id).map(|(_, catalog)| catalog.generation);
         named.chain(of_store).max().unwrap_or(0)
     }
-}
-
-/// The bytes of a file; `None` if it is not there.
-pub(super) fn bytes_of(env: &Env, path: &str) -> Result<Option<Vec<u8>>> {
-    let failed = |error| Error::io(format!("reading {}/{path}", env.fs.root()), error);
-    if !env.fs.exists(path).map_err(failed)? {
-        return Ok(None);
-    }
-    env.fs.open(path).and_then(|file| read_whole(&*file)).map(Some).map_err(failed)
 }

@@ -23,6 +23,11 @@ impl Cursor {
         Self { position: Position::new(list), search_key: Vec::new() }
     }
 
+    /// Memory that would go if this cursor did: of a memstore that is in use none, of one that has gone its share among the cursors.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.position.held_bytes()
+    }
+
     /// The cell at the cursor; `None` behind the last one, after a search that found nothing, and before the first search.
     #[inline]
     pub fn peek(&self) -> Option<CellRef<'_>> {

@@ -54,6 +54,12 @@ pub struct MemTable {
     list: Arc<SkipList>,
 }
 
+impl Drop for MemTable {
+    fn drop(&mut self) {
+        self.list.leave(self.totals.bytes());
+    }
+}
+
 impl MemTable {
     /// An empty memstore. Its memory comes in chunks that double from 4 KiB up to `arena_chunk_bytes`; a cell too large
     /// for a chunk gets its own.

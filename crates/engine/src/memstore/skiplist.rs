@@ -166,6 +166,8 @@ pub(super) struct SkipList {
     height: AtomicUsize,
     /// What rows are expected to begin with, which the prefixes leave out.
     shared: SharedPrefix,
+    /// Bytes of memory that are kept for cursors only; 0 while the memstore is there.
+    left_bytes: AtomicUsize,
     writer: Mutex<WriterState>,
 }
 
@@ -189,7 +191,12 @@ impl SkipList {
         let mut arena = Arena::new(chunk_bytes_max);
         let head = write_node(&mut arena, CellRef::new(&super::HEAD_KEY, b"", b"", 0), 0, HEIGHT_MAX);
         let writer = WriterState { arena, path: [head; HEIGHT_MAX], random: 0x9e37_79b9_7f4a_7c15 };
-        Self { head, height: AtomicUsize::new(1), shared, writer: Mutex::new(writer) }
+        Self { head, height: AtomicUsize::new(1), shared, left_bytes: AtomicUsize::new(0), writer: Mutex::new(writer) }
+    }
+
+    /// The memstore has gone: from now on the list is kept for cursors.
+    pub(super) fn leave(&self, bytes: usize) {
+        self.left_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// What the rows of another list like this one should be expected to begin with: what all of them share here.
@@ -542,6 +549,11 @@ impl Position {
     /// The place behind the last cell.
     pub(super) fn new(list: Arc<SkipList>) -> Self {
         Self { list, node: None }
+    }
+
+    /// Its share of the memory that is kept for positions in the list only.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.list.left_bytes.load(Ordering::Relaxed) / Arc::strong_count(&self.list).max(1)
     }
 
     fn node(&self) -> Option<NodeRef<'_>> {

@@ -29,6 +29,21 @@ pub(crate) struct CommitState {
     pub(crate) changing: bool,
 }
 
+/// Tells whoever watches the store that a change of a region has ended in a panic. One of the log is counted there.
+struct TellPanic<'a> {
+    region: &'a Region,
+    of_log: u64,
+}
+
+impl Drop for TellPanic<'_> {
+    fn drop(&mut self) {
+        let shared = &self.region.shared;
+        if std::thread::panicking() {
+            shared.background.note_panic(self.region.half_changed(), shared.wal.panics() == self.of_log);
+        }
+    }
+}
+
 impl Region {
     /// How far the log must be for a write of this durability; `None` means that it is not logged at all.
     pub(super) fn level(&self, snapshot: &RegionSnapshot, durability: Durability) -> Option<Level> {
@@ -73,10 +88,21 @@ impl Region {
         // The region may have been split in the manifest that the next opening finds.
         self.shared.manifest.fate().check()?;
         commit.changing = true;
+        let told = TellPanic { region: self, of_log: self.shared.wal.panics() };
         let ticket = self.log_and_apply(&snapshot, writes, requests, level, nonce);
+        drop(told);
         commit.changing = false;
         drop(commit);
         ticket
+    }
+
+    /// Why the region takes no change after a panic in the middle of one.
+    fn half_changed(&self) -> Error {
+        let text = format!(
+            "region {}: a panic ended a write half-way; reads go on, writes of the region are refused; close the store and open it again",
+            self.info.display_name()
+        );
+        Error::new(ErrorKind::Stopped, text)
     }
 
     /// Refuses a change where the region takes none any more.
@@ -84,14 +110,7 @@ impl Region {
         if commit.closed {
             return Err(self.gone());
         }
-        if commit.changing {
-            let text = format!(
-                "region {}: a panic ended a write half-way; reads go on, writes of the region are refused; close the store and open it again",
-                self.info.display_name()
-            );
-            return Err(Error::new(ErrorKind::Stopped, text));
-        }
-        Ok(())
+        if commit.changing { Err(self.half_changed()) } else { Ok(()) }
     }
 
     /// The change itself. The caller holds the commit lock.

@@ -12,7 +12,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
-use halite_types::Result;
+use halite_types::{ErrorKind, Result};
 
 use super::Region;
 use super::commit::CommitState;
@@ -34,13 +34,30 @@ pub(super) struct Frozen {
 pub(super) type LoadedFile = (usize, Arc<StoreFile>);
 
 impl Region {
-    /// Writes the memstores to files. Whether there was anything to write.
+    /// Writes the memstores to files, and asks for the compaction that these are enough for. Whether there was anything to write.
     ///
     /// # Errors
     /// A full disk or a failed write; nothing is lost, and the flush can be tried again.
-    pub fn flush(&self) -> Result<bool> {
+    pub fn flush(self: &Arc<Self>) -> Result<bool> {
+        let flushed = self.flush_memstores()?;
+        if flushed {
+            self.request_wanted_compaction();
+        }
+        Ok(flushed)
+    }
+
+    /// As [`Region::flush`], and asks for nothing.
+    pub(crate) fn flush_memstores(&self) -> Result<bool> {
         let _maintenance = self.lock_maintenance();
         self.flush_maintained()
+    }
+
+    /// Asks for the compaction that the region's files are enough for, if they are: whoever flushes again and again would collect
+    /// files without end.
+    pub(crate) fn request_wanted_compaction(self: &Arc<Self>) {
+        if self.wants_compaction() {
+            self.shared.background.request_compaction(self);
+        }
     }
 
     /// As [`Region::flush`]; the caller holds the maintenance lock.
@@ -67,10 +84,20 @@ impl Region {
 
     /// Writes the frozen memstores to files, and makes them and the added files live.
     fn write_down(&self, frozen: &Frozen, place: impl FnOnce(u64) -> Result<Vec<LoadedFile>>) -> Result<()> {
-        let began = self.shared.env.clock.monotonic_ns();
         let freed: usize = frozen.snapshot.stores.iter().flat_map(|store| &store.frozen).map(|memstore| memstore.payload_bytes()).sum();
-        // A file that turns out not to fit would take what is left from the log meanwhile.
-        self.shared.disk.check_flush(freed as u64, || format!("flushing region {}", self.info.display_name()))?;
+        let disk = &self.shared.disk;
+        // A file that turns out not to fit would take what is left from the log meanwhile, and again at each try.
+        disk.check_flush(freed as u64, || format!("flushing region {}", self.info.display_name()))?;
+        let free = disk.flushable_bytes();
+        let done = self.write_files(frozen, freed as u64, place);
+        if done.as_ref().map_or_else(|error| error.kind() == ErrorKind::DiskFull, |()| true) {
+            disk.note_flush(freed as u64, done.is_err().then_some(free));
+        }
+        done
+    }
+
+    fn write_files(&self, frozen: &Frozen, freed: u64, place: impl FnOnce(u64) -> Result<Vec<LoadedFile>>) -> Result<()> {
+        let began = self.shared.env.clock.monotonic_ns();
         // Where ordinary writes are not synced the files would outlive the log, and with it the nonces of what is in them.
         self.shared.wal.sync_to(frozen.position, true)?;
         let mut files: Vec<Vec<Arc<StoreFile>>> = Vec::new();
@@ -87,10 +114,11 @@ impl Region {
         self.flushed.store(frozen.sequence, Ordering::Release);
         self.shared.add_flushed(flushed);
         let took = self.shared.env.clock.monotonic_ns().saturating_sub(began);
-        self.shared.upkeep.add_flush(took, freed as u64, flushed);
+        self.shared.upkeep.add_flush(took, freed, flushed);
         self.swap(|current| current.with_stores(current.stores.iter().zip(&frozen.snapshot.stores).zip(files).map(thawed).collect()));
         self.shared.wal.release(self.number, frozen.sequence);
         self.shared.background.note_memstore(self);
+        self.shared.request_flushes_for_the_log(true);
         Ok(())
     }
 

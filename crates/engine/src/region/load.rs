@@ -3,8 +3,8 @@
 //! 1. Every file is looked at: it can be read here, holds cells of its family, and all its rows belong to the region; and
 //!    unless that is not wanted, it is undamaged.
 //! 2. Each gets a second name in the region's `.tmp`, or is copied if it lies on another disk, and is synced. Of one that
-//!    goes on into other regions the rows of this one are written there. The original stays until the end, so a crash
-//!    never takes it away without having loaded it.
+//!    goes on into other regions the rows of this one are written there. What has been copied or written is looked at again:
+//!    the original may have changed since. It stays until the end, so a crash never takes it away without having loaded it.
 //! 3. What is in memory is flushed as of a sequence id of its own. That is what the cells of the files count as: newer
 //!    than all that was written before, older than all that comes, whatever ids they carry.
 //! 4. The files move to their stores, and one change of the manifest names them all.
@@ -119,8 +119,9 @@ impl Region {
     /// `NoSuchRegion`, a full disk or failed write. A read-only table can be loaded into, as in HBase.
     pub fn bulk_load(self: &Arc<Self>, load: &BulkLoad) -> Result<()> {
         let parts: Vec<Part> = load.files.iter().map(Part::whole).collect();
-        self.check_load(&parts, load.verify)?;
-        self.load_checked(&parts, load.copy)
+        // What is copied is verified as a copy, which nobody else changes.
+        self.check_load(&parts, load.verify && !load.copy)?;
+        self.load_checked(&parts, load)
     }
 
     /// Whether the files can be loaded here: all that [`Region::bulk_load`] refuses.
@@ -129,14 +130,16 @@ impl Region {
         parts.iter().try_for_each(|part| self.check_file(part, verify))
     }
 
-    /// Loads files that have been checked; what goes on into other regions stays.
-    pub(crate) fn load_checked(self: &Arc<Self>, parts: &[Part], copy: bool) -> Result<()> {
+    /// Loads files that have been checked; what goes on into other regions stays. Of `load` it counts how that is to be done.
+    pub(crate) fn load_checked(self: &Arc<Self>, parts: &[Part], load: &BulkLoad) -> Result<()> {
         if parts.is_empty() {
             return Ok(());
         }
+        self.shared.lock.check()?;
+        let copy = load.copy;
         let mut staged = Vec::new();
         let loaded = parts.iter().try_for_each(|part| match &part.rows {
-            None => self.stage(&part.family, &part.path, copy, &mut staged),
+            None => self.stage(part, load, &mut staged),
             Some(_) => self.stage_part(part, &mut staged),
         });
         if let Err(error) = loaded.and_then(|()| self.load_staged(&staged)) {
@@ -158,13 +161,23 @@ impl Region {
 
     /// Whether the file can be loaded, as far as its ends tell, or all of it.
     fn check_file(&self, part: &Part, verify: bool) -> Result<()> {
-        let (family, path) = (&part.family, &part.path[..]);
-        self.snapshot_ref().family_index(family)?;
-        let reader = open_original(&self.shared, path)?;
+        self.snapshot_ref().family_index(&part.family)?;
+        self.check_content(part, &open_original(&self.shared, &part.path)?, verify)
+    }
+
+    /// The same of what has been copied of a file, or written of its rows. Errors name the original.
+    fn check_staged(&self, part: &Part, name: &str, verify: bool) -> Result<()> {
+        let path = self.staged_path(name);
+        let file = self.shared.env.fs.open(&path).map_err(|error| Error::io(format!("opening {}/{path}", self.shared.env.fs.root()), error))?;
+        self.check_content(&Part { rows: None, ..part.clone() }, &Arc::new(Reader::open(file, &part.path)?), verify)
+    }
+
+    fn check_content(&self, part: &Part, reader: &Arc<Reader>, verify: bool) -> Result<()> {
+        let path = &part.path[..];
         if reader.comparator() != Comparator::Cell {
             return Err(Error::invalid(format!("store file {path} is ordered as HBase's own catalog; load files of tables only")));
         }
-        let mut cursor = Cursor::new(Arc::clone(&reader), DirectBlocks);
+        let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
         cursor.seek_to_first()?;
         self.check_end(part, cursor.peek())?;
         cursor.seek_to_last()?;
@@ -218,12 +231,12 @@ impl Region {
     }
 
     /// Brings a file to `.tmp`, whole and durable.
-    fn stage(&self, family: &Bytes, path: &str, copy: bool, staged: &mut Vec<Staged>) -> Result<()> {
-        let fs = &self.shared.env.fs;
+    fn stage(&self, part: &Part, load: &BulkLoad, staged: &mut Vec<Staged>) -> Result<()> {
+        let (fs, path) = (&self.shared.env.fs, &part.path[..]);
         let name = layout::new_file_name(&self.shared.env);
         let to = self.staged_path(&name);
-        staged.push(Staged { family: family.clone(), name });
-        if !copy {
+        staged.push(Staged { family: part.family.clone(), name: name.clone() });
+        if !load.copy {
             // Whoever made the file need not have synced it; that takes the right to write to it.
             match fs.link_outside(path, &to).and_then(|()| fs.append(&to)?.sync()) {
                 Err(error) if matches!(error.kind(), Io::CrossesDevices | Io::PermissionDenied | Io::TooManyLinks | Io::Unsupported) => {
@@ -232,7 +245,8 @@ impl Region {
                 linked => return linked.map_err(|error| Error::io(format!("linking {path} to {}/{to}", fs.root()), error)),
             }
         }
-        self.copy_file(path, &to).map_err(|error| Error::io(format!("copying {path} to {}/{to}", fs.root()), error))
+        self.copy_file(path, &to).map_err(|error| Error::io(format!("copying {path} to {}/{to}", fs.root()), error))?;
+        self.check_staged(part, &name, load.verify)
     }
 
     /// Writes the rows of a file that belong here to `.tmp`; nothing if there are none.
@@ -249,7 +263,7 @@ impl Region {
         let _room = self.shared.disk.claim(length, || format!("writing rows of {} anew", part.path))?;
         let name = layout::new_file_name(&self.shared.env);
         let to = self.staged_path(&name);
-        staged.push(Staged { family: part.family.clone(), name });
+        staged.push(Staged { family: part.family.clone(), name: name.clone() });
         let options = WriterOptions { include_sequence_ids: false, ..writer_options(&self.shared, family, tags) };
         let shown = format!("{}/{to}", self.shared.env.fs.root());
         let file = self.shared.env.fs.create(&to).map_err(|error| Error::io(format!("creating store file {shown}"), error))?;
@@ -259,7 +273,8 @@ impl Region {
             writer.append(cell)?;
             cursor.advance()?;
         }
-        writer.finish(StoreFileInfo::default()).map(|_| ())
+        writer.finish(StoreFileInfo::default())?;
+        self.check_staged(part, &name, false)
     }
 
     fn copy_file(&self, path: &str, to: &str) -> std::io::Result<()> {
@@ -314,5 +329,69 @@ impl Region {
         opened.inspect_err(|_| {
             self.shared.settle(placed);
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::{FamilyDescriptor, Get, Put, TableDescriptor, TableName, Tier};
+
+    use super::*;
+    use crate::env::sim::SimEnv;
+    use crate::{Engine, Options};
+
+    /// Puts a file of such rows where the process finds it as `/in/file`, in the place of one that is there.
+    fn write(sim: &SimEnv, rows: &[&'static str]) {
+        let fs = sim.env().fs;
+        fs.create_dir_all("outside/in").unwrap();
+        let _ = fs.remove_file("outside/in/file");
+        // A block for each row.
+        let options = WriterOptions { block_bytes: 16, ..WriterOptions::default() };
+        let mut writer = Writer::create(fs.create("outside/in/file").unwrap(), "file", options).unwrap();
+        for row in rows {
+            let put = Put::new(*row).add_at("f", "q", 5, "v");
+            put.mutation().cells().iter().for_each(|cell| writer.append(cell).unwrap());
+        }
+        writer.finish(StoreFileInfo::default()).unwrap();
+    }
+
+    /// What comes of a load whose file is changed when it has been looked at, and the rows that are there then.
+    fn changed_meanwhile(part: Option<(&'static str, &'static str)>, change: impl FnOnce(&SimEnv)) -> (Result<()>, Vec<&'static str>) {
+        let sim = SimEnv::new(1);
+        let engine = Engine::open(sim.env(), Options::default()).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        engine.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), vec!["m".into()]).unwrap();
+        let table = engine.table(&name).unwrap();
+        write(&sim, &["a", "bb", "c"]);
+        let rows = part.map(|(start, end)| (start.into(), end.into()));
+        let parts = [Part { family: "f".into(), path: "/in/file".to_owned(), rows }];
+        let region = Arc::clone(&table.regions()[0]);
+        region.check_load(&parts, true).unwrap();
+        change(&sim);
+        let loaded = region.load_checked(&parts, &BulkLoad::default().copied());
+        let is_there = |row: &&'static str| !table.get(&Get::new(*row), Tier::Disk).unwrap().is_empty();
+        let left: Vec<String> = sim.fs.files().into_keys().filter(|path| path.contains(".tmp/")).collect();
+        assert_eq!(left, [""; 0]);
+        (loaded, ["a", "bb", "c", "z"].into_iter().filter(is_there).collect())
+    }
+
+    #[test]
+    fn what_is_copied_is_verified_as_it_was_copied() {
+        let damage = |sim: &SimEnv| {
+            let bytes = sim.fs.files().remove("outside/in/file").unwrap();
+            let at = bytes.windows(2).position(|row| row == b"bb").unwrap();
+            sim.fs.corrupt("outside/in/file", at, 1).unwrap();
+        };
+        let (loaded, rows) = changed_meanwhile(None, damage);
+        let error = loaded.unwrap_err();
+        assert_eq!((error.kind(), rows), (ErrorKind::Corrupt, vec![]), "{error}");
+        assert!(error.message().contains("/in/file"), "{error}");
+        let (loaded, rows) = changed_meanwhile(None, |sim| write(sim, &["a", "z"]));
+        assert_eq!((loaded.unwrap_err().kind(), rows), (ErrorKind::WrongRegion, vec![]));
+        let (loaded, rows) = changed_meanwhile(None, |sim| write(sim, &["a", "c"]));
+        assert_eq!((loaded, rows), (Ok(()), vec!["a", "c"]), "it is as good as the first");
+        // Of a file that goes on into other regions only the rows of this one are taken, whatever it holds by then.
+        let (loaded, rows) = changed_meanwhile(Some(("", "m")), |sim| write(sim, &["c", "z"]));
+        assert_eq!((loaded, rows), (Ok(()), vec!["c"]));
     }
 }

@@ -23,7 +23,7 @@ mod flush;
 mod load;
 mod maintain;
 mod read;
-mod recent_deletes;
+mod recent_stamps;
 mod row_lock;
 mod selection;
 mod snapshot;
@@ -47,7 +47,7 @@ use commit::CommitState;
 use counters::Counters;
 pub(crate) use load::{Part, verify};
 pub use read::explain_empty;
-pub(crate) use recent_deletes::RecentDeletes;
+pub(crate) use recent_stamps::RecentStamps;
 use row_lock::RowLocks;
 pub(crate) use selection::{UserRead, check_scan, filter_state, wanted_stores};
 pub(crate) use snapshot::{Family, RegionSnapshot};
@@ -67,6 +67,10 @@ pub struct Region {
     maintenance: Mutex<()>,
     /// Held by whoever compacts the region, or must not have it compacted; taken before `maintenance`.
     compaction: Mutex<()>,
+    /// Held by whoever waits for a compaction to give way; those that come behind wait here.
+    turn: Mutex<()>,
+    /// The compaction that runs is to give way.
+    gives_way: AtomicBool,
     /// Reads are not served any more.
     gone: AtomicBool,
     /// A flush has been asked for and has not begun.
@@ -111,6 +115,8 @@ impl Region {
             row_locks: RowLocks::default(),
             maintenance: Mutex::new(()),
             compaction: Mutex::new(()),
+            turn: Mutex::new(()),
+            gives_way: AtomicBool::new(false),
             gone: AtomicBool::new(false),
             flush_requested: AtomicBool::new(false),
             condense_requested: AtomicBool::new(false),
@@ -185,7 +191,23 @@ impl Region {
     }
 
     pub(crate) fn lock_compaction(&self) -> MutexGuard<'_, ()> {
+        drop(self.turn.lock().healed());
         self.compaction.lock().healed()
+    }
+
+    /// As [`Region::lock_compaction`], and a compaction that runs does not come to its end first: it may take hours, and gives way.
+    pub(crate) fn stop_compaction(&self) -> MutexGuard<'_, ()> {
+        let turn = self.turn.lock().healed();
+        self.gives_way.store(true, Ordering::Release);
+        let compaction = self.compaction.lock().healed();
+        self.gives_way.store(false, Ordering::Release);
+        drop(turn);
+        compaction
+    }
+
+    /// Whether the compaction that runs is to end without a result.
+    pub(crate) fn compaction_gives_way(&self) -> bool {
+        self.gives_way.load(Ordering::Acquire)
     }
 
     /// Replaces the snapshot by what `next` makes of it. The commit lock keeps writers from using the old one meanwhile.

@@ -15,11 +15,15 @@ use halite_types::{
 use halite_types::{CheckAndMutate, Delete, RowMutations};
 
 use super::Region;
-use super::recent_deletes::{GroupDeletes, is_stamped_put};
+use super::recent_stamps::GroupDeletes;
 use super::snapshot::RegionSnapshot;
 use crate::commit::CommitTicket;
+use crate::env::CLOCK_WAIT_MS_MAX;
 use crate::scan::ReadTrace;
 use crate::wal::Nonce;
+
+/// So far ahead of the clock is only what somebody has stamped himself, or what was written before the clock was set back.
+const OWN_TIME_MS_MIN: i64 = 2 * CLOCK_WAIT_MS_MAX;
 
 /// What a batch answered. The results are known at once; nobody may be told of them before the ticket is fulfilled.
 pub struct Applied {
@@ -71,8 +75,8 @@ pub(super) struct Pending {
     /// New values to give back.
     result: CellsBuilder,
     now: i64,
-    /// The timestamp of the cell a condition compared: what is put because of it must not be hidden by it.
-    checked: Option<i64>,
+    /// The timestamp of the cell of this row that a condition compared: what is put because of it must not be hidden by it.
+    pub(super) checked: Option<i64>,
     /// How far it may go for what it reads.
     tier: Tier,
     /// Bytes of cells that it may gather.
@@ -117,8 +121,8 @@ impl Region {
     }
 
     /// As [`Region::apply_now`] for puts and deletes that read nothing first, and without waiting for somebody else's operation
-    /// that does: while one of their rows is held, which may be for a read from the disk, they are given back as they are, and so are
-    /// operations that do read.
+    /// that does: while one of their rows is held, which may be for a read from the disk, they are given back as they are. So are
+    /// operations that do read, and those that have to wait for the clock.
     ///
     /// # Errors
     /// The operations; nothing has been done.
@@ -127,6 +131,10 @@ impl Region {
             return Err(ops);
         }
         let Some(_rows) = self.row_locks.try_shared(ops.iter().map(|op| &op.row()[..])) else { return Err(ops) };
+        let mut deletes = GroupDeletes::default();
+        if self.must_wait_for_clock(|| ops.iter()) || (1..=ops.len()).any(|end| deletes.hide_last(0, &ops[..end])) {
+            return Err(ops);
+        }
         Ok(self.apply_under(ops, None, Waits::Never))
     }
 
@@ -310,7 +318,9 @@ impl Region {
         let first = range.start;
         let results = &mut applied.results[range.clone()];
         let group = &mut ops[range];
-        let now = self.time_behind_deletes(|| group.iter().filter(|op| is_stamped_put(op)).map(RowOp::row));
+        let locks = (!todo.holds_rows).then(|| self.row_locks.shared(group.iter().zip(&*results).filter_map(accepted).map(|op| &op.row()[..])));
+        // With the rows held: what an operation before it has stamped is known by now.
+        let now = self.stamp_time(|| group.iter().zip(&*results).filter_map(accepted));
         for mutation in group.iter_mut().zip(&*results).filter_map(accepted).filter_map(plain_mut) {
             mutation.cells_mut().map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
         }
@@ -321,8 +331,7 @@ impl Region {
         }
         // Whoever asked for most decides for the group: it is one record of the log.
         let level = mutations().map(|mutation| self.level(todo.snapshot, mutation.durability)).max().flatten();
-        let locks = (!todo.holds_rows).then(|| self.row_locks.shared(mutations().map(|mutation| &mutation.row()[..])));
-        self.note_deletes(group.iter().filter(|op| matches!(op, RowOp::Delete(_))).filter_map(plain).map(Mutation::cells), now);
+        self.note_stamps(group.iter().filter(|op| matches!(op, RowOp::Delete(_))).filter_map(plain).map(Mutation::cells), now);
         let result = self.commit(mutations().map(Mutation::cells), requests, level, None);
         drop(locks);
         match result {
@@ -338,18 +347,19 @@ impl Region {
     /// Adds the bytes of the blocks that a condition looked through to `block_bytes`.
     fn read_modify_write(&self, op: &RowOp, tier: Tier, nonce: Option<Nonce>, block_bytes: &mut u64) -> Result<(OpResult, CommitTicket)> {
         self.check_whole(op)?;
-        // Most likely before the row is held, so that nobody waits for the clock with it.
-        self.time_behind_deletes(|| std::iter::once(op.row()));
         let _row = match tier {
             Tier::Disk => self.row_locks.exclusive(op.row()),
             // Whoever has it may be waiting for the disk.
             Tier::Memory => self.row_locks.try_exclusive(op.row()).ok_or_else(|| Error::new(ErrorKind::NeedsIo, "the row is held"))?,
         };
+        if tier == Tier::Memory && self.must_wait_for_clock(|| std::iter::once(op)) {
+            return Err(Error::new(ErrorKind::NeedsIo, "the clock has not come to what the row has"));
+        }
         self.modify_locked(op, tier, nonce, block_bytes)
     }
 
     fn modify_locked(&self, op: &RowOp, tier: Tier, nonce: Option<Nonce>, block_bytes: &mut u64) -> Result<(OpResult, CommitTicket)> {
-        let now = self.shared.env.clock.now_ms();
+        let now = self.stamp_time(|| std::iter::once(op));
         let mut checked = None;
         let op = match op {
             RowOp::CheckAndMutate(check) => {
@@ -367,7 +377,7 @@ impl Region {
         let mut pending = Pending::new(now, checked, tier);
         self.gather(op, &mut pending)?;
         pending.stamp()?;
-        self.note_deletes(std::iter::once(&pending.cells), now);
+        self.note_stamps(std::iter::once(&pending.cells), now);
         let row = sorted_row(&pending.result);
         let ticket = if pending.cells.is_empty() {
             self.applied_ticket()
@@ -663,15 +673,14 @@ fn add(old: Option<CellRef<'_>>, delta: CellRef<'_>) -> Result<[u8; 8]> {
     Ok(old.wrapping_add(number(delta)?).to_be_bytes())
 }
 
-/// Adds the new value of a counter or appended column. It is stamped at least a millisecond after the old one, so that
-/// both are versions and it is the newest; tags are carried forward.
+/// Adds the new value of a counter or appended column; tags are carried forward.
 ///
 /// # Errors
 /// `InvalidRequest` where the old value has the last timestamp there is: no read would show the new one. Also where the tags
 /// together are longer than a cell's can be.
 fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRef<'_>>, value: &[u8], wanted: bool) -> Result<()> {
     let timestamp = match (change.timestamp(), old) {
-        (_, Some(old)) => time_after(old)?.max(pending.now),
+        (_, Some(old)) => time_after(old, pending.now)?,
         (LATEST_TIMESTAMP, None) => pending.now,
         (timestamp, None) => timestamp,
     };
@@ -704,10 +713,16 @@ fn push_new_value(pending: &mut Pending, change: CellRef<'_>, old: Option<CellRe
     Ok(())
 }
 
-/// The first timestamp behind a cell's own that a cell can have.
-fn time_after(old: CellRef<'_>) -> Result<i64> {
+/// The timestamp of a value that is made from an old one: that of the clock, or a millisecond after the old one, so that both are versions
+/// (HBase: `HRegion.reckonDelta`). Of values that are made faster than the clock runs it stays behind: they take the place of one another
+/// as soon as they are so far ahead that a put or delete would not wait for the clock to come there.
+fn time_after(old: CellRef<'_>, now: i64) -> Result<i64> {
+    let is_ahead = old.timestamp() >= now.saturating_add(CLOCK_WAIT_MS_MAX);
+    if is_ahead && old.timestamp() < now.saturating_add(OWN_TIME_MS_MIN) {
+        return Ok(old.timestamp());
+    }
     // The very last one stands for the time of writing.
-    old.timestamp().checked_add(1).filter(|next| *next < LATEST_TIMESTAMP).ok_or_else(|| {
+    old.timestamp().checked_add(1).filter(|next| *next < LATEST_TIMESTAMP).map(|next| next.max(now)).ok_or_else(|| {
         Error::invalid(format!(
             "row {}, column {}:{}: its newest value has timestamp {}, and there is none behind it for another; delete that version first",
             print_bytes(old.row()),

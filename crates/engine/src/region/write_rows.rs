@@ -3,7 +3,6 @@
 use halite_types::{CheckAndMutate, Error, Result, RowOp, Tier};
 
 use super::Region;
-use super::recent_deletes::is_stamped_put;
 use super::write::Pending;
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
@@ -40,24 +39,22 @@ impl Region {
         }
         let rows = ops.iter().map(RowOp::row).chain(conditions.iter().map(CheckAndMutate::row));
         let _rows = self.row_locks.exclusive_rows(rows.map(|row| &row[..]));
-        let mut checked = None;
+        let mut checked = Vec::new();
         for check in conditions {
             let found = self.check_locked(check, Tier::Disk)?;
             if !found.holds {
                 return Ok((false, self.applied_ticket()));
             }
-            checked = checked.max(found.newest);
+            checked.push((check.row(), found.newest));
         }
-        let puts = || ops.iter().filter(|op| is_stamped_put(op)).map(RowOp::row);
-        let now = self.time_behind_deletes(puts);
-        let mut pending = Pending::new(now, checked, Tier::Disk);
+        let now = self.stamp_time(|| ops.iter());
+        let mut pending = Pending::new(now, None, Tier::Disk);
         for op in ops {
+            pending.checked = checked.iter().filter(|(row, _)| *row == op.row()).filter_map(|(_, newest)| *newest).max();
             self.gather(op, &mut pending)?;
         }
         pending.stamp()?;
-        for marker in pending.cells.iter().filter(|cell| cell.is_delete() && cell.timestamp() == now) {
-            self.shared.deletes.note(self.number, marker.row(), now);
-        }
+        self.note_stamps(std::iter::once(&pending.cells), now);
         if pending.cells.is_empty() {
             return Ok((true, self.applied_ticket()));
         }

@@ -138,6 +138,12 @@ impl Merge {
         Ok(())
     }
 
+    /// Memory that is kept for the sources.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let waiting = self.waiting.iter().map(|waiting| &waiting.source);
+        self.active.iter().chain(&self.ended).chain(waiting).map(Source::held_bytes).sum()
+    }
+
     /// How many files have had to be looked at though they could wait, and how many have not.
     pub(crate) fn files_woken_and_waiting(&self) -> (usize, usize) {
         (self.woken, self.waiting.len())

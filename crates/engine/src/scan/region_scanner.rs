@@ -122,6 +122,12 @@ impl RegionScanner {
         self.blocks.iter().filter_map(|blocks| blocks.timer.as_ref()).for_each(|timer| timer.set(is_wanted));
     }
 
+    /// Memory that is kept for this scanner: of blocks of store files, and of memstores that have been flushed since it began, its share
+    /// among the scanners that keep them. It changes with every call, and with every flush. Not counted are the open files.
+    pub fn held_bytes(&self) -> usize {
+        self.stores.iter().map(StoreScanner::held_bytes).sum::<usize>() + self.row.capacity()
+    }
+
     /// The sequence id up to which it sees writes; for [`ReadAt::Point`](super::ReadAt::Point) when the scan has to be
     /// begun anew.
     pub fn read_point(&self) -> u64 {

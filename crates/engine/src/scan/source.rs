@@ -219,6 +219,14 @@ impl Source {
         }
     }
 
+    /// Memory that is kept for it, as far as it does not share it.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match self {
+            Self::Memstore { cursor, .. } => cursor.held_bytes(),
+            Self::File(file) => file.cursor.held_bytes(),
+        }
+    }
+
     /// To the first cell at or behind `key`, wherever it was.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         match self {

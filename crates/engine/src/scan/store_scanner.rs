@@ -11,6 +11,9 @@ use super::merge::Merge;
 /// Steps to the next cell that are tried before a seek: neighbours are usually near.
 const STEPS_BEFORE_SEEK: usize = 6;
 
+/// Bytes of cells after which whoever compacts is asked whether to go on.
+const ASK_BYTES: usize = 4 << 20;
+
 /// A scanner of one store.
 pub(crate) struct StoreScanner {
     merge: Merge,
@@ -184,6 +187,11 @@ impl StoreScanner {
         self.merge.files_woken_and_waiting()
     }
 
+    /// Memory that is kept for it.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.merge.held_bytes() + self.key.capacity() + self.value.capacity()
+    }
+
     /// Bytes of the cells that were passed in memstores.
     pub(crate) fn memstore_bytes(&self) -> u64 {
         self.merge.memstore_bytes()
@@ -330,10 +338,21 @@ impl StoreScanner {
     }
 
     /// For flush and compaction: the next cell that survives, in order over all rows.
-    pub(crate) fn compact(&mut self, mut each: impl FnMut(CellRef<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn compact(&mut self, each: impl FnMut(CellRef<'_>) -> Result<()>) -> Result<()> {
+        self.compact_while(|| Ok(()), each)
+    }
+
+    /// The same, and `may_go_on` is asked after every few megabytes that were looked at, whatever survives of them.
+    pub(crate) fn compact_while(&mut self, may_go_on: impl Fn() -> Result<()>, mut each: impl FnMut(CellRef<'_>) -> Result<()>) -> Result<()> {
         let mut row: Vec<u8> = Vec::new();
         let mut any = false;
+        let mut looked_at = 0;
         while let Some(cell) = self.merge.peek() {
+            looked_at += cell.encoded_len();
+            if looked_at >= ASK_BYTES {
+                looked_at = 0;
+                may_go_on()?;
+            }
             if !any || cell.row() != row {
                 any = true;
                 row.clear();

@@ -153,6 +153,16 @@ impl StoreFiles {
         Ok(file)
     }
 
+    /// What [`StoreFile::bytes`] says of the file of an entry, without opening it as one.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is not there, or the file system's.
+    pub(crate) fn bytes_of(&self, region: &RegionInfo, family: &Bytes, entry: &FileEntry) -> Result<u64> {
+        let (file, name) = self.find(&entry.home(region, family))?;
+        let bytes = file.len().map_err(|error| Error::io(format!("reading the length of {name}"), error))?;
+        Ok(if entry.is_part() { bytes / 2 } else { bytes })
+    }
+
     /// The file in its home or in the archive, and what to call it. It moves from the one to the other only.
     fn find(&self, home: &Home) -> Result<(Arc<dyn FileReader>, String)> {
         let root = self.env.fs.root();

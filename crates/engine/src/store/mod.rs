@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub(crate) use file::{Clip, StoreFile, StoreFiles};
 pub(crate) use settle::{Placing, remove_region_directory};
-pub(crate) use write::{NewFile, STORE_ID_KEY, check_name, generation_of, region_number_of, write_file, writer_options};
+pub(crate) use write::{NewFile, STORE_ID_KEY, check_name, generation_of, name_of, region_number_of, write_file, writer_options};
 
 use crate::memstore::MemTable;
 

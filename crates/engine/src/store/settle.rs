@@ -35,6 +35,9 @@ impl Shared {
         if homes.is_empty() {
             return true;
         }
+        if self.lock.check().is_err() {
+            return false;
+        }
         let mut placing = self.placing.lock().healed();
         let catalog = self.manifest.current();
         let names: HashSet<&str> = homes.iter().map(|home| home.name.as_str()).collect();

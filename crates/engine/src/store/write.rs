@@ -39,6 +39,11 @@ pub(crate) fn check_name(info: &FileInfo, store_id: &[u8; 16], name: &str, path:
     }
 }
 
+/// The name that a file was given when it was written, if it says so.
+pub(crate) fn name_of(info: &FileInfo) -> Option<String> {
+    String::from_utf8(info.get(NAME_KEY)?.to_vec()).ok()
+}
+
 /// The number that the region a file was written in has in the log, if the file says so.
 pub(crate) fn region_number_of(info: &FileInfo) -> Option<u64> {
     info.get(REGION_KEY).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes)
@@ -74,6 +79,7 @@ pub(crate) fn write_file(
     new: &NewFile<'_>,
     fill: impl FnOnce(&mut dyn FnMut(CellRef<'_>) -> Result<()>) -> Result<()>,
 ) -> Result<Option<Arc<StoreFile>>> {
+    shared.lock.check()?;
     let (table, region) = (&new.region.table, &new.region.encoded_name);
     let name = layout::new_file_name(&shared.env);
     let temporary = format!("{}/{name}", layout::temporary_directory(table, region));
@@ -133,10 +139,7 @@ fn fill_file(
         bytes += cell.encoded_len() as u64;
         if bytes >= look_at {
             look_at = bytes + LOOK_BYTES;
-            // Whoever closes the store need not wait for hours.
-            if !new.compacted_from.is_empty() && shared.background.is_closing() {
-                return Err(crate::background::closing());
-            }
+            shared.lock.check_if_due()?;
             shared.disk.check_file(new.compacted_from.is_empty()).map_err(|error| error.at(format_args!("store file {name}")))?;
         }
         writer.append(cell)

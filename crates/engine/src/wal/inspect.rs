@@ -3,9 +3,9 @@
 use halite_types::{Error, ErrorKind, Result};
 
 use super::format::{HeaderError, OLD_HEADER_BYTES, RecordFormat, SegmentHeader, Write};
-use super::names::{Listing, read_whole, segment_path};
+use super::names::{Listing, not_the_logs, read_whole, segment_path};
+use super::nonces;
 use super::segment::{SegmentBytes, SegmentEnd, without_zeros};
-use super::{DIRECTORY, nonces};
 use crate::env::Env;
 
 /// A segment of the log.
@@ -26,13 +26,9 @@ type Before = (u64, u64, bool);
 /// Reads all segments in order and hands on the writes of each up to its end, or to where it is damaged.
 ///
 /// # Errors
-/// The file system's, or `Corrupt` for a file in the directory that is not the log's.
+/// The file system's.
 pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<'_>)) -> Result<Vec<SegmentState>> {
-    let exists = env.fs.exists(DIRECTORY).map_err(|error| Error::io(format!("looking for {}/{DIRECTORY}", env.fs.root()), error))?;
-    if !exists {
-        return Ok(Vec::new());
-    }
-    let numbers = Listing::read(env)?.segments;
+    let numbers = Listing::survey(env)?.segments;
     let mut segments = Vec::new();
     let mut before: Option<Before> = None;
     for (i, &number) in numbers.iter().enumerate() {
@@ -78,16 +74,24 @@ pub(crate) fn inspect(env: &Env, store_id: [u8; 16], mut each: impl FnMut(Write<
 /// What is wrong with each of the files of nonces that an opening would refuse.
 ///
 /// # Errors
-/// The file system's, or `Corrupt` for a file in the directory that is not the log's.
+/// The file system's.
 pub(crate) fn inspect_nonces(env: &Env, store_id: [u8; 16]) -> Result<Vec<Error>> {
-    let exists = env.fs.exists(DIRECTORY).map_err(|error| Error::io(format!("looking for {}/{DIRECTORY}", env.fs.root()), error))?;
-    let numbers = if exists { Listing::read(env)?.nonces } else { Vec::new() };
+    let numbers = Listing::survey(env)?.nonces;
     let wrong = numbers.into_iter().filter_map(|number| match nonces::read(env, &store_id, number) {
         Ok(_) => None,
         Err(error) if error.kind() == ErrorKind::Io => Some(Err(error)),
         Err(error) => Some(Ok(error)),
     });
     wrong.collect()
+}
+
+/// Paths of what lies in the log's directory and is not the log's, each with what is to be said of it.
+///
+/// # Errors
+/// The file system's.
+pub(crate) fn inspect_foreign(env: &Env) -> Result<Vec<(String, String)>> {
+    let foreign = Listing::survey(env)?.foreign;
+    Ok(foreign.into_iter().map(|(path, what)| (path.clone(), not_the_logs(env, &path, what))).collect())
 }
 
 /// What the header of a segment states otherwise about the segment before it than what was read.

@@ -42,7 +42,7 @@ mod tests;
 
 pub use cut::LogCut;
 pub use format::Nonce;
-pub(crate) use inspect::{inspect, inspect_nonces};
+pub(crate) use inspect::{inspect, inspect_foreign, inspect_nonces};
 pub(crate) use names::DIRECTORY;
 pub(crate) use recovery::{Recovered, RecoveryOptions, recover};
 
@@ -99,6 +99,8 @@ pub(crate) struct Wal {
     synced: AtomicU64,
     /// Bytes written to segments since the store was opened.
     bytes_written: AtomicU64,
+    /// Bytes of the closed segments; changed under `io`.
+    closed_bytes: AtomicU64,
     figures: Figures,
     failure: OnceLock<Error>,
     stall: Stall,
@@ -229,6 +231,8 @@ struct OpenSegment {
     /// Checksum of the header, which those of the records continue.
     seed: u32,
     bytes: u64,
+    /// At how many it is closed.
+    bytes_max: u64,
     /// Up to where room is reserved.
     reserved_bytes: u64,
     /// How much is written before room is asked for again where there was none.
@@ -289,6 +293,7 @@ impl Wal {
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
+            closed_bytes: AtomicU64::new(0),
             figures: Figures::default(),
             failure: OnceLock::new(),
             stall: Stall::default(),
@@ -303,6 +308,7 @@ impl Wal {
         io.next_number = recovered.next_number;
         io.previous_bytes = recovered.last_bytes;
         io.closed = recovered.segments.into();
+        self.closed_bytes.store(io.closed.iter().map(|segment| segment.bytes).sum(), Ordering::Relaxed);
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
@@ -366,12 +372,12 @@ impl Wal {
         self.stall.error()
     }
 
-    /// The error that stopped the log for good, if one did.
+    /// The error that stopped the log for good, if one did; a lost lock is one.
     ///
     /// # Errors
     /// `Stopped`, or the first failure's own kind.
     pub(crate) fn failure(&self) -> Result<()> {
-        self.failure.get().map_or(Ok(()), |error| Err(error.clone()))
+        self.failure.get().map_or_else(|| self.lock.failure(), |error| Err(error.clone()))
     }
 
     /// Lets a write in. A stalled log that has no thread of its own first tries again what it could not write.
@@ -380,7 +386,7 @@ impl Wal {
     /// As [`Wal::check`]. Nothing has been done then.
     pub(crate) fn admit(&self) -> Result<()> {
         if self.stall.is_on.load(Ordering::Acquire)
-            && self.failure.get().is_none()
+            && self.failure().is_ok()
             && self.buffer().thread == Thread::None
             && let Some(mut io) = healed_try(self.io.try_lock())
         {
@@ -479,7 +485,7 @@ impl Wal {
         if let Err(error) = self.check_waiting() {
             return Some(Err(error));
         }
-        let has_room = io.segment.as_ref().is_some_and(|open| open.bytes < self.options.segment_bytes);
+        let has_room = io.segment.as_ref().is_some_and(|open| open.bytes < open.bytes_max);
         if !has_room || self.buffer().wants_fsync {
             return None;
         }
@@ -631,7 +637,15 @@ impl Wal {
 
     /// Writes a group, and a mark at its end, to the current segment.
     fn write_bytes(&self, io: &mut Io, group: &mut Vec<u8>, completions: &[Completion], nonces: u64, fsync: bool) -> Result<()> {
-        if io.segment.as_ref().is_some_and(|open| open.bytes >= self.options.segment_bytes) {
+        if !group.is_empty() && self.lock.check_if_due()? {
+            self.check_segment(io)?;
+        }
+        // One group of many bytes may make a segment larger, with nothing before it; what is written again stays where it was.
+        let is_again = self.stall.is_on.load(Ordering::Acquire);
+        let would_be_too_large =
+            |open: &OpenSegment| !is_again && !open.segment.regions.is_empty() && open.bytes + group.len() as u64 > open.bytes_max;
+        let is_full = |open: &OpenSegment| open.bytes >= open.bytes_max || would_be_too_large(open);
+        if io.segment.as_ref().is_some_and(is_full) {
             self.close_segment(io)?;
         }
         if !group.is_empty() && io.segment.is_none() {
@@ -645,7 +659,7 @@ impl Wal {
             let durable_length = if self.options.fsync { open.durable_length } else { open.length };
             format::write_mark(group, Mark { synced: open.durable_bytes, durable_length });
             format::chain(group, open.seed, open.bytes);
-            open.reserve(group.len() as u64, self.options.segment_bytes, &self.disk);
+            open.reserve(group.len() as u64, &self.disk);
             self.timed(&self.figures.write_us, || open.write_all(group)).map_err(|error| unwritten(&format!("writing {}", name()), error))?;
             open.bytes += group.len() as u64;
             open.length = open.length.max(open.bytes);
@@ -674,10 +688,45 @@ impl Wal {
         Ok(())
     }
 
+    /// Looks whether the segment that is written still has its name. Where the log is being written at this moment it looks itself.
+    pub(crate) fn look_at_segment(&self) {
+        let Some(io) = healed_try(self.io.try_lock()) else { return };
+        let checked = self.check_segment(&io);
+        drop(io);
+        if let Err(error) = checked {
+            self.fail(error);
+        }
+    }
+
+    /// Refuses to write on in a segment that no opening would find, or not whole: removed, replaced, or cut by somebody else.
+    fn check_segment(&self, io: &Io) -> Result<()> {
+        let Some(open) = &io.segment else { return Ok(()) };
+        let path = segment_path(open.segment.number);
+        // What cannot be looked at now is looked at again.
+        let (Ok(named), Ok(own)) = (self.env.fs.identity(&path), open.file.identity()) else { return Ok(()) };
+        let what = match (named, own) {
+            (None, _) => "removed",
+            (Some(named), Some(own)) if named.id != own.id => "replaced",
+            (Some(named), _) if named.bytes < open.bytes => "cut",
+            _ => return Ok(()),
+        };
+        // It may be the whole directory that is gone.
+        self.lock.check()?;
+        let text = format!(
+            "log segment {}/{path} was {what} while it was written: what was written to it is in memory only; writing has stopped, reads go on; \
+             copy what you need from this process before it ends, then run halite check",
+            self.env.fs.root()
+        );
+        Err(Error::new(ErrorKind::Stopped, text))
+    }
+
     /// Creates a segment under another name and gives it its own when header and room are durable: whoever finds a segment
     /// finds its header.
     fn begin_segment(&self, io: &mut Io) -> Result<()> {
-        self.lock.check()?;
+        self.lock.check().map_err(|error| match error.kind() {
+            ErrorKind::Io => Error::new(ErrorKind::Busy, error.message().to_owned()).with_source(error),
+            _ => error,
+        })?;
         let path = segment_path(io.next_number);
         self.disk.look();
         self.make_segment(io, &path).inspect_err(|_| {
@@ -695,7 +744,8 @@ impl Wal {
             env.fs.remove_file(&temporary).map_err(failed)?;
         }
         let mut file = env.fs.create(&temporary).map_err(failed)?;
-        let room = self.disk.part_of_free(reserve_bytes(self.options.segment_bytes));
+        let bytes_max = self.segment_bytes();
+        let room = self.disk.part_of_free(reserve_bytes(bytes_max));
         let has_room = room >= RESERVE_BYTES_MIN && file.reserve(room).is_ok();
         if !has_room {
             file.truncate(0).map_err(failed)?;
@@ -727,8 +777,9 @@ impl Wal {
             file,
             seed,
             bytes,
+            bytes_max,
             reserved_bytes: length,
-            reserve_at: if has_room { 0 } else { bytes + reserve_bytes(self.options.segment_bytes) / 4 },
+            reserve_at: if has_room { 0 } else { bytes + reserve_bytes(bytes_max) / 4 },
             durable_bytes: bytes,
             length,
             durable_length: length,
@@ -759,6 +810,7 @@ impl Wal {
         open.segment.bytes = bytes;
         open.segment.closed_ms = self.env.clock.now_ms();
         self.figures.rolls.fetch_add(1, Ordering::Relaxed);
+        self.closed_bytes.fetch_add(open.segment.bytes, Ordering::Relaxed);
         io.closed.push_back(open.segment);
         // Those whose nonces must be stored first, or which must wait for a sync, are removed when the log is not held.
         if io.closed.front().is_some_and(|oldest| oldest.nonces == 0 && !io.needs(oldest)) && io.removals == io.durable_removals {
@@ -801,6 +853,7 @@ impl Wal {
     /// # Errors
     /// Nonces that could not be stored. Their segment stays in the same way.
     fn remove_flushed(&self) -> Result<Option<Error>> {
+        self.lock.check()?;
         let mut stored = self.stored_nonces();
         loop {
             let io = self.io();
@@ -834,6 +887,7 @@ impl Wal {
 
     fn remove_oldest(&self, io: &mut Io) -> Result<()> {
         let Some(oldest) = io.closed.front() else { return Ok(()) };
+        self.lock.check()?;
         let path = segment_path(oldest.number);
         match self.env.fs.remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -841,7 +895,8 @@ impl Wal {
             }
             _ => {}
         }
-        io.closed.pop_front();
+        let removed = io.closed.pop_front().map_or(0, |segment| segment.bytes);
+        self.closed_bytes.fetch_sub(removed, Ordering::Relaxed);
         io.removals += 1;
         Ok(())
     }
@@ -860,15 +915,29 @@ impl Wal {
         }
     }
 
-    /// The regions whose cells keep the oldest of more than `limit` segments alive.
-    pub(crate) fn regions_to_flush(&self, limit: usize) -> HashSet<u64> {
-        let io = self.io();
-        if io.closed.len() <= limit {
+    /// The regions whose cells keep the oldest closed segment alive, where there are more of them than `segments` of full size, or more
+    /// than `bytes` in them. Who does not wait for the log hears of none while it is being written to, and asks again.
+    pub(crate) fn regions_to_flush(&self, segments: usize, bytes: u64, waits: bool) -> HashSet<u64> {
+        // On a small disk it takes several to make one.
+        let segments = segments.saturating_mul(usize::try_from(self.options.segment_bytes.div_ceil(self.segment_bytes())).unwrap_or(1));
+        let io = if waits { Some(self.io()) } else { healed_try(self.io.try_lock()) };
+        let Some(io) = io else { return HashSet::new() };
+        if io.closed.len() <= segments && self.closed_bytes() <= bytes {
             return HashSet::new();
         }
         let Some(oldest) = io.closed.front() else { return HashSet::new() };
         let needed = |(region, sequence): (&u64, &u64)| io.flushed.get(region).is_none_or(|flushed| flushed < sequence).then_some(*region);
         oldest.regions.iter().filter_map(needed).collect()
+    }
+
+    /// Bytes of the segments that are closed and needed.
+    pub(crate) fn closed_bytes(&self) -> u64 {
+        self.closed_bytes.load(Ordering::Relaxed)
+    }
+
+    /// How large a segment becomes before it is closed, unless one write is larger.
+    fn segment_bytes(&self) -> u64 {
+        self.disk.segment_bytes(self.options.segment_bytes)
     }
 
     /// After everything has been flushed: takes all segments away.
@@ -897,7 +966,7 @@ impl Wal {
             let mut buffer = self.buffer();
             let mut is_retry = false;
             while !buffer.nudged && buffer.thread != Thread::Ending && !is_retry {
-                if self.stall.is_on.load(Ordering::Acquire) && self.failure.get().is_none() {
+                if self.stall.is_on.load(Ordering::Acquire) && self.failure().is_ok() {
                     let (again, waited) = self.work.wait_timeout(buffer, STALL_PAUSE).healed();
                     (buffer, is_retry) = (again, waited.timed_out());
                 } else {
@@ -928,9 +997,13 @@ impl Wal {
         let fsync = buffer.waiters.iter().any(|waiter| waiter.fsync);
         drop(buffer);
         let mut io = self.io();
-        if self.failure.get().is_none() {
+        if self.failure().is_ok() {
             // An error or panic is kept as the log's failure, where everybody who waits finds it; the thread goes on.
             let _ = catch_unwind(AssertUnwindSafe(|| self.write_group(&mut io, fsync)));
+        } else {
+            // The lock may have been found lost elsewhere, where nobody knows who waits for the log.
+            drop(io);
+            self.wake_waiters();
         }
         true
     }
@@ -950,9 +1023,9 @@ impl OpenSegment {
     /// Sees to it that the next `bytes` bytes need no more room. Where they do, a good part of a segment's is reserved: a sync
     /// then finds the file as long as it was, and has no length to write into the file system's journal; and a disk that fills up has
     /// room for what is on its way to the log.
-    fn reserve(&mut self, bytes: u64, segment_bytes: u64, disk: &DiskRoom) {
+    fn reserve(&mut self, bytes: u64, disk: &DiskRoom) {
         // Early, so that a mark states the new length before the records reach it: a file that is cut then shows it.
-        let step = reserve_bytes(segment_bytes);
+        let step = reserve_bytes(self.bytes_max);
         if self.bytes + bytes + step / 2 <= self.reserved_bytes || self.bytes < self.reserve_at {
             return;
         }

@@ -9,7 +9,8 @@
 
 use halite_types::{Error, Result};
 
-use crate::env::Env;
+use crate::engine::directory::list_if_there;
+use crate::env::{DirEntry, Env};
 
 /// The directory of the log.
 pub(crate) const DIRECTORY: &str = "halite/wal";
@@ -45,6 +46,8 @@ pub(crate) struct Listing {
     pub(crate) torn: Vec<(String, u64)>,
     /// Paths of files whose writing did not finish.
     pub(crate) temporary: Vec<String>,
+    /// Paths of what is not the log's, each with what it is.
+    pub(crate) foreign: Vec<(String, &'static str)>,
     /// The largest number of a file that is not temporary.
     pub(crate) last_number: u64,
 }
@@ -53,18 +56,34 @@ impl Listing {
     /// # Errors
     /// `Corrupt` for a file that is not the log's.
     pub(crate) fn read(env: &Env) -> Result<Self> {
-        let entries = env.fs.list(DIRECTORY).map_err(|error| Error::io(format!("listing {}/{DIRECTORY}", env.fs.root()), error))?;
+        let failed = |error| Error::io(format!("listing {}/{DIRECTORY}", env.fs.root()), error);
+        let listing = Self::of(env.fs.list(DIRECTORY).map_err(failed)?);
+        match listing.foreign.first() {
+            Some((path, what)) => Err(Error::corrupt(not_the_logs(env, path, what))),
+            None => Ok(listing),
+        }
+    }
+
+    /// As [`Listing::read`], with what is not the log's among the rest, and of a log that is not there, too.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub(crate) fn survey(env: &Env) -> Result<Self> {
+        list_if_there(env, DIRECTORY).map(Self::of)
+    }
+
+    fn of(entries: Vec<DirEntry>) -> Self {
         let mut listing = Self::default();
         for entry in entries.into_iter().filter(|entry| !entry.name.starts_with('.')) {
-            if entry.is_dir || !listing.add(&entry.name, entry.bytes) {
-                let text = format!("{}/{DIRECTORY}/{} is not a log segment; move it out of the store's directory", env.fs.root(), entry.name);
-                return Err(Error::corrupt(text));
+            let what = if entry.is_dir { Some("a directory") } else { entry.odd };
+            if what.is_some() || !listing.add(&entry.name, entry.bytes) {
+                listing.foreign.push((format!("{DIRECTORY}/{}", entry.name), what.unwrap_or("another file")));
             }
         }
         listing.segments.sort_unstable();
         listing.nonces.sort_unstable();
         listing.torn.sort_unstable();
-        Ok(listing)
+        listing
     }
 
     /// Adds a file, if it is the log's.
@@ -92,6 +111,11 @@ impl Listing {
     }
 }
 
+/// What is to be said of something in the log's directory that is not the log's.
+pub(crate) fn not_the_logs(env: &Env, path: &str, what: &str) -> String {
+    format!("{}/{path} is not a log segment: it is {what}; move it out of the store's directory", env.fs.root())
+}
+
 fn parse_number(digits: &str) -> Option<u64> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }
@@ -100,7 +124,7 @@ fn parse_number(digits: &str) -> Option<u64> {
 pub(crate) fn write_whole(env: &Env, path: &str, parts: impl IntoIterator<Item = Vec<u8>>) -> Result<()> {
     let temporary = temporary_path(path);
     let failed = |error| Error::io(format!("writing {}/{path}", env.fs.root()), error);
-    if env.fs.exists(&temporary).map_err(failed)? {
+    if env.fs.kind(&temporary).map_err(failed)?.is_some() {
         env.fs.remove_file(&temporary).map_err(failed)?;
     }
     let write = || {
@@ -151,7 +175,7 @@ mod tests {
         }
         let torn = vec![(torn_path(4, 100, 0), 5), (torn_path(4, 100, 2), 5)];
         let temporary = vec![temporary_path(&segment_path(70))];
-        assert_eq!(listing, Listing { segments: vec![3], nonces: vec![9], torn, temporary, last_number: 9 });
+        assert_eq!(listing, Listing { segments: vec![3], nonces: vec![9], torn, temporary, last_number: 9, ..Listing::default() });
         for odd in ["3.wal", "+000000000000003.wal", "0000000000000003", "x.wal", "a.torn", "1.torn", "1.2.3.4.torn", "odd.new", "1.2.wal"] {
             assert!(!listing.add(odd, 1), "{odd}");
         }

@@ -215,6 +215,26 @@ fn a_failed_sync_is_final_whatever_it_says_and_so_is_a_failed_write_but_for_want
 }
 
 #[test]
+fn a_close_that_failed_is_remembered() {
+    use crate::env::sim::{Call, Fault};
+    // The first directory that is synced is for the nonces; without them the segment stays, and the log can be closed again.
+    for (call, skip) in [(Call::Write, 0), (Call::Sync, 0), (Call::SyncDir, 1)] {
+        let sim = SimEnv::new(1);
+        let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
+        append(&wal, &mvcc).unwrap();
+        wal.sync_all().unwrap();
+        wal.release(5, 1);
+        sim.fs.inject(Fault::next(call, "wal", std::io::ErrorKind::Other).after(skip));
+        let error = wal.close().unwrap_err();
+        assert!(error.kind() == ErrorKind::Stopped && error.message().contains("open it again"), "{call:?}: {error}");
+        assert_eq!((wal.close(), wal.check(), wal.failure()), (Err(error.clone()), Err(error.clone()), Err(error)), "{call:?}");
+        sim.fs.lose_unsynced();
+        let (sequences, _) = read_back(&sim, WalRecovery::Strict).unwrap();
+        assert!(sequences.len() <= 1, "{call:?}: {sequences:?}");
+    }
+}
+
+#[test]
 fn a_number_whose_nonces_are_kept_is_not_given_again() {
     let sim = old_log(0);
     let header = SegmentHeader { number: 5, ..SegmentHeader::decode(&sim.fs.read(&segment_path(1)).unwrap()).unwrap().0 };

@@ -1,12 +1,15 @@
 //! What stands between an accident and a loss: the lock, the quarantine, nonces beside flushed cells, conditions of many
 //! threads, the last millisecond of a cell.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
 
 use halite_engine::env::Clock as _;
-use halite_engine::env::sim::SimEnv;
-use halite_engine::{Engine, Nonce, Options, WalSync};
-use halite_types::{CheckAndMutate, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier};
+use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite_engine::{Engine, Nonce, Options, StoreState, WalSync};
+use halite_types::{CheckAndMutate, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, SnapshotDescriptor, TableDescriptor, Tier};
 
 use crate::support::{apply, engine, name, put, region, store_file};
 
@@ -19,6 +22,109 @@ fn a_process_that_has_lost_its_lock_changes_nothing() {
     sim.fs.lose_lock();
     assert_eq!(engine.flush(&name()).unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(sim.fs.read("halite/MANIFEST").unwrap(), before);
+}
+
+/// No opening would find what is written there.
+#[test]
+fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_writes() {
+    for (what, by_health) in ["removed", "replaced", "cut"].into_iter().flat_map(|what| [(what, true), (what, false)]) {
+        let sim = SimEnv::new(1);
+        let engine = engine(&sim, &[]);
+        put(&engine, "row", "value");
+        let (path, bytes) = sim.fs.files().into_iter().find(|(path, _)| path.starts_with("halite/wal/0")).unwrap();
+        let fs = sim.env().fs;
+        match what {
+            "removed" => fs.remove_file(&path).unwrap(),
+            "cut" => sim.fs.cut(&path, 100).unwrap(),
+            _ => {
+                let mut copy = fs.create("halite/copy").unwrap();
+                copy.write_all(&bytes).unwrap();
+                fs.rename("halite/copy", &path).unwrap();
+            }
+        }
+        sim.clock.advance_ms(2000);
+        if by_health {
+            assert_eq!(engine.health().state, StoreState::Stopped);
+        }
+        let region = region(&engine);
+        let mut applied = region.apply(vec![RowOp::Put(Put::new("late").add("f", "q", "v"))]);
+        let error = applied.results.remove(0).and_then(|_| applied.ticket.wait()).unwrap_err();
+        assert!(error.kind() == ErrorKind::Stopped && error.message().contains(&format!("{path} was {what}")), "{error}");
+        assert_eq!(engine.health().state, StoreState::Stopped);
+        let get = |row: &'static str| engine.table(&name()).unwrap().get(&Get::new(row), Tier::Disk).unwrap().len();
+        assert_eq!((get("row"), get("late")), (1, 0));
+    }
+}
+
+#[test]
+fn no_table_is_called_as_the_catalog() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    let table = TableDescriptor::new("hbase:meta".parse().unwrap()).family(FamilyDescriptor::new("f"));
+    assert_eq!(engine.create_table(table, Vec::new()).unwrap_err().kind(), ErrorKind::TableExists);
+}
+
+#[test]
+fn a_table_that_a_server_keeps_its_rows_in_has_the_families_for_them() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    let create = |name: &str, families: &[&'static str]| {
+        let table = TableDescriptor::new(name.parse().unwrap());
+        engine.create_table(families.iter().fold(table, |table, family| table.family(FamilyDescriptor::new(*family))), Vec::new())
+    };
+    for (name, families) in [("hbase:quota", &["q"][..]), ("hbase:quota", &["f"]), ("hbase:namespace", &["f"])] {
+        let error = create(name, families).unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("leave it to the server"), "{error}");
+    }
+    create("hbase:quota", &["u", "q", "mine"]).unwrap();
+    create("hbase:namespace", &["info"]).unwrap();
+    create("quota", &["f"]).unwrap();
+    engine.take_snapshot(&SnapshotDescriptor::new("mine", "quota".parse().unwrap())).unwrap();
+    engine.disable_table(&"hbase:quota".parse().unwrap()).unwrap();
+    engine.drop_table(&"hbase:quota".parse().unwrap()).unwrap();
+    let error = engine.clone_snapshot("mine", &"hbase:quota".parse().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+}
+
+/// Somebody else has looked at the lock, who does not know of those who wait for the log.
+#[test]
+fn whoever_awaits_the_log_hears_of_a_lock_that_was_found_lost_elsewhere() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    engine.hold_log();
+    let ticket = region(&engine).apply(vec![RowOp::Put(Put::new("row").add("f", "q", "v"))]).ticket;
+    let woken = Arc::new(Woken(AtomicU64::new(0)));
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut waiting = pin!(ticket);
+    assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    sim.fs.lose_lock();
+    assert_eq!(engine.health().state, StoreState::Stopped);
+    engine.step_log();
+    assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+    assert!(matches!(waiting.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(Err(error)) if error.kind() == ErrorKind::Stopped));
+}
+
+struct Woken(AtomicU64);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_lock_that_cannot_be_examined_for_a_moment_stops_nothing_for_good() {
+    let sim = SimEnv::new(1);
+    let engine = engine(&sim, &[]);
+    sim.fs.inject(Fault::next(Call::Examine, "halite/LOCK", std::io::ErrorKind::Other));
+    let region = region(&engine);
+    // The first write begins a segment.
+    let put = || region.apply(vec![RowOp::Put(Put::new("row").add("f", "q", "v"))]).ticket.wait();
+    assert_eq!(put().unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(engine.health().state, StoreState::Refusing);
+    sim.clock.advance_ms(1000);
+    put().unwrap();
+    assert_eq!(engine.health().state, StoreState::Open);
 }
 
 #[test]
@@ -75,8 +181,11 @@ fn conditions_of_many_threads_hold_one_at_a_time() {
     let engine = engine(&sim, &[]);
     put(&engine, "row", "0");
     let successes = AtomicU64::new(0);
+    // Long enough that they meet however late each begins.
+    let begin = Barrier::new(4);
     let swap = || {
-        for _ in 0..500 {
+        begin.wait();
+        for _ in 0..5000 {
             let table = engine.table(&name()).unwrap();
             let row = table.get(&Get::new("row"), Tier::Disk).unwrap();
             let old = String::from_utf8(row.cell(b"f", b"q").unwrap().value().to_vec()).unwrap();

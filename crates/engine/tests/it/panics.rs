@@ -171,7 +171,7 @@ fn a_panic_while_the_log_is_written_is_told_to_everybody_and_reads_go_on() {
     let polled = pin!(waiting.clone()).poll(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(polled, Poll::Ready(Err(_))));
     assert_eq!(one(&region, RowOp::Put(Put::new("c").add("f", "q", "v"))), Err(ErrorKind::Stopped));
-    assert_eq!((rows(&engine), engine.panics()), (1, 1));
+    assert_eq!((rows(&engine), engine.health().panics), (1, 1));
     assert_eq!(engine.close().unwrap_err().kind(), ErrorKind::Stopped);
     sim.fs.kill();
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
@@ -192,6 +192,8 @@ fn a_panic_in_the_middle_of_a_change_shows_no_part_of_it_and_no_later_write_has_
     trap.monotonic.store(false, Ordering::SeqCst);
     assert_eq!(one(&region, RowOp::Put(Put::new("b").add("f", "q", "v"))), Err(ErrorKind::Stopped));
     assert_eq!(rows(&engine), 1);
+    let health = engine.health();
+    assert_eq!((health.panics, health.last_panic.unwrap().message().contains("half-way")), (1, true));
     drop((region, engine));
     sim.fs.kill();
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
@@ -211,7 +213,8 @@ fn a_panic_in_a_flush_or_compaction_is_counted_told_and_the_work_is_done_later()
     region(&engine).request_compaction(None, halite_types::CompactionKind::Major).unwrap();
     trap.chance.store(1, Ordering::SeqCst);
     assert_eq!(engine.step().unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(engine.panics(), 1);
+    let health = engine.health();
+    assert_eq!((health.panics, health.last_panic), (1, engine.compaction_failure()));
     assert!(engine.compaction_failure().unwrap().message().contains("chance is broken"));
     region(&engine).request_compaction(None, halite_types::CompactionKind::Major).unwrap();
     assert!(engine.step().unwrap());
@@ -251,7 +254,7 @@ fn writers_that_wait_for_a_flush_go_on_after_it_has_panicked() {
             Err(kind) => assert_eq!(kind, ErrorKind::Busy),
         }
     }
-    assert_eq!((rows(&engine), engine.panics()), (200, 2));
+    assert_eq!((rows(&engine), engine.health().panics), (200, 2));
     drop(region);
     engine.close().unwrap();
 }

@@ -545,3 +545,26 @@ fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
     engine.alter_table(TableDescriptor::new(name()).set("hbase.table.max.rowsize", 0).family(FamilyDescriptor::new("f")).family(small)).unwrap();
     assert_eq!((get(Get::new("b").family("f")), get(Get::new("b"))), (Ok(99), Err(ErrorKind::RowTooBig)));
 }
+
+#[test]
+fn scanners_share_the_memory_that_is_kept_for_them() {
+    const LARGE: usize = 1 << 20;
+    let engine = engine(&SimEnv::new(1), &[]);
+    ["a", "b", "c"].into_iter().for_each(|row| put(&engine, row, &"v".repeat(LARGE)));
+    let next = |scanner: &mut RegionScanner| drop(scanner.next_rows(ScanBudget { results: 1, ..ScanBudget::default() }).unwrap());
+    let (mut one, mut two) = (open(&engine, &Scan::all()), open(&engine, &Scan::all()));
+    next(&mut one);
+    next(&mut two);
+    let held = |scanner: &RegionScanner| scanner.held_bytes() * 10 / LARGE;
+    assert_eq!((held(&one), held(&two)), (0, 0), "the memstore is the region's");
+    engine.flush(&name()).unwrap();
+    assert_eq!((held(&one), held(&two)), (15, 15), "it is theirs now");
+    drop(two);
+    assert_eq!(held(&one), 30);
+    // One that began later stands in a block of the file, which has the cache to share it with.
+    let mut three = open(&engine, &Scan::all());
+    next(&mut three);
+    assert_eq!(held(&three), 5);
+    next(&mut one);
+    assert_eq!(rows(&one.next_rows(ScanBudget::default()).unwrap()).len(), "c=".len() + LARGE);
+}

@@ -183,3 +183,151 @@ fn a_value_at_the_end_of_time_has_no_successor_and_the_caller_hears_of_it() {
     world.apply(Increment::new("n").add("f", "q", 3));
     assert_eq!(world.row("n").len(), 1);
 }
+
+/// Found by killing servers: of two appends within a millisecond and a delete the second append stayed.
+#[test]
+fn what_is_ahead_of_the_clock_is_replaced_and_deleted_in_the_order_of_the_writes() {
+    let append = || Append::new("r").add("f", "q", "a");
+    for delete in [Delete::new("r"), Delete::new("r").family("f"), Delete::new("r").column("f", "q")] {
+        let world = World::new();
+        (0..5).for_each(|_| world.apply(append()));
+        assert_eq!((world.row("r"), world.waits()), (vec!["aaaaa@1004".into()], 0));
+        world.apply(put("s", "other row"));
+        world.apply(Delete::new("s"));
+        assert_eq!(world.waits(), 0);
+        world.apply(put("r", "seen"));
+        assert_eq!((world.row("r"), world.waits()), (vec!["seen@1004".into()], 1));
+        (0..3).for_each(|_| world.apply(append()));
+        world.apply(delete.clone());
+        assert_eq!((world.row("r"), world.waits()), (vec![], 2));
+        world.apply(append());
+        assert_eq!((world.row("r"), world.waits()), (vec!["a@1008".into()], 3));
+        (0..3).for_each(|_| world.apply(append()));
+        world.apply(CheckAndMutate::if_equals("r", "f", "q", "aaaa", delete.clone()));
+        assert_eq!((world.row("r"), world.waits()), (vec![], 4));
+        world.apply(CheckAndMutate::if_absent("r", "f", "q", put("r", "checked")));
+        assert_eq!(world.row("r"), ["checked@1012"]);
+        // In one batch, in its order.
+        let table = world.engine.table(&name()).unwrap();
+        let batch: Vec<RowOp> = vec![append().into(), append().into(), delete.into(), put("r", "1").into()];
+        assert!(table.apply(batch).unwrap().iter().all(Result::is_ok));
+        assert_eq!(world.row("r"), ["1@1015"]);
+    }
+}
+
+/// As one with other rows, too: increments of two rows and what follows them.
+#[test]
+fn operations_applied_as_one_come_after_what_their_rows_have() {
+    let world = World::new();
+    let region = world.engine.table(&name()).unwrap().region_of(b"").unwrap();
+    let count = |row: &'static str| RowOp::from(Increment::new(row).add("f", "n", 1));
+    let as_one = |ops: &[RowOp]| region.apply_as_one(ops, &[], None).unwrap().1.wait().unwrap();
+    (0..3).for_each(|_| as_one(&[count("r"), count("s")]));
+    world.apply(Delete::new("s"));
+    assert_eq!((world.row("s"), world.waits()), (vec![], 1));
+    as_one(&[RowOp::from(put("s", "new")), RowOp::from(Delete::new("r"))]);
+    assert_eq!((world.row("r"), world.row("s"), world.waits()), (vec![], vec!["new@1003".into()], 2));
+    world.apply(put("r", "after"));
+    assert_eq!(world.row("r"), ["after@1004"]);
+}
+
+/// Whoever reads calls from a connection must not wait.
+#[test]
+fn what_would_wait_for_the_clock_is_given_back_where_nobody_may_wait() {
+    let world = World::new();
+    let region = world.engine.table(&name()).unwrap().region_of(b"").unwrap();
+    let count = RowOp::from(Increment::new("r").add("f", "n", 1));
+    (0..3).for_each(|_| drop(region.apply_from_memory(&count, None).unwrap()));
+    assert!(region.try_apply(vec![put("r", "v").into()]).is_ok());
+    let of_column = Put::new("r").add("f", "n", 1_i64.to_be_bytes());
+    assert_eq!(region.try_apply(vec![of_column.into()]).err().map(|ops| ops.len()), Some(1));
+    assert!(region.try_apply(vec![put("s", "v").into()]).is_ok());
+    world.apply(Delete::new("r"));
+    assert_eq!(world.waits(), 1);
+    assert!(region.apply_from_memory(&count, None).is_none());
+    world.apply(count);
+    assert_eq!((world.row("r").len(), world.waits()), (1, 2));
+}
+
+/// A thousand increments take less than a thousand milliseconds, and what follows them is to take effect.
+#[test]
+fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
+    let count = || RowOp::from(Increment::new("r").add("f", "q", 1));
+    let append = || RowOp::from(Append::new("r").add("f", "q", "12345678"));
+    let own = || RowOp::from(Put::new("r").add_at("f", "q", 1_000_000, 1_i64.to_be_bytes()));
+    for (make, bytes) in [(&count as &dyn Fn() -> RowOp, 8), (&append, 8000)] {
+        let world = World::new();
+        (0..1000).for_each(|_| world.apply(make()));
+        let table = world.engine.table(&name()).unwrap();
+        let row = table.get(&Get::new("r").versions(5), Tier::Disk).unwrap();
+        assert_eq!(row.iter().map(|cell| cell.timestamp()).collect::<Vec<_>>(), [1020, 1019, 1018, 1017, 1016]);
+        assert_eq!((row.cells().first().unwrap().value().len(), world.waits()), (bytes, 0));
+        world.apply(put("r", "after"));
+        assert_eq!((world.row("r"), world.waits()), (vec!["after@1020".into()], 1));
+        (0..1000).for_each(|_| world.apply(Append::new("r").add("f", "q", "a")));
+        world.apply(Delete::new("r"));
+        assert_eq!((world.row("r"), world.waits()), (vec![], 2));
+        // What somebody has stamped himself is no matter of the clock.
+        world.apply(own());
+        (0..3).for_each(|_| world.apply(count()));
+        let newest = table.get(&Get::new("r"), Tier::Disk).unwrap();
+        assert_eq!(newest.cells().first().map(|cell| cell.timestamp()), Some(1_000_003));
+    }
+}
+
+/// A counter and what is noted beside it in the same row go on at their speed.
+#[test]
+fn a_put_of_another_column_does_not_wait_for_a_counter() {
+    let world = World::new();
+    for _ in 0..10 {
+        world.apply(Increment::new("r").add("f", "n", 1));
+        world.apply(put("r", "seen"));
+        world.apply(Delete::new("r").column("f", "other"));
+    }
+    assert_eq!((world.row("r").len(), world.waits()), (2, 0));
+    world.apply(Delete::new("r").column("f", "n"));
+    assert_eq!((world.row("r").len(), world.waits()), (1, 1));
+}
+
+#[test]
+fn what_a_row_has_ahead_of_the_clock_is_known_after_a_split() {
+    let world = World::new();
+    (0..5).for_each(|_| world.apply(Append::new("r").add("f", "q", "a")));
+    let region = world.engine.regions(&name()).unwrap()[0].encoded_name.clone();
+    world.engine.split_region(&region, Some("k".into())).unwrap();
+    world.apply(put("r", "after"));
+    assert_eq!((world.row("r"), world.waits()), (vec!["after@1004".into()], 1));
+}
+
+/// A condition on one row says nothing of the time of another.
+#[test]
+fn a_row_that_is_put_on_the_condition_of_another_gets_the_time_of_the_clock() {
+    let world = World::new();
+    let region = world.engine.table(&name()).unwrap().region_of(b"").unwrap();
+    (0..10).for_each(|_| world.apply(Append::new("x").add("f", "q", "a")));
+    let check = CheckAndMutate::if_equals("x", "f", "q", "aaaaaaaaaa", put("x", "not looked at"));
+    let (held, ticket) = region.apply_as_one(&[put("y", "v1").into()], &[check], None).unwrap();
+    ticket.wait().unwrap();
+    assert_eq!((held, world.row("y")), (true, vec!["v1@1000".into()]));
+    world.apply(put("y", "v2"));
+    assert_eq!(world.row("y"), ["v2@1000"]);
+}
+
+/// Each would wait for a millisecond.
+#[test]
+fn deletes_that_are_followed_by_puts_of_their_rows_are_given_back_where_nobody_may_wait() {
+    let world = World::new();
+    let region = world.engine.table(&name()).unwrap().region_of(b"").unwrap();
+    let pairs = || ["a", "b", "c"].into_iter().flat_map(|row| [RowOp::from(Delete::new(row)), RowOp::from(put(row, "v"))]).collect::<Vec<_>>();
+    assert_eq!((region.try_apply(pairs()).err().map(|ops| ops.len()), world.waits()), (Some(6), 0));
+    assert!(region.try_apply(pairs().into_iter().step_by(2).collect()).is_ok());
+}
+
+#[test]
+fn a_value_far_ahead_is_waited_for_by_nobody() {
+    let world = World::new();
+    world.apply(Put::new("r").add_at("f", "n", 1_000_000, 1_i64.to_be_bytes()));
+    world.apply(Increment::new("r").add("f", "n", 1));
+    world.apply(Delete::new("r"));
+    assert_eq!((world.row("r").len(), world.waits()), (1, 0));
+}

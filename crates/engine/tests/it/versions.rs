@@ -125,7 +125,7 @@ fn a_number_of_files_that_no_store_reaches_is_no_trouble() {
             engine.flush(&name()).unwrap();
             while engine.step().unwrap() {}
         }
-        assert_eq!(engine.panics(), 0);
+        assert_eq!(engine.health().panics, 0);
         engine.disable_table(&name()).unwrap();
         engine.drop_table(&name()).unwrap();
     }

@@ -245,3 +245,17 @@ fn the_figures_of_a_region_are_exact() {
     let load = store.status().regions.remove(0);
     assert_eq!((load.store_files, load.flushes, load.store_file_cells), (2, 1, 40));
 }
+
+/// Nothing else would look at a table whose memstores never fill up by themselves.
+#[test]
+fn files_of_flushes_that_were_asked_for_are_compacted() {
+    let store = store(&SimEnv::new(1));
+    for _ in 0..50 {
+        fill(&store, 2);
+        store.flush(&name()).unwrap();
+        while store.engine().step().unwrap() {}
+    }
+    let load = store.status().regions.remove(0);
+    assert!(load.flushes == 50 && load.store_files < 10, "{load:?}");
+    store.close().unwrap();
+}

@@ -129,3 +129,20 @@ fn a_row_that_is_too_big_is_refused_with_what_to_ask_instead() {
     assert_eq!(table.scan(Scan::all().batch(5)).map(|piece| piece.unwrap().len()).sum::<usize>(), 20);
     assert!(!ErrorKind::RowTooBig.is_retryable());
 }
+
+/// Family names need be no text, and their directories are text.
+#[test]
+fn two_families_never_share_a_directory() {
+    let store = store(&SimEnv::new(1));
+    let table = |families: [&'static [u8]; 2]| {
+        let table = TableDescriptor::new("pair".parse().unwrap());
+        families.into_iter().fold(table, |table, name| table.family(FamilyDescriptor::new(name)))
+    };
+    says(store.create_table(table([b"%FF", b"\xff"]), &[]).unwrap_err(), ErrorKind::InvalidRequest, &["%FF", "\\xFF", "one directory"]);
+    store.create_table(table([b"%FE", b"\xff"]), &[]).unwrap();
+    let both = store.table("pair").unwrap();
+    both.put(Put::new("r").add(&b"\xff"[..], "q", "of bytes").add("%FE", "q", "of text")).unwrap();
+    let row = both.get(Get::new("r")).unwrap();
+    assert_eq!(row.value(b"\xff", b"q"), Some(&b"of bytes"[..]));
+    assert_eq!(row.value(b"%FE", b"q"), Some(&b"of text"[..]));
+}

@@ -3,7 +3,7 @@
 use halite::{Builder, Error, ErrorKind, FamilyDescriptor, Increment, Options, Put, Scan, Store, TableDescriptor, WalRecovery};
 use halite_engine::Nonce;
 use halite_engine::env::sim::SimEnv;
-use halite_engine::inspect::{Severity, check, repair};
+use halite_engine::inspect::{Certainty, Severity, check, repair};
 
 use crate::small;
 
@@ -150,9 +150,29 @@ fn a_store_file_in_the_place_of_another_one_is_refused_and_told_apart_by_check_a
     sim.fs.write(other, of_one.clone()).unwrap();
     let name = |path: &str| path.rsplit_once('/').unwrap().1.to_owned();
     refused(&sim, &[one, "was written as", &name(other)]);
-    let steps = repair(&sim.env(), false).unwrap().steps;
-    assert!(steps.iter().any(|(_, text)| text.contains(one) && text.contains("was written as")), "{steps:?}");
-    sim.fs.write(one, of_one.clone()).unwrap();
-    sim.fs.write(other, of_other.clone()).unwrap();
-    assert_eq!(rows(&open(&sim, WalRecovery::Strict).unwrap()), 10);
+    let done = repair(&sim.env(), true).unwrap();
+    let goes_back = |(certainty, text): &(Certainty, String)| *certainty == Certainty::Certain && text.contains("goes back to");
+    assert!(done.steps.len() == 2 && done.steps.iter().all(goes_back), "{:?}", done.steps);
+    assert!(sim.fs.read(one).unwrap() == *of_one && sim.fs.read(other).unwrap() == *of_other);
+    let store = open(&sim, WalRecovery::Strict).unwrap();
+    assert_eq!(rows(&store), 10);
+    store.close().unwrap();
+    sim.fs.kill();
+    assert_eq!(check(&sim.env()).unwrap().worst(), None);
+}
+
+#[test]
+fn what_is_in_the_place_of_a_directory_or_a_segment_is_a_finding_among_others() {
+    let sim = killed(5);
+    let env = sim.env();
+    sim.fs.files().into_keys().filter(|path| path.starts_with("manifests/")).for_each(|path| env.fs.remove_file(&path).unwrap());
+    env.fs.remove_dir("manifests").unwrap();
+    sim.fs.write("manifests", "somebody's").unwrap();
+    sim.fs.write("halite/wal/foo.wal", "somebody's").unwrap();
+    env.fs.remove_file("hbase.version").unwrap();
+    let report = check(&sim.env()).unwrap();
+    for words in ["manifests has to be a directory", "foo.wal is not a log segment", "hbase.version is missing"] {
+        assert!(report.findings.iter().any(|finding| finding.text.contains(words)), "{words}: {:?}", report.findings);
+    }
+    assert!(report.findings.len() == 3 && report.files == 2, "{report:?}");
 }

@@ -110,6 +110,69 @@ fn a_full_disk_takes_flushes_and_dropped_tables_and_leaves_compactions_for_later
     store.close().unwrap();
 }
 
+/// Opening writes the last segment of the log again, and flushing is what gives the log's room back.
+#[test]
+fn a_store_that_filled_its_disk_by_itself_can_be_opened_and_flushed() {
+    let sim = SimEnv::new(1);
+    sim.fs.set_capacity(Some(64 << 20));
+    let store = store(&sim);
+    let table = store.table("t").unwrap();
+    let put = |row: usize| {
+        let put = table.put(Put::new(format!("k{row:05}")).add("f", "q", vec![7; 50_000]));
+        while store.engine().step().is_ok_and(|worked| worked) {}
+        put
+    };
+    let taken = (0..2000).take_while(|row| put(*row).is_ok()).count();
+    assert!((900..1100).contains(&taken), "{taken}");
+    assert_eq!(put(taken).unwrap_err().kind(), ErrorKind::DiskFull);
+    drop((table, store));
+    for round in 0..3 {
+        sim.fs.crash(round);
+        let store = reopen(&sim);
+        let table = store.table("t").unwrap();
+        assert_eq!(table.scan(Scan::all()).count(), taken);
+        let error = table.put(Put::new("late").add("f", "q", "v")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DiskFull);
+        drop((table, store));
+    }
+    let store = reopen(&sim);
+    store.flush(&"t".parse().unwrap()).unwrap();
+    store.close().unwrap();
+    assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), taken);
+}
+
+/// The log is full of one table, and its oldest segment is needed by another that is hardly written to.
+#[test]
+fn what_keeps_the_log_is_flushed_when_the_disk_runs_full() {
+    let sim = SimEnv::new(1);
+    sim.fs.set_capacity(Some(64 << 20));
+    let store = store(&sim);
+    store.create_table(TableDescriptor::new("idle".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store.table("idle").unwrap().put(Put::new("only").add("f", "q", "v")).unwrap();
+    let table = store.table("t").unwrap();
+    // Rows that are written again and again: there is little to keep of them.
+    for row in 0..4000 {
+        table.put(Put::new(format!("k{}", row % 100)).add("f", "q", vec![7; 50_000])).unwrap();
+        while store.engine().step().is_ok_and(|worked| worked) {}
+    }
+    assert_eq!((table.scan(Scan::all()).count(), store.table("idle").unwrap().scan(Scan::all()).count()), (100, 1));
+}
+
+/// Nothing is flushed in the background, as if writers were faster than that.
+#[test]
+fn memstores_do_not_outgrow_what_the_disk_has_room_for() {
+    let sim = SimEnv::new(1);
+    sim.fs.set_capacity(Some(64 << 20));
+    let store = store(&sim);
+    let table = store.table("t").unwrap();
+    let taken = (0..2000).take_while(|row| table.put(Put::new(format!("k{row:05}")).add("f", "q", vec![7; 50_000])).is_ok()).count();
+    assert!((600..1100).contains(&taken), "{taken}");
+    store.flush(&"t".parse().unwrap()).unwrap();
+    drop((table, store));
+    sim.fs.crash(1);
+    assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), taken);
+}
+
 #[test]
 fn a_flush_that_finds_the_disk_full_can_be_tried_again() {
     let sim = SimEnv::new(1);
@@ -396,11 +459,49 @@ fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
     table.put(Put::new("l").add("f", "q", "v")).unwrap();
     store.flush(&"t".parse().unwrap()).unwrap();
     sim.fs.lose_lock();
+    // Who has just looked does not look again; a second later everybody does.
+    sim.clock.advance_ms(2000);
     let before = sim.fs.files();
-    table.put(Put::new("m").add("f", "q", "v")).unwrap();
+    let put = || table.put(Put::new("m").add("f", "q", "v"));
+    says(&put().unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
     says(&store.flush(&"t".parse().unwrap()).unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
-    let manifest = |files: &std::collections::BTreeMap<String, Vec<u8>>| files["halite/MANIFEST"].clone();
-    assert_eq!(manifest(&sim.fs.files()), manifest(&before));
-    let error = (0..2000).find_map(|i| table.put(Put::new(format!("n{i}")).add("f", "q", "v".repeat(100))).err()).unwrap();
-    says(&error, ErrorKind::Stopped, &["lock"]);
+    let other = TableDescriptor::new("other".parse().unwrap()).family(FamilyDescriptor::new("f"));
+    says(&store.create_table(other, &[]).unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    says(&store.disable_table(&"t".parse().unwrap()).unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_eq!(store.health().state, StoreState::Stopped);
+    assert_eq!(sim.fs.files(), before);
+    // Another process may have been there: that the lock is back changes nothing.
+    sim.fs.regain_lock("halite/LOCK");
+    says(&put().unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert!(!table.get(Get::new("k")).unwrap().is_empty());
+    drop(table);
+    says(&store.close().unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_eq!(sim.fs.files(), before);
+}
+
+/// What stands under the path is another store's by then, the segment of the log with the same number among it.
+#[test]
+fn a_store_that_has_lost_its_lock_unnoticed_removes_no_segment_when_it_is_closed() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    store.table("t").unwrap().put(Put::new("k").add("f", "q", "v")).unwrap();
+    store.flush(&"t".parse().unwrap()).unwrap();
+    sim.fs.lose_lock();
+    let names = || sim.fs.files().into_keys().collect::<Vec<_>>();
+    let before = names();
+    assert!(before.iter().any(|path| path.starts_with("halite/wal/0")));
+    says(&store.close().unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_eq!(names(), before);
+}
+
+#[test]
+fn no_settings_are_written_under_a_lock_that_is_lost() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    sim.fs.lose_lock();
+    let before = sim.fs.files();
+    let altered = store.table("t").unwrap().descriptor().as_ref().clone().set("READONLY", "true");
+    says(&store.alter_table(altered).unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    says(&store.delete_snapshot("none").unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_eq!(sim.fs.files(), before);
 }

@@ -9,6 +9,7 @@
 
 mod admin;
 mod bad_input;
+mod beside;
 mod bulk_load;
 mod check;
 mod concurrency;

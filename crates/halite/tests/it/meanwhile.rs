@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::env::{DirEntry, Env, FileReader, FileWriter, Fs, Lock};
+use halite_engine::env::{DirEntry, Env, FileIdentity, FileReader, FileWriter, Fs, Kind, Lock};
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -81,6 +81,14 @@ impl Fs for Meanwhile {
 
     fn exists(&self, path: &str) -> io::Result<bool> {
         self.disk.exists(path)
+    }
+
+    fn kind(&self, path: &str) -> io::Result<Option<Kind>> {
+        self.disk.kind(path)
+    }
+
+    fn identity(&self, path: &str) -> io::Result<Option<FileIdentity>> {
+        self.disk.identity(path)
     }
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {

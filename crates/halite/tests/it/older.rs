@@ -1,9 +1,11 @@
 //! A manifest that is older than the store, files that it does not name, and what becomes of them.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use halite::{Builder, CompactionKind, Error, ErrorKind, Put, Scan, Store, TableDescriptor};
 use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite_engine::inspect::{Severity, check, repair};
 
 use crate::{reopen, small, store};
 
@@ -136,14 +138,49 @@ fn a_manifest_one_flush_old_is_told_by_cells_that_are_nowhere_else() {
     assert!(sim.fs.files().keys().any(|path| path.starts_with(&kept)), "{kept}");
 }
 
+/// The log of a later time begins behind what only the file holds.
+#[test]
+fn cells_that_are_nowhere_else_are_told_and_kept_although_the_log_has_later_ones() {
+    let sim = SimEnv::new(3);
+    let opened = store(&sim);
+    (0..20).for_each(|row| put(&opened, "t", &format!("r{row:02}")));
+    let manifest = sim.fs.read("halite/MANIFEST").unwrap();
+    opened.close().unwrap();
+    let opened = reopen(&sim);
+    put(&opened, "t", "r20");
+    drop(opened);
+    sim.fs.kill();
+    sim.fs.write("halite/MANIFEST", manifest).unwrap();
+    let env = sim.env();
+    sim.fs.files().into_keys().filter(|path| path.starts_with("manifests/")).for_each(|path| env.fs.remove_file(&path).unwrap());
+    let set_aside = || sim.fs.files().into_keys().filter(|path| path.starts_with("halite/quarantine/") && path.contains("/f/")).count();
+    for (opening, unlogged) in [1, 0, 0].into_iter().enumerate() {
+        let opened = reopen(&sim);
+        while opened.engine().step().unwrap() {}
+        assert_eq!((opened.report().unlogged_files, rows(&opened, "t"), set_aside()), (unlogged, 1, 1), "opening {opening}");
+        opened.close().unwrap();
+        sim.fs.kill();
+        let found = check(&sim.env()).unwrap().findings;
+        assert!(found.iter().any(|finding| finding.severity == Severity::Warning && finding.text.contains("nowhere else")), "{found:?}");
+    }
+    let done = repair(&sim.env(), true).unwrap();
+    assert!(done.steps.iter().any(|(_, text)| text.contains("comes back from the quarantine")), "{:?}", done.steps);
+    let opened = reopen(&sim);
+    while opened.engine().step().unwrap() {}
+    assert_eq!((rows(&opened, "t"), set_aside()), (21, 0));
+    drop(opened);
+    sim.fs.kill();
+    assert_eq!((repair(&sim.env(), false).unwrap().steps, check(&sim.env()).unwrap().findings), (vec![], vec![]));
+}
+
 #[test]
 fn a_file_that_a_crash_left_is_set_aside_until_a_clean_end_and_removed_at_the_next_opening() {
     let sim = SimEnv::new(1);
     let opened = store(&sim);
     put(&opened, "t", "r1");
     // The change of the manifest fails, and so does the removal of the file it was to name.
-    sim.fs.inject(Fault::next(Call::Rename, "MANIFEST", std::io::ErrorKind::Other));
-    sim.fs.inject(Fault::next(Call::RemoveFile, "/f/", std::io::ErrorKind::Other));
+    sim.fs.inject(Fault::next(Call::Rename, "MANIFEST", io::ErrorKind::Other));
+    sim.fs.inject(Fault::next(Call::RemoveFile, "/f/", io::ErrorKind::Other));
     assert!(opened.flush(&"t".parse().unwrap()).is_err());
     drop(opened);
     sim.fs.kill();
@@ -211,6 +248,29 @@ fn leftovers_of_tables_whose_names_begin_with_a_line_are_set_aside() {
     sim.fs.write("data/default/_notes/a/b", "somebody's").unwrap();
     assert_eq!(reopen(&sim).report().quarantined_files, 0);
     assert_eq!(sim.fs.read("data/default/_notes/a/b").unwrap(), b"somebody's");
+}
+
+/// With 98,000 leftovers it matters whether they go one by one.
+#[test]
+fn the_leftovers_of_a_table_are_set_aside_in_one_piece() {
+    let sim = SimEnv::new(1);
+    let opened = store(&sim);
+    let table = TableDescriptor::new("many".parse().unwrap()).family(halite::FamilyDescriptor::new("f"));
+    let splits: Vec<Vec<u8>> = (1..200_u32).map(|region| region.to_be_bytes().to_vec()).collect();
+    sim.fs.inject(Fault::next(Call::Rename, "halite/MANIFEST", io::ErrorKind::Other));
+    sim.fs.inject(Fault::next(Call::RemoveFile, "data/default/many", io::ErrorKind::Other).forever());
+    opened.create_table(table, &splits.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap_err();
+    drop(opened);
+    sim.fs.kill();
+    let before = sim.fs.calls();
+    let listed = sim.fs.files().keys().filter(|path| path.starts_with("data/default/many/")).count();
+    assert_eq!(listed, 201, "a descriptor and 200 regions");
+    sim.fs.inject(Fault::next(Call::Rename, "data/default/many/", io::ErrorKind::Other));
+    let opened = reopen(&sim);
+    assert_eq!(opened.report().quarantined_files, 201);
+    assert!(!sim.env().fs.exists("data/default/many").unwrap());
+    // Each region and its family are listed, and not much more than that.
+    assert!(sim.fs.calls() - before < 4 * 200, "{} calls", sim.fs.calls() - before);
 }
 
 #[test]

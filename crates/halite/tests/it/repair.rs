@@ -287,6 +287,61 @@ fn a_store_file_that_is_missing_or_damaged_is_told_and_the_rest_can_be_read() {
 }
 
 #[test]
+fn a_log_that_is_made_again_has_lost_what_was_only_in_it() {
+    let Ended { sim, .. } = ended(2, false);
+    let env = sim.env();
+    sim.fs.files().into_keys().filter(|path| path.starts_with("halite/wal/")).for_each(|path| env.fs.remove_file(&path).unwrap());
+    env.fs.remove_dir("halite/wal").unwrap();
+    let (done, _) = repaired(&sim, "no log");
+    assert!(matches!(&done.steps[..], [(Certainty::Lost, text)] if text.contains("only in the log")), "{:?}", done.steps);
+}
+
+#[test]
+fn files_below_a_renamed_directory_go_back_to_where_the_manifest_looks_for_them() {
+    let Ended { sim, rows, .. } = ended(STEPS.len(), true);
+    let files = sim.fs.files();
+    let region = files.keys().find(|path| path.contains("/u/") && path.contains("/f/")).unwrap().split('/').nth(3).unwrap();
+    let moved = "0123456789abcdef0123456789abcdef";
+    for (from, to) in [("data/default/u/", "data/default/u2/"), ("data/default/", "data/other/"), (region, moved)] {
+        let sim = disk(&files, |files| {
+            *files = std::mem::take(files).into_iter().map(|(path, bytes)| (path.replacen(from, to, 1), bytes)).collect();
+        });
+        let (done, found) = repaired(&sim, from);
+        assert!(found == rows, "{from}: {:?}", done.steps);
+        assert!(done.steps.iter().all(|(certainty, _)| *certainty == Certainty::Certain), "{from}: {:?}", done.steps);
+        // Nothing is removed later that belongs there.
+        for _ in 0..2 {
+            let opened = reopen(&sim);
+            while opened.engine().step().unwrap() {}
+            assert!(crate::repair::rows(&opened) == rows, "{from}");
+            opened.close().unwrap();
+            sim.fs.kill();
+        }
+    }
+}
+
+#[test]
+fn a_repair_of_files_with_each_others_names_that_a_crash_cut_short_anywhere_is_done_again() {
+    let Ended { sim, rows, .. } = ended(STEPS.len(), true);
+    let mut files = sim.fs.files();
+    let paths: Vec<String> = files.keys().filter(|path| path.contains("/u/") && path.contains("/f/")).cloned().collect();
+    let (one, other) = (files[&paths[0]].clone(), files[&paths[1]].clone());
+    files.extend([(paths[0].clone(), other), (paths[1].clone(), one)]);
+    for at in 0.. {
+        let sim = disk(&files, |_| {});
+        repair(&sim.env(), false).unwrap();
+        sim.fs.crash_at_call(sim.fs.calls() + at);
+        let is_done = repair(&sim.env(), true).is_ok();
+        sim.fs.crash(at);
+        repair(&sim.env(), true).unwrap_or_else(|error| panic!("died at call {at}: {error}"));
+        assert!(crate::repair::rows(&reopen(&sim)) == rows, "died at call {at}");
+        if is_done {
+            break;
+        }
+    }
+}
+
+#[test]
 fn a_damaged_log_is_told_and_left_to_the_opening() {
     let Ended { sim, .. } = ended(2, false);
     let files = sim.fs.files();

@@ -59,8 +59,8 @@ fn run(lab: &mut Lab) -> anyhow::Result<()> {
         )?;
     }
     lab.say(
-        "A flush writes the families of a region whose memstores are large, and leaves small ones in memory, up to a limit; each family still costs a memstore, \
-         files and compactions in every region. Two or three are plenty. A second one is right where some columns are read without the others.",
+        "A flush writes all families of a region here; HBase leaves those in memory whose memstores are small (FlushAllLargeStoresPolicy), up to a limit. In \
+         both each family costs a memstore, files and compactions in every region. Two or three are plenty. A second one is right where some columns are read without the others.",
     );
     let (cells_of_table, cells_of_alone) = (lab.cells_of(&table)?, lab.cells_of(&alone)?);
     let (described, described_alone) = (table.calls().descriptor()?, alone.calls().descriptor()?);

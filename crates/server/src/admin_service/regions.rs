@@ -98,7 +98,7 @@ pub(super) fn info(asked: &Asked<'_>, request: &pb::GetRegionInfoRequest) -> Res
 }
 
 /// The row in the middle, after a flush if everything is in memory (HBase: `RSRpcServices.getRegionInfo`).
-fn best_split_row(region: &Region) -> Result<Option<bytes::Bytes>, Fault> {
+fn best_split_row(region: &Arc<Region>) -> Result<Option<bytes::Bytes>, Fault> {
     if let Some(row) = region.middle_row()? {
         return Ok(Some(row));
     }

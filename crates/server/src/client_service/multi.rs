@@ -663,14 +663,99 @@ mod tests {
     use crate::master_service::tests::rig::{Rig, name};
     use crate::testing;
 
-    /// The answer of a call that has come to its end.
-    fn answered(step: Step) -> pb::MultiResponse {
+    /// The answer of a call that has come to its end, and the cells behind it.
+    fn answered(step: Step) -> (pb::MultiResponse, Cells) {
         let Step::Done(Outcome::After(ticket, reply)) = step else { panic!("it is not answered") };
         ticket.wait().unwrap();
         let Next::Frame(frame) = next_frame(&mut reply.encode(1, Some(Format::default())).unwrap(), &Limits::default()).unwrap() else {
             panic!("no frame")
         };
-        decode_response(&frame).unwrap().answer.unwrap().message().unwrap()
+        let answer = decode_response(&frame).unwrap().answer.unwrap();
+        (answer.message().unwrap(), answer.cells(Format::default(), &Limits::default()).unwrap().unwrap_or_default())
+    }
+
+    fn get(row: &'static str) -> pb::Action {
+        pb::Action { get: Some(pb::Get { row: row.into(), ..pb::Get::default() }), ..pb::Action::default() }
+    }
+
+    /// An action whose cells are in the block.
+    fn counted(op: impl Into<RowOp>, block: &mut Vec<Cells>) -> pb::Action {
+        let (mutation, cells) = to_counted(&op.into()).unwrap();
+        block.push(cells);
+        pb::Action { mutation: Some(mutation), ..pb::Action::default() }
+    }
+
+    /// The same of an increment by one, with a nonce.
+    fn count_one(row: &'static str, nonce: u64, block: &mut Vec<Cells>) -> pb::Action {
+        let action = counted(Increment::new(row).add("f", "n", 1), block);
+        pb::Action { mutation: action.mutation.map(|mutation| pb::MutationProto { nonce: Some(nonce), ..mutation }), ..action }
+    }
+
+    /// Each result of a region: its index, and the row of its first cell with the number in it, or the name of its exception.
+    fn show(result: &pb::RegionActionResult, cells: &mut Cells) -> Vec<String> {
+        let mut shown = |entry: &pb::ResultOrException| {
+            if let Some(pair) = &entry.exception {
+                return pair.name.rsplit('.').next().unwrap().to_owned();
+            }
+            let row = convert::result::from_proto(entry.result.as_ref().unwrap(), cells).unwrap();
+            let key = row.cells().first().map_or(String::new(), |cell| String::from_utf8(cell.row().to_vec()).unwrap());
+            let number = row.value("f", "n").map(|value| i64::from_be_bytes(value.try_into().unwrap()).to_string());
+            key + &number.unwrap_or_default()
+        };
+        result.result_or_exception.iter().map(|entry| format!("{}={}", entry.index(), shown(entry))).collect()
+    }
+
+    #[test]
+    fn a_multi_that_is_done_in_slices_is_answered_as_one_that_is_done_at_once() {
+        let rig = Rig::new();
+        rig.create("t", &["f"], &["m"]);
+        let table = rig.context.engine.table(&name("t")).unwrap();
+        let large = |row: &'static str| RowOp::from(Put::new(row).add("f", "q", vec![7; 3 << 20]));
+        table.apply(["a", "b", "c", "d", "x", "y", "z"].map(large).to_vec()).unwrap();
+        let mut block = Vec::new();
+        let put = |row: &'static str, family: &'static str| Put::new(row).add(family, "q", row);
+        let mut wrong = get("a");
+        wrong.get.as_mut().unwrap().column.push(pb::Column { family: "nope".into(), ..pb::Column::default() });
+        let first = vec![
+            get("a"),
+            count_one("e", 1, &mut block),
+            get("b"),
+            counted(put("lost", "nope"), &mut block),
+            count_one("f", 2, &mut block),
+            get("c"),
+            wrong,
+            counted(put("g", "f"), &mut block),
+            get("d"),
+            count_one("h", 3, &mut block),
+        ];
+        let second = vec![get("x"), count_one("u", 4, &mut block), get("y"), counted(put("v", "f"), &mut block), get("z")];
+        let regions = rig.context.engine.regions(&name("t")).unwrap();
+        let on = |(region, actions): (_, Vec<pb::Action>)| pb::RegionAction {
+            region: convert::region::specifier(region),
+            action: (0..).zip(actions).map(|(index, action)| pb::Action { index: Some(index), ..action }).collect(),
+            ..pb::RegionAction::default()
+        };
+        let request =
+            pb::MultiRequest { region_action: regions.iter().zip([first, second]).map(on).collect(), nonce_group: Some(9), ..Default::default() };
+
+        let peer = Arc::new(Peer { format: Some(Format::default()), ..Peer::clone(&rig.peer) });
+        // The second time its client has got no answer.
+        for _ in 0..2 {
+            let call = Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
+            let (mut step, mut turns) = (super::super::call(&rig.context, &call, Lane::Inline), 0);
+            while let Step::Later(rest) = step {
+                (step, turns) = (rest(), turns + 1);
+            }
+            assert!(turns > 2, "{turns}");
+            let (response, mut cells) = answered(step);
+            let [one, two] = &response.region_action_result[..] else { panic!("{response:?}") };
+            let no = "NoSuchColumnFamilyException";
+            let expected = ["0=a", "1=e1", "2=b", "4=f1", "5=c", &format!("6={no}"), "8=d", "9=h1", &format!("3={no}"), "7="];
+            assert_eq!(show(one, &mut cells), expected);
+            assert_eq!(show(two, &mut cells), ["0=x", "1=u1", "2=y", "4=z", "3="]);
+        }
+        let value = |row: &'static str| table.get(&halite_types::Get::new(row), Tier::Disk).unwrap().value("f", "q").map(<[u8]>::to_vec);
+        assert_eq!([value("g"), value("v"), value("lost")], [Some(b"g".to_vec()), Some(b"v".to_vec()), None]);
     }
 
     #[test]
@@ -682,14 +767,8 @@ mod tests {
         table.apply(vec![large("a"), large("b")]).unwrap();
         let region = convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
         let mut block = Vec::new();
-        let mut counted = |op: RowOp| {
-            let (mutation, cells) = to_counted(&op).unwrap();
-            block.push(cells);
-            pb::Action { mutation: Some(mutation), ..pb::Action::default() }
-        };
-        let get = |row: &'static str| pb::Action { get: Some(pb::Get { row: row.into(), ..pb::Get::default() }), ..pb::Action::default() };
-        let first = vec![get("a"), get("b"), counted(Increment::new("n").add("f", "n", 1).into())];
-        let mut atomic = |qualifier: &'static str| vec![counted(Put::new("r").add("f", qualifier, qualifier).into())];
+        let first = vec![get("a"), get("b"), counted(Increment::new("n").add("f", "n", 1), &mut block)];
+        let mut atomic = |qualifier: &'static str| vec![counted(Put::new("r").add("f", qualifier, qualifier), &mut block)];
         let others = [atomic("1"), atomic("2")].map(|action| (Some(true), action));
         let on = |(atomic, action)| pb::RegionAction { region: region.clone(), atomic, action, ..pb::RegionAction::default() };
         let request = pb::MultiRequest { region_action: std::iter::once((None, first)).chain(others).map(on).collect(), ..Default::default() };
@@ -700,7 +779,7 @@ mod tests {
         // Meanwhile other calls of the connection take its whole share.
         let mut others = Held::new(&peer.account);
         others.set(usize::MAX / 4);
-        let response = answered(rest());
+        let (response, _) = answered(rest());
         drop(others);
 
         let [first, ..] = &response.region_action_result[..] else { panic!("{response:?}") };

@@ -33,9 +33,11 @@ const SLICE_MS: u64 = 10;
 /// An answer is not given up for the time before this, as in HBase (`hbase.region.server.rpc.minimum.scan.time.limit.delta`).
 const TIME_MS_MIN: u64 = 10;
 
-/// Estimated bytes of a scanner without filter, and of a filter by the bytes of its message.
+/// Estimated bytes of a scanner without filter and without what it reads from, and of a filter by the bytes of its message.
 const SCANNER_BYTES: usize = 8 << 10;
 const FILTER_FACTOR: usize = 32;
+/// Of a scanner that is opened even where others have taken too much.
+const SHORT_BYTES_MAX: usize = 64 << 10;
 
 /// A scanner between two calls.
 pub(crate) struct OpenScanner {
@@ -51,8 +53,16 @@ pub(crate) struct OpenScanner {
     is_slow: bool,
     /// The client wants to know how many bytes of blocks were looked through.
     wants_metrics: bool,
-    /// Its memory, held as long as it is open.
-    _memory: Held,
+    /// Its memory, held as long as it is open, and how much of that it began with.
+    memory: Held,
+    memory_bytes_min: usize,
+}
+
+impl OpenScanner {
+    /// Counts what is kept for it now: blocks of files, and memstores that were flushed meanwhile.
+    pub(crate) fn count_memory(&mut self) {
+        self.memory.set(self.memory_bytes_min.saturating_add(self.scanner.held_bytes()));
+    }
 }
 
 /// What is under way for one call.
@@ -163,9 +173,10 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, mut request: pb::ScanRequest, 
         );
         return Err(Fault::do_not_retry(text));
     }
-    let memory = hold_memory(call, scan)?;
-    let query = convert::scan::from_proto(scan)?;
     let target = region::find(context, &call.peer, specifier)?;
+    // Clients find regions by scans of hbase:meta, and what ends with its first call keeps nothing.
+    let memory = hold_memory(call, scan, matches!(target, Target::Meta) || request.close_scanner())?;
+    let query = convert::scan::from_proto(scan)?;
     let begins_at_once = !matches!(target, Target::Meta) && !region::is_slow_to_begin(query.scan.selection.filter.as_ref());
     if lane == Lane::Inline && !begins_at_once {
         let (context, call) = (Arc::clone(context), Arc::clone(call));
@@ -183,17 +194,20 @@ fn open(context: &Arc<Context>, call: &Arc<Call>, mut request: pb::ScanRequest, 
     let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
     let (need_cursor, wants_metrics) = (query.need_cursor_result, query.query_metrics);
     let estimate = ScanEstimate::default();
-    let scanner = Box::new(OpenScanner { region, scanner, bytes_max, need_cursor, estimate, is_slow: false, wants_metrics, _memory: memory });
+    let memory_bytes_min = memory.bytes();
+    let scanner =
+        Box::new(OpenScanner { region, scanner, bytes_max, need_cursor, estimate, is_slow: false, wants_metrics, memory, memory_bytes_min });
     let id = context.scanners.new_id();
     Ok(Run::new(context, call, request, id, scanner, true).under(charge).begin(lane))
 }
 
 /// Reserves the memory of a scanner; the client comes again if other scanners take too much.
-fn hold_memory(call: &Call, scan: &pb::Scan) -> Result<Held, Fault> {
+fn hold_memory(call: &Call, scan: &pb::Scan, is_short: bool) -> Result<Held, Fault> {
     let filter = scan.filter.as_ref().and_then(|filter| filter.serialized_filter.as_ref()).map_or(0, Bytes::len);
     let bytes = SCANNER_BYTES.saturating_add(scan.encoded_len()).saturating_add(filter.saturating_mul(FILTER_FACTOR));
     let account = &call.peer.scanner_memory;
-    if !account.may_take(bytes) {
+    let may_take = account.may_take(bytes) || (is_short && bytes <= SHORT_BYTES_MAX);
+    if !may_take {
         let text = format!(
             "no memory is left for a scanner of about {bytes} bytes (max-scanner-bytes); close scanners that are done with, or come again later"
         );
@@ -386,6 +400,7 @@ impl Run {
         let trace = self.scanner.scanner.trace();
         let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
         self.scanner.is_slow = trace.blocks_read() > self.blocks_before || cells_examined > MEMORY_CELLS_MAX;
+        self.scanner.count_memory();
         let scanners = &self.context.scanners;
         if let Some(missing) = &mut self.missing {
             // It goes back, or has come to its end.
@@ -451,6 +466,23 @@ fn time_limit(context: &Context, call: &Call) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::master_service::tests::rig::{Rig, name};
+
+    #[test]
+    fn a_memstore_that_is_flushed_counts_for_a_scanner_that_nobody_asks() {
+        let rig = Rig::new();
+        rig.create("t", &["f"], &[]);
+        let table = rig.context.engine.table(&name("t")).unwrap();
+        table.apply(["a", "b"].map(|row| halite_types::Put::new(row).add("f", "q", vec![7; 1 << 20]).into()).to_vec()).unwrap();
+        let region = Some(convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]));
+        let request = pb::ScanRequest { region, scan: Some(pb::Scan::default()), number_of_rows: Some(1), ..Default::default() };
+        rig.ask::<halite_wire::service::ClientScan>(&request).unwrap();
+        let used = || rig.peer.scanner_memory.used();
+        assert!(used() < 2 * SCANNER_BYTES);
+        rig.context.engine.flush(&name("t")).unwrap();
+        rig.context.scanners.expire(Instant::now());
+        assert!(used() > 2 << 20, "{}", used());
+    }
 
     #[test]
     fn what_a_scanner_keeps_does_not_keep_the_frame() {

@@ -41,5 +41,7 @@ fn body(health: &Health) -> String {
     add("log_removal_error", text(&health.log_removal_failure));
     add("last_flush_error", text(&health.flush_failure));
     add("last_compaction_error", text(&health.compaction_failure));
+    add("panics", (health.panics > 0).then(|| health.panics.into()));
+    add("last_panic", text(&health.last_panic));
     Value::Group(fields).to_string()
 }

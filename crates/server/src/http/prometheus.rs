@@ -151,6 +151,11 @@ fn health(health: &Health) -> Vec<Family> {
         Family { name: "halite_store_state", help: "1 for the state the store is in; it takes writes in the state open only", samples },
         one("halite_last_flush_failed", "1 if the last flush in the background failed", is(health.flush_failure.is_some())),
         one("halite_last_compaction_failed", "1 if the last compaction in the background failed", is(health.compaction_failure.is_some())),
+        counter(
+            "halite_panics",
+            "Panics that ended work of the store's own threads, the writing of the log or the change of a region",
+            health.panics,
+        ),
     ];
     if let Some(disk) = health.disk {
         families.extend([

@@ -24,6 +24,10 @@ const ENDPOINTS: [&str; 2] = [
     "org.apache.hadoop.hbase.replication.regionserver.RegionReplicaReplicationEndpoint",
 ];
 
+/// The settings are kept in memory, and written whole at every change of the store.
+const PEERS_MAX: usize = 1_000;
+const BYTES_MAX: usize = 512 << 10;
+
 type Settings = BTreeMap<String, Bytes>;
 
 /// `AddReplicationPeer`.
@@ -163,7 +167,8 @@ fn change(
     let id = asked.start(procedure, None, Nonce::default(), Failure::InResult, move |engine| {
         let mut refused = None;
         let changed = engine.change_settings(|settings| {
-            change(settings).map_err(|fault| {
+            let before = count_and_bytes(settings);
+            change(settings).and_then(|()| check_room(before, count_and_bytes(settings))).map_err(|fault| {
                 refused = Some(fault);
                 Error::invalid("the peers stay as they were")
             })
@@ -175,6 +180,25 @@ fn change(
 
 fn key(id: &str) -> String {
     format!("{PREFIX}{id}")
+}
+
+/// How many peers there are, and their bytes.
+fn count_and_bytes(settings: &Settings) -> (usize, usize) {
+    let peers = || settings.range(PREFIX.to_owned()..).take_while(|(key, _)| key.starts_with(PREFIX));
+    (peers().count(), peers().map(|(key, value)| key.len() + value.len()).sum())
+}
+
+/// What makes them fewer or smaller is taken, however many there are.
+fn check_room(before: (usize, usize), after: (usize, usize)) -> Result<(), Fault> {
+    let ((peers, bytes), grow) = (after, (after.0 > before.0, after.1 > before.1));
+    if grow.0 && peers > PEERS_MAX {
+        return Err(Fault::do_not_retry(format!("there would be {peers} replication peers; {PEERS_MAX} are kept at most, so remove some")));
+    }
+    if grow.1 && bytes > BYTES_MAX {
+        let text = format!("the replication peers would have {bytes} bytes; {BYTES_MAX} are kept at most, so remove some or shorten what they list");
+        return Err(Fault::do_not_retry(text));
+    }
+    Ok(())
 }
 
 fn put(settings: &mut Settings, peer: &pb::ReplicationPeerDescription) {

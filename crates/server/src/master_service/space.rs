@@ -18,12 +18,12 @@ use crate::call::Fault;
 use crate::context::Context;
 use crate::quota;
 
-/// Measures the tables anew, if there are limits of space, and writes down what is found, for clients that read it there.
+/// Measures the tables anew, if there are limits of space or were, and writes down what is found, for clients that read it there.
 ///
 /// # Errors
 /// What reading `hbase:quota` meets, or writing there.
 pub(crate) fn measure(context: &Context) -> StoreResult<()> {
-    if context.quota.has_space_limits() {
+    if context.quota.wants_sizes(&context.engine) {
         context.quota.measure(&context.engine, &quotas::stored(context)?);
         let sizes = quota::sizes(&context.engine);
         let measured = of_tables(context, &sizes)?.into_iter().map(|(name, snapshot)| (name, Bytes::from(snapshot.encode_to_vec())));

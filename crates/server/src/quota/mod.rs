@@ -17,7 +17,7 @@ mod rate;
 mod rules;
 mod space;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -37,24 +37,19 @@ const REQUESTS: u8 = 1;
 /// There are limits of space.
 const SPACE: u8 = 2;
 
+/// On whose behalf tables are disabled here, as the store remembers it.
+const HOLDER: &str = "space quota";
+
 /// All limits in force.
 pub(crate) struct Enforcement {
     /// What kinds of limits there are.
     kinds: AtomicU8,
     rules: RwLock<Arc<Rules>>,
     space: RwLock<Arc<Space>>,
-    /// Held while tables are measured, disabled and enabled.
-    measured: Mutex<Measured>,
+    /// The sizes of tables when they were measured last, or of those that are disabled when they were disabled. Held while tables are
+    /// measured, disabled and enabled.
+    measured: Mutex<BTreeMap<TableName, u64>>,
     began: Instant,
-}
-
-/// What was found when tables were measured last.
-#[derive(Default)]
-struct Measured {
-    /// Sizes of tables, also of those that were disabled since.
-    sizes: BTreeMap<TableName, u64>,
-    /// Tables that were disabled for their size.
-    disabled: BTreeSet<TableName>,
 }
 
 impl Default for Enforcement {
@@ -76,9 +71,14 @@ impl Enforcement {
         };
     }
 
-    /// Whether there are limits of space, so that tables have to be measured.
+    /// Whether there are limits of space.
     pub(crate) fn has_space_limits(&self) -> bool {
         self.has(SPACE)
+    }
+
+    /// Whether tables have to be measured: there are limits of space, or tables that one has taken out of service.
+    pub(crate) fn wants_sizes(&self, engine: &Engine) -> bool {
+        self.has(SPACE) || !engine.tables_disabled_for(HOLDER).is_empty()
     }
 
     /// Puts what is stored in force. `is_on` is the switch for limits of requests, `may_exceed` that for exceeding them while
@@ -89,7 +89,8 @@ impl Enforcement {
             *rules = Arc::new(Rules::new(stored, may_exceed, &rules));
             self.set(REQUESTS, is_on && !rules.is_empty());
         }
-        if space::has_limits(stored) || self.has(SPACE) {
+        // The last limit may have gone with tables disabled for it.
+        if space::has_limits(stored) || self.wants_sizes(engine) {
             self.measure(engine, stored);
         }
     }
@@ -169,29 +170,34 @@ impl Enforcement {
     /// have not any more. A table that is not in service keeps the size it had.
     pub(crate) fn measure(&self, engine: &Engine, stored: &[Stored]) {
         let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = sizes(engine);
-        measured.sizes.retain(|name, _| now.contains_key(name) || engine.is_enabled(name).is_ok());
-        measured.sizes.extend(now);
-        let space = Space::new(stored, &measured.sizes);
+        note_sizes(engine, &mut measured, space::has_limits(stored));
+        let space = Space::new(stored, &measured);
         let to_disable = space.to_disable();
         self.set(SPACE, space::has_limits(stored));
         *self.space.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(space);
         for name in &to_disable {
             if engine.is_enabled(name).is_ok_and(|is_enabled| is_enabled) {
-                let disabled = engine.disable_table(name);
-                // One that somebody else has disabled is not ours to enable.
-                if disabled.is_ok() {
-                    measured.disabled.insert(name.clone());
-                }
-                report(name, "disabled, since it has passed its limit of space", disabled);
+                report(name, "disabled, since it has passed its limit of space", engine.disable_table_for(name, HOLDER));
             }
         }
-        for name in measured.disabled.difference(&to_disable) {
-            if engine.is_enabled(name).is_ok_and(|is_enabled| !is_enabled) {
-                report(name, "enabled again, since no limit of space is passed any more", engine.enable_table(name));
-            }
+        // One that somebody else has disabled is not ours to enable.
+        for name in engine.tables_disabled_for(HOLDER).iter().filter(|name| !to_disable.contains(name)) {
+            report(name, "enabled again, since no limit of space is passed any more", engine.enable_table(name));
         }
-        measured.disabled.retain(|name| to_disable.contains(name));
+    }
+}
+
+/// Brings the sizes up to what there is.
+fn note_sizes(engine: &Engine, measured: &mut BTreeMap<TableName, u64>, has_limits: bool) {
+    let (now, disabled) = (sizes(engine), engine.disabled_tables());
+    measured.retain(|name, _| disabled.binary_search(name).is_ok());
+    measured.extend(now);
+    // Those change, too, by the restoring of a snapshot.
+    for name in disabled.into_iter().filter(|_| has_limits) {
+        match engine.store_file_bytes(&name) {
+            Ok(bytes) => drop(measured.insert(name, bytes)),
+            Err(error) => tracing::warn!("table {name} keeps the size it had for limits of space: {error}"),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use halite_wire::rpc::{RequestOptions, encode_request};
 use halite_wire::service;
 
 use crate::client::{Client, Kind, bytes, kind_of};
-use crate::server::Server;
+use crate::server::{Server, name};
 
 fn get(server: &Server, row: &str) -> pb::GetRequest {
     pb::GetRequest { region: server.region(row), get: pb::Get { row: bytes(row), ..Default::default() } }
@@ -352,6 +352,30 @@ fn scanners_with_large_filters_share_a_limit() {
 }
 
 #[test]
+fn a_memstore_that_is_kept_for_a_scanner_counts_as_its_memory() {
+    let server = Server::with(|config| config.limits.max_scanner_bytes = 4 << 20);
+    let large = "x".repeat(1 << 20);
+    server.put(&[("a", &large), ("b", &large), ("c", &large)]);
+    let scan = pb::ScanRequest { region: Some(server.region("a")), scan: Some(pb::Scan::default()), number_of_rows: Some(1), ..Default::default() };
+    let (mut first, mut second) = (server.client(), server.client());
+    let open = first.call::<service::ClientScan>(&scan).unwrap().message;
+    let next = |close: bool| pb::ScanRequest {
+        scanner_id: open.scanner_id,
+        number_of_rows: Some(u32::from(!close)),
+        close_scanner: Some(close),
+        ..Default::default()
+    };
+    // What the region itself has is not counted twice.
+    first.call::<service::ClientScan>(&scan).unwrap();
+    server.engine.flush(&name()).unwrap();
+    first.call::<service::ClientScan>(&next(false)).unwrap();
+    assert_eq!(kind_of(first.call::<service::ClientScan>(&scan)), Some(ExceptionKind::CallQueueTooBig));
+    second.call::<service::ClientScan>(&scan).unwrap();
+    first.call::<service::ClientScan>(&next(true)).unwrap();
+    first.call::<service::ClientScan>(&scan).unwrap();
+}
+
+#[test]
 fn an_address_may_open_so_many_connections() {
     let server = Server::with(|config| config.limits.max_connections_per_address = 2);
     let mut clients = [server.client(), Client::connect(server.master_port(), Kind::Java)];
@@ -533,7 +557,7 @@ fn a_call_that_waits_is_charged_with_what_it_has_unfolded() {
         let server = Server::with(|config| config.limits.queue_bytes_max = queue_bytes_max);
         // It has to look into a file.
         server.put(&[(&row, "1")]);
-        server.engine.flush(&crate::server::name()).unwrap();
+        server.engine.flush(&name()).unwrap();
         assert_eq!(kind_of(server.client().call::<service::ClientMutate>(&request(&server))), told);
     }
 }

@@ -119,8 +119,9 @@ pub(super) fn take_columns(options: &mut Options) -> Outcome<Vec<Vec<u8>>> {
 /// Takes VERSIONS.
 pub(super) fn take_versions(options: &mut Options) -> Outcome<Option<u32>> {
     let Some(versions) = options.integer("VERSIONS")? else { return Ok(None) };
-    let wrong = |_| Stop::Problem(format!("VERSIONS is {versions}; give a number from 1 to {}", i32::MAX));
-    u32::try_from(versions.min(i64::from(i32::MAX))).map_err(wrong).map(|versions| Some(versions.max(1)))
+    let wrong = || Stop::Problem(format!("VERSIONS is {versions}; give a number from 1 to {}", i32::MAX));
+    let count = u32::try_from(versions.min(i64::from(i32::MAX))).map_err(|_| wrong())?;
+    if count == 0 { Err(wrong()) } else { Ok(Some(count)) }
 }
 
 fn get(session: &mut Session<'_>, arguments: &Arguments) -> Outcome {

@@ -17,8 +17,8 @@ use rustix::io::Errno;
 
 use super::fault::{Call, Fault};
 use super::file::FileData;
-use crate::env::DirEntry;
 use crate::env::chance::SeededRng;
+use crate::env::{DirEntry, Kind};
 
 const ROOT: u64 = 0;
 
@@ -152,6 +152,13 @@ impl Disk {
         }
     }
 
+    pub(super) fn kind(&self, path: &str) -> io::Result<Option<Kind>> {
+        if !self.exists(path)? {
+            return Ok(None);
+        }
+        Ok(Some(if self.dir(path).is_ok() { Kind::Directory } else { Kind::File }))
+    }
+
     fn key(&self, path: &str) -> io::Result<Key> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         Ok((self.dir(parent)?, check_name(name)?))
@@ -244,8 +251,8 @@ impl Disk {
     pub(super) fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         let dir = self.dir(path)?;
         let entry = |((_, name), node): (&Key, &Node)| match node {
-            Node::Dir(_) => DirEntry { name: name.clone(), is_dir: true, bytes: 0 },
-            Node::File(file) => DirEntry { name: name.clone(), is_dir: false, bytes: locked(file).bytes().len() as u64 },
+            Node::Dir(_) => DirEntry { name: name.clone(), is_dir: true, bytes: 0, odd: None },
+            Node::File(file) => DirEntry { name: name.clone(), is_dir: false, bytes: locked(file).bytes().len() as u64, odd: None },
         };
         Ok(self.children(dir).map(entry).collect())
     }

@@ -43,6 +43,8 @@ pub enum Call {
     SyncDir,
     /// A lock taken.
     Lock,
+    /// A lock examined.
+    Examine,
 }
 
 impl Call {

@@ -138,6 +138,11 @@ impl SimFs {
         locked(&self.disk).locks.clear();
     }
 
+    /// Gives the lock of a path back, as if the other process had ended.
+    pub fn regain_lock(&self, path: &str) {
+        locked(&self.disk).locks.insert(path.into());
+    }
+
     /// Every file with its bytes as a process sees them, by path.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         locked(&self.disk).files().into_iter().map(|(path, file)| (path, locked(&file).bytes().to_vec())).collect()

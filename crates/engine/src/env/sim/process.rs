@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::disk::{Disk, SharedFile, locked};
 use super::fault::Call;
-use crate::env::{DirEntry, DiskSpace, FileReader, FileWriter, Fs, Lock as HeldLock};
+use crate::env::{DirEntry, DiskSpace, FileIdentity, FileReader, FileWriter, Fs, Kind, Lock as HeldLock};
 
 /// The disk in one process life.
 #[derive(Clone)]
@@ -78,6 +78,15 @@ impl Fs for ProcessFs {
         self.enter(Call::Exists, path)?.exists(path)
     }
 
+    fn kind(&self, path: &str) -> io::Result<Option<Kind>> {
+        self.enter(Call::Exists, path)?.kind(path)
+    }
+
+    fn identity(&self, path: &str) -> io::Result<Option<FileIdentity>> {
+        let disk = self.enter(Call::Exists, path)?;
+        if disk.exists(path)? { disk.file(path).map(|file| Some(identity_of(&file))) } else { Ok(None) }
+    }
+
     fn sync_dir(&self, path: &str) -> io::Result<()> {
         self.enter(Call::SyncDir, path)?.sync_dir(path)
     }
@@ -114,9 +123,11 @@ impl Fs for ProcessFs {
         }
         if !path.is_empty() {
             let file = if disk.exists(path)? { disk.file(path)? } else { disk.create(path)? };
-            let mut data = locked(&file);
-            data.truncate(0);
-            data.append(owner.as_bytes());
+            if !owner.is_empty() {
+                let mut data = locked(&file);
+                data.truncate(0);
+                data.append(owner.as_bytes());
+            }
         }
         disk.locks.insert(path.to_owned());
         Ok(Some(Box::new(Lock { process: self.clone(), path: path.to_owned() })))
@@ -137,8 +148,10 @@ struct Lock {
 /// The lock is on the root: it stays whatever becomes of the file.
 impl HeldLock for Lock {
     fn is_held(&self) -> io::Result<bool> {
-        let disk = locked(&self.process.disk);
-        Ok(disk.is_alive(self.process.life) && disk.locks.contains(&self.path))
+        if !locked(&self.process.disk).is_alive(self.process.life) {
+            return Ok(false);
+        }
+        Ok(self.process.enter(Call::Examine, &self.path)?.locks.contains(&self.path))
     }
 }
 
@@ -223,6 +236,14 @@ impl FileWriter for Handle {
         file.truncate(length);
         Ok(())
     }
+
+    fn identity(&self) -> io::Result<Option<FileIdentity>> {
+        Ok(Some(identity_of(&self.file)))
+    }
+}
+
+fn identity_of(file: &SharedFile) -> FileIdentity {
+    FileIdentity { id: Arc::as_ptr(file) as usize as u128, bytes: locked(file).bytes().len() as u64 }
 }
 
 impl FileReader for Handle {

@@ -122,6 +122,35 @@ fn what_is_no_peer_is_refused_in_hbases_words() {
 }
 
 #[test]
+fn peers_have_limits_by_count_and_by_bytes() {
+    let rig = Rig::new();
+    let described = |bytes: usize| pb::ReplicationPeer {
+        configuration: vec![pb::NameStringPair { name: "note".to_owned(), value: "x".repeat(bytes) }],
+        ..config(KEY)
+    };
+    for id in ["1", "2"] {
+        add(&rig, id, described(200_000)).unwrap();
+    }
+    let refused = add(&rig, "3", described(200_000)).unwrap_err();
+    assert!(refused.is_do_not_retry() && refused.message().contains("524288 are kept at most"), "{refused}");
+    assert!(update(&rig, "2", described(400_000)).unwrap_err().message().contains("524288 are kept at most"));
+    // As if they were from before.
+    let many = (0..1_000).map(|at| (format!("peer/many{at}"), bytes::Bytes::new())).collect::<Vec<_>>();
+    let add_many = |settings: &mut std::collections::BTreeMap<_, _>| {
+        settings.extend(many);
+        Ok(())
+    };
+    rig.context.engine.change_settings(add_many).unwrap();
+    let refused = add(&rig, "3", config(KEY)).unwrap_err();
+    assert!(refused.message().starts_with("there would be 1003 replication peers; 1000 are kept at most"), "{refused}");
+    update(&rig, "2", config(KEY)).unwrap();
+    for id in ["1", "2", "many0"] {
+        remove(&rig, id).unwrap();
+    }
+    add(&rig, "3", config(KEY)).unwrap();
+}
+
+#[test]
 fn peers_do_not_change_while_their_switch_is_off() {
     let rig = Rig::new();
     let switch = |on| {

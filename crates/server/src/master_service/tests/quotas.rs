@@ -4,8 +4,8 @@ use halite_types::{Attributes, FamilyDescriptor, Scan, TableDescriptor, Tier};
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    MasterDeleteNamespace, MasterDeleteTable, MasterGetQuotaStates, MasterGetSpaceQuotaRegionSizes, MasterIsRpcThrottleEnabled, MasterSetQuota,
-    MasterSwitchExceedThrottleQuota, MasterSwitchRpcThrottle,
+    MasterDeleteNamespace, MasterDeleteTable, MasterEnableTable, MasterGetQuotaStates, MasterGetSpaceQuotaRegionSizes, MasterIsRpcThrottleEnabled,
+    MasterSetQuota, MasterSwitchExceedThrottleQuota, MasterSwitchRpcThrottle,
 };
 use pb::{ThrottleType, TimeUnit};
 use prost::Message;
@@ -155,6 +155,48 @@ fn what_is_stored_is_measured_against_its_limit() {
     set(&rig, &pb::SetQuotaRequest { table_name: Some(name_message("t")), space_limit: Some(none), ..Default::default() }).unwrap();
     crate::master_service::measure_tables(&rig.context).unwrap();
     assert_eq!(written(), None);
+}
+
+fn limit_space(rig: &Rig, bytes: u64) {
+    let quota = pb::SpaceQuota { soft_limit: Some(bytes), violation_policy: Some(pb::SpaceViolationPolicy::Disable.into()), remove: None };
+    let space_limit = Some(pb::SpaceLimitRequest { quota: Some(quota) });
+    set(rig, &pb::SetQuotaRequest { namespace: Some("default".to_owned()), space_limit, ..Default::default() }).unwrap();
+}
+
+#[test]
+fn tables_that_are_disabled_for_their_size_are_known_after_a_restart() {
+    let rig = Rig::with_quotas();
+    for table in ["grown", "also", "left"] {
+        rig.create(table, &["f"], &[]);
+        rig.put(table, &["a"]);
+        rig.context.engine.flush(&name(table)).unwrap();
+    }
+    rig.context.engine.disable_table(&name("left")).unwrap();
+    limit_space(&rig, 1);
+    let rig = rig.restarted();
+    let are_enabled = |rig: &Rig| ["grown", "also", "left"].map(|table| rig.context.engine.is_enabled(&name(table)).unwrap());
+    crate::master_service::measure_tables(&rig.context).unwrap();
+    assert_eq!(are_enabled(&rig), [false; 3]);
+    let enable = pb::EnableTableRequest { table_name: name_message("grown"), ..Default::default() };
+    assert_eq!(class(rig.finish(rig.ask::<MasterEnableTable>(&enable).unwrap().proc_id)), "AccessDeniedException");
+    // Whoever enables it all the same has taken it over.
+    rig.context.engine.enable_table(&name("also")).unwrap();
+    rig.context.engine.disable_table(&name("also")).unwrap();
+    limit_space(&rig, 1 << 30);
+    assert_eq!(are_enabled(&rig), [true, false, false]);
+}
+
+#[test]
+fn a_limit_that_is_gone_by_the_next_start_keeps_no_table_disabled() {
+    let rig = Rig::with_quotas();
+    rig.create("t", &["f"], &[]);
+    rig.put("t", &["a"]);
+    rig.context.engine.flush(&name("t")).unwrap();
+    limit_space(&rig, 1);
+    let quotas = rig.context.engine.table(&name("hbase:quota")).unwrap();
+    quotas.apply(vec![halite_types::Delete::new("n.default").into()]).unwrap();
+    drop(quotas);
+    assert!(rig.restarted().context.engine.is_enabled(&name("t")).unwrap());
 }
 
 #[test]
