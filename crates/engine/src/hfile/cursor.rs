@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use halite_types::cell::{first_on_row, key_row};
-use halite_types::{CellRef, Result};
+use halite_types::{CellRef, Error, Result};
 
 use super::block::{Block, BlockKind, BlockPointer};
 use super::cells::CellSpan;
@@ -99,11 +99,21 @@ impl<S: BlockSource> Cursor<S> {
             self.cell = Some(cell);
             return Ok(());
         }
+        let left = self.place().filter(|_| self.key().is_some_and(|at| self.reader.comparator().compare(at, key).is_lt()));
         self.leave();
-        let Some(pointer) = self.path.find(&self.reader, &self.source, key)? else { return self.seek_to_first() };
-        self.enter(Some(pointer))?;
-        self.cell = self.block.as_ref().and_then(|(_, block)| block.seek_cell(key, self.reader.comparator(), 0));
-        if self.cell.is_some() { Ok(()) } else { self.enter_next() }
+        match self.path.find(&self.reader, &self.source, key)? {
+            None => self.seek_to_first()?,
+            Some(pointer) => {
+                self.enter(Some(pointer))?;
+                self.cell = self.block.as_ref().and_then(|(_, block)| block.seek_cell(key, self.reader.comparator(), 0));
+                if self.cell.is_none() {
+                    self.enter_next()?;
+                }
+            }
+        }
+        // Whoever seeks what is ahead must get ahead, or a read of cells that are not in order could go round for good.
+        let is_back = left.is_some_and(|left| self.place().is_some_and(|place| place <= left));
+        if is_back { self.give_up() } else { Ok(()) }
     }
 
     /// Goes to the last cell before the flat key `key`, whatever its sequence id; to none if there is none.
@@ -122,7 +132,11 @@ impl<S: BlockSource> Cursor<S> {
             Some(cell) => block.cell_before(&cell),
             None => block.last_cell(),
         };
-        if self.cell.is_some() { Ok(()) } else { self.enter_previous() }
+        if self.cell.is_none() {
+            self.enter_previous()?;
+        }
+        let is_ahead = self.key().is_some_and(|at| self.reader.comparator().compare(at, key).is_ge());
+        if is_ahead { self.give_up() } else { Ok(()) }
     }
 
     /// Goes to the first cell of the last row before `row`; to none if there is no such row.
@@ -150,6 +164,23 @@ impl<S: BlockSource> Cursor<S> {
             _ if comparator.compare(block.key(&block.first_cell()?), key) == Ordering::Less => block.seek_cell(key, comparator, 0),
             _ => None,
         }
+    }
+
+    /// Where the cell it is on lies: its block and its offset in there.
+    fn place(&self) -> Option<(u64, u32)> {
+        Some((self.block.as_ref()?.0, self.cell.as_ref()?.start))
+    }
+
+    /// The error of a read that found cells where the order of their keys does not allow them.
+    pub(crate) fn out_of_order(&self) -> Error {
+        let block = self.block.as_ref().map_or(0, |(offset, _)| *offset);
+        self.reader.place(damaged(format_args!("the cells in and around its data block at {block} are not in the order of their keys")))
+    }
+
+    fn give_up(&mut self) -> Result<()> {
+        let error = self.out_of_order();
+        self.leave();
+        Err(error)
     }
 
     /// Gives up the place, but not the block, which the next step may need again.

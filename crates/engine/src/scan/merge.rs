@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use halite_types::cell::{compare_cells, compare_keys};
-use halite_types::{CellRef, Result};
+use halite_types::{CellRef, Error, Result};
 
 use super::source::Source;
 
@@ -50,6 +50,11 @@ impl Merge {
     #[inline]
     pub(crate) fn peek(&self) -> Option<CellRef<'_>> {
         self.active.first().and_then(Source::peek)
+    }
+
+    /// The error of a read to which the next cell came too late.
+    pub(crate) fn out_of_order(&self) -> Error {
+        self.active.first().map_or_else(|| Error::corrupt("cells are not in order"), Source::out_of_order)
     }
 
     /// On to the next cell.

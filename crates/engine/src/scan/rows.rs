@@ -94,8 +94,11 @@ impl StoredRows {
                 }
             }
         }
-        let next = stores.iter().filter_map(StoreScanner::peek).map(|cell| cell.row()).min();
-        let Some(next) = next.filter(|row| !self.range.is_past_end(row)) else { return Ok(false) };
+        let next = stores.iter().filter_map(|store| store.peek().map(|cell| (cell.row(), store))).min_by_key(|(row, _)| *row);
+        let Some((next, store)) = next.filter(|(row, _)| !self.range.is_past_end(row)) else { return Ok(false) };
+        if next <= &row[..] && !row.is_empty() {
+            return Err(store.out_of_order());
+        }
         row.clear();
         row.extend_from_slice(next);
         Ok(true)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use halite_types::cell::{MAX_ROW_BYTES, TYPE_MAXIMUM, compare_keys, first_on_row, key_row, key_timestamp, set_key_timestamp};
-use halite_types::{CellRef, Result};
+use halite_types::{CellRef, Error, Result};
 
 use crate::cache::{FileBlocks, ReadBlocks};
 use crate::hfile;
@@ -191,6 +191,14 @@ impl Source {
             Self::Memstore { cursor, .. } => cursor.peek(),
             Self::File(file) if file.past_clip => None,
             Self::File(file) => file.cell(),
+        }
+    }
+
+    /// The error of a read to which its next cell came too late.
+    pub(crate) fn out_of_order(&self) -> Error {
+        match self {
+            Self::Memstore { .. } => Error::corrupt("a memstore's cells are not in the order of their keys"),
+            Self::File(file) => file.cursor.out_of_order(),
         }
     }
 

@@ -163,6 +163,12 @@ impl StoreScanner {
         self.merge.seek(key)
     }
 
+    /// The error of a scan to which its next cell came too late.
+    #[cold]
+    pub(crate) fn out_of_order(&self) -> Error {
+        self.merge.out_of_order()
+    }
+
     pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         self.merge.row_before(row)
     }

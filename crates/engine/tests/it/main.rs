@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod condensing;
+mod disorder;
 mod gets;
 mod guards;
 mod half_done;
