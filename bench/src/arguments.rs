@@ -16,7 +16,7 @@ Runs the same workloads on several embedded stores and prints medians and ratios
     --value-bytes N     bytes of a value (100); a key has 16
     --large-bytes N     bytes put into the store whose opening is timed (1000000000)
     --runs N            how often each workload runs on each store (5)
-    --dir DIR           where the stores are made, on the disk to be measured (target/bench-rivals)
+    --dir DIR           where the stores are made, on the disk to be measured (target/bench-stores)
 
 One thread, nothing compressed, 512 MB of block cache each, and otherwise each store's own defaults. `put` and `batch` hand each write to
 the operating system before it is acknowledged (mode flush); `put, fsync` has it on the disk. A rate counts until the last write is
@@ -52,7 +52,7 @@ pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
         value_bytes: 100,
         large_bytes: 1_000_000_000,
         runs: 5,
-        folder: PathBuf::from("target/bench-rivals"),
+        folder: PathBuf::from("target/bench-stores"),
     };
     let mut child = None;
     while let Some(word) = words.next() {

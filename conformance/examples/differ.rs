@@ -15,7 +15,7 @@ const HELP: &str = "\
 Runs random programs on two clusters and compares the answers; a program on which they differ is shrunk and printed
 as a case of conformance/cases, with the answers of RIGHT.
 
-usage: differ LEFT RIGHT [--seed N] [--seconds S] [--threads T] [--apart] [--go-on]
+usage: differ LEFT RIGHT [--seed N] [--seconds S] [--threads T] [--left-in-memory] [--keep-going]
        differ --print [--seed N]
 
 LEFT and RIGHT are zk://HOST:PORT[/ZNODE], rpc://HOST:PORT, or embedded (a store of its own in a temporary folder).
@@ -23,9 +23,9 @@ LEFT and RIGHT are zk://HOST:PORT[/ZNODE], rpc://HOST:PORT, or embedded (a store
   --seed N      the first seed (1); the programs after it are those of N+1, N+2, ...
   --seconds S   for how long new programs are begun (60); 0 for the one of the first seed
   --threads T   programs at a time (4); each has a table of its own, halite_differ_..., gone at the end
-  --apart       nothing is flushed or compacted on LEFT: where cells lie must not change what is read
+  --left-in-memory       nothing is flushed or compacted on LEFT: where cells lie must not change what is read
   --simple      tables of one region that are not altered
-  --go-on       go on after a difference, up to eight
+  --keep-going       go on after a difference, up to eight
   --print       print the program of the seed instead of running it";
 
 fn main() -> ExitCode {
@@ -65,9 +65,9 @@ impl Settings {
                 "--seed" => settings.seed = number()?,
                 "--seconds" => settings.seconds = number()?,
                 "--threads" => settings.threads = usize::try_from(number()?)?.max(1),
-                "--apart" => settings.apart = true,
+                "--left-in-memory" => settings.apart = true,
                 "--simple" => settings.simple = true,
-                "--go-on" => settings.go_on = true,
+                "--keep-going" => settings.go_on = true,
                 "--print" => settings.print = true,
                 uri if !uri.starts_with('-') => settings.uris.push(word),
                 _ => return Err(HELP.into()),

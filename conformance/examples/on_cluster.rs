@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 /// Whether every answer was the recorded one, or is known to differ.
 fn run(uri: &str, wanted: &[String]) -> std::result::Result<bool, Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let known = std::fs::read_to_string(root.join("known_differences_of_clusters.txt"))?;
+    let known = std::fs::read_to_string(root.join("known_cluster_differences.txt"))?;
     let cluster = Blocking::connect(uri)?;
     let (mut cases, mut left_out) = (Vec::new(), 0);
     let mut files: Vec<_> = std::fs::read_dir(root.join("cases"))?.collect::<std::io::Result<_>>()?;

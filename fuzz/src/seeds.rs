@@ -17,7 +17,7 @@ use halite_wire::{exception, zk};
 pub(crate) const REGION: &str = "0123456789abcdef0123456789abcdef";
 
 /// Where the seeds go: the fuzzer's corpus.
-const FOLDER: &str = "HALITE_FUZZ_SEEDS";
+const FOLDER: &str = "HALITE_FUZZ_CORPUS_DIR";
 
 /// Writes the seeds of a target, and those of its own, into the folder that the environment names, if it names one.
 pub(crate) fn write(target: &str, more: Vec<Vec<u8>>) {

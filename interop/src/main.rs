@@ -23,8 +23,8 @@ pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
 const USAGE: &str = "\
 usage: halite-interop store-files|directory|wire JARS WORK
-       halite-interop clients JARS WORK HALITE [--record|--control] [CLIENT...]
-       halite-interop tools JARS WORK HALITE [--control]
+       halite-interop clients JARS WORK HALITE [--record|--verify] [CLIENT...]
+       halite-interop tools JARS WORK HALITE [--verify]
        halite-interop remote JARS WORK HALITE
        halite-interop bench|client-bench JARS WORK HALITE [--help|OPTIONS]
 

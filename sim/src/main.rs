@@ -14,7 +14,7 @@ Simulates the engine: random operations, crashes and failures against a model of
 
     --seed 0x2a     one run, of this seed
     --seeds N       N runs (16; or HALITE_SIM_SEEDS)
-    --from SEED     the first seed of several (1)
+    --first-seed SEED  the first seed of several (1)
     --steps N       steps of each run (1000)
     --threads N     runs at a time (one for each core)
     --failures N    stops after so many runs that failed (5)
@@ -139,7 +139,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         match name.as_str() {
             "--seed" => (parsed.first, parsed.seeds) = (value()?, 1),
             "--seeds" => parsed.seeds = value()?,
-            "--from" => parsed.first = value()?,
+            "--first-seed" => parsed.first = value()?,
             "--steps" => parsed.steps = value()?,
             "--threads" => parsed.threads = value()?,
             "--failures" => parsed.failures = value()?.max(1),

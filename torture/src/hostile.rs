@@ -46,7 +46,7 @@ pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let folder = context.folder(PART);
     let mut setting = kills::setting(context, &mut rng, folder.path());
-    let more = [("block-cache-bytes", "32m"), ("max-network-buffer-bytes", "64m"), ("queue-bytes-max", "64m"), ("frame-bytes-max", "16m")];
+    let more = [("block-cache-size", "32m"), ("max-network-buffer-size", "64m"), ("max-call-queue-size", "64m"), ("max-request-size", "16m")];
     setting.flags.extend(more.into_iter().flat_map(|(name, value)| [format!("--{name}"), value.to_owned()]));
     setting.flags.extend(["--max-connections-per-address".to_owned(), "400".to_owned()]);
     let mut hostile = Hostile { context, seed, setting: &setting, rng };

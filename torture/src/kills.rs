@@ -31,14 +31,14 @@ pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
 pub(crate) fn setting(context: &Context, rng: &mut fastrand::Rng, folder: &std::path::Path) -> Setting {
     let mut flags = Vec::new();
     let mut flag = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
-    flag("memstore-flush-bytes", (rng.u32(16..200) << 10).to_string());
+    flag("memstore-flush-size", (rng.u32(16..200) << 10).to_string());
     flag("memstore-block-multiplier", "8".to_owned());
-    flag("wal-segment-bytes", (rng.u32(8..200) << 10).to_string());
-    flag("wal-segments-max", rng.u32(2..8).to_string());
-    flag("region-file-bytes-max", (rng.u32(100..2000) << 10).to_string());
-    flag("compaction-files-min", rng.u32(2..4).to_string());
-    flag("memstore-chunk-bytes", "65536".to_owned());
-    flag("memstore-condense-bytes", (rng.u32(..40) << 10).to_string());
+    flag("wal-segment-size", (rng.u32(8..200) << 10).to_string());
+    flag("max-wal-segments", rng.u32(2..8).to_string());
+    flag("max-region-file-size", (rng.u32(100..2000) << 10).to_string());
+    flag("min-compaction-files", rng.u32(2..4).to_string());
+    flag("memstore-chunk-size", "65536".to_owned());
+    flag("in-memory-compaction-size", (rng.u32(..40) << 10).to_string());
     Setting { program: context.program.clone(), data: folder.join("store"), ports: Ports::free(rng), flags, environment: Vec::new() }
 }
 

@@ -83,8 +83,8 @@ impl Setting {
     pub(crate) fn spawn(&self, more: &[&str]) -> Result<Served, String> {
         let mut command = Command::new(&self.program);
         let Ports { master, region, web } = self.ports;
-        let ports = [("--master-port", master), ("--region-port", region), ("--web-port", web)];
-        command.arg("serve").arg("--data").arg(&self.data).args(["--zk-port", "off"]).args(&self.flags).args(more);
+        let ports = [("--master-port", master), ("--regionserver-port", region), ("--http-port", web)];
+        command.arg("serve").arg("--data").arg(&self.data).args(["--zookeeper-port", "off"]).args(&self.flags).args(more);
         for (flag, port) in ports {
             command.arg(flag).arg(port.to_string());
         }

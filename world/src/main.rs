@@ -10,7 +10,7 @@ Simulates clients, a server and its engine in trouble, and checks that every row
 
     --seed 0x2a     one run, of this seed
     --seeds N       N runs (16)
-    --from SEED     the first seed of several (1)
+    --first-seed SEED  the first seed of several (1)
     --log           what happened in each run, in order
 ";
 
@@ -71,7 +71,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         match name.as_str() {
             "--seed" => (parsed.first, parsed.seeds) = (value()?, 1),
             "--seeds" => parsed.seeds = value()?,
-            "--from" => parsed.first = value()?,
+            "--first-seed" => parsed.first = value()?,
             _ => return Err(format!("there is no argument {name}")),
         }
     }

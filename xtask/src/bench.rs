@@ -8,10 +8,10 @@ use crate::{Result, interop};
 const LIST: &str = "\
 Benchmarks; arguments after the name are the benchmark's own, --help among them.
 
-    cargo xtask bench rivals      Halite beside fjall and RocksDB, the same data in one run
+    cargo xtask bench stores      Halite beside fjall and RocksDB, the same data in one run
     cargo xtask bench server      HBase's PerformanceEvaluation on `halite serve` and on a real HBase, in turn
     cargo xtask bench client      the Rust client, gohbase and HBase's Java client, on `halite serve` and on a real HBase
-    cargo xtask bench lanes       where the server answers calls: on the connection's task, on other threads, or both
+    cargo xtask bench dispatch       where the server answers calls: on the connection's task, on other threads, or both
     cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store (`halite bench`)
 ";
 
@@ -21,10 +21,10 @@ const ROCKSDB_LIB_DIR: &str = "ROCKSDB_LIB_DIR";
 /// Runs the benchmark that the first argument names.
 pub(crate) fn run_named(name: &str, arguments: &[String]) -> Result<()> {
     match name {
-        "rivals" => rivals(arguments),
+        "stores" => stores(arguments),
         "server" => interop::bench_servers(arguments),
         "client" => interop::bench_clients(arguments),
-        "lanes" => run(cargo(["run", "--release", "--quiet", "--package", "halite-server", "--example", "lanes", "--"]).args(arguments)),
+        "dispatch" => run(cargo(["run", "--release", "--quiet", "--package", "halite-server", "--example", "dispatch", "--"]).args(arguments)),
         "embedded" => run(cargo(["run", "--release", "--quiet", "--package", "halite-cli", "--", "bench"]).args(arguments)),
         _ => Err(format!("there is no benchmark {name:?}; `cargo xtask bench` lists them")),
     }
@@ -39,7 +39,7 @@ pub(crate) fn run_or_list(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn rivals(arguments: &[String]) -> Result<()> {
+fn stores(arguments: &[String]) -> Result<()> {
     let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", "bench/Cargo.toml"]);
     if let Some(folder) = rocksdb_library() {
         command.env(ROCKSDB_LIB_DIR, folder);

@@ -86,7 +86,7 @@ fn start(programs: &Path, target: &str, seconds: u32) -> Result<Child> {
     let mut command = Command::new(programs.join(target));
     command.args(["-timeout=30", "-rss_limit_mb=1024", "-max_len=8192", "-print_final_stats=1"]).arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-artifact_prefix={}/", found.display())).arg(&corpus);
-    command.env("HALITE_FUZZ_SEEDS", &corpus).env("TMPDIR", folder("tmp")?);
+    command.env("HALITE_FUZZ_CORPUS_DIR", &corpus).env("TMPDIR", folder("tmp")?);
     command.stdout(output.try_clone().map_err(failed)?).stderr(output);
     command.spawn().map_err(|error| format!("{target} cannot be started: {error}"))
 }

@@ -28,7 +28,7 @@ Tasks of the Halite repository.
                                     a short simulation, a minute of fuzzing, and HBase's own code reading what Halite writes
     cargo xtask ci                  the same
     cargo xtask interop             only the part of `test` that needs a JDK 17, Maven and Go
-    cargo xtask interop --control   HBase's clients against a real HBase that is started for it: it must say what is recorded
+    cargo xtask interop --verify   HBase's clients against a real HBase that is started for it: it must say what is recorded
     cargo xtask interop --record    the same, and what it says is recorded
     cargo xtask tidy                what no compiler checks: crate edges, dependency reasons, code map, test data
     cargo xtask sim [--seed 0x2a]   simulate; a failing run prints the seed that repeats it; --seeds N runs many on all cores

@@ -38,7 +38,7 @@ fn agrees_with_hbase(file: &str, known: &str, mut run: impl FnMut(&Case) -> Vec<
 
 /// Cases that differ in the store itself, and those that differ only when client and server are between.
 const KNOWN: &str = include_str!("../../known_differences.txt");
-const KNOWN_OF_CLIENTS: &str = include_str!("../../known_differences_of_clients.txt");
+const KNOWN_OF_CLIENTS: &str = include_str!("../../known_client_differences.txt");
 
 fn known_of_clients() -> String {
     [KNOWN, KNOWN_OF_CLIENTS].concat()

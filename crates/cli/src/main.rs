@@ -12,6 +12,7 @@ mod series;
 mod serve;
 mod shell;
 mod text_table;
+mod units;
 
 use std::io;
 use std::process::ExitCode;

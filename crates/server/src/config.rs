@@ -16,7 +16,7 @@ pub enum Advertise {
     Host(String),
 }
 
-/// Where calls are answered. Only for measuring what the choice costs: `cargo xtask bench lanes`.
+/// Where calls are answered. Only for measuring what the choice costs: `cargo xtask bench dispatch`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lanes {
     /// What memory can answer on the connection's task, the rest on threads that may wait.

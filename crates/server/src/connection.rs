@@ -477,7 +477,7 @@ impl<'a> Task<'a> {
         self.starved = self.is_starved().then(|| self.starved.unwrap_or(now));
         if self.starved.is_some_and(|since| now.duration_since(since) > self.read_stall()) && self.turn.is_none() {
             let text = format!(
-                "no network buffers for the rest of its request, of which {} bytes were received (max-network-buffer-bytes, max-address-buffer-bytes)",
+                "no network buffers for the rest of its request, of which {} bytes were received (max-network-buffer-size, max-address-buffer-size)",
                 self.input.len()
             );
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, text));

@@ -390,7 +390,7 @@ pub(crate) fn exception_frame(call_id: u32, fault: &Fault) -> BytesMut {
 
 /// Tells a client that its response found no room in time.
 fn no_room() -> Fault {
-    let text = "no network buffers are left for the answer, since clients do not read theirs (max-network-buffer-bytes); come again later";
+    let text = "no network buffers are left for the answer, since clients do not read theirs (max-network-buffer-size); come again later";
     Fault::new(ExceptionKind::CallQueueTooBig, text)
 }
 

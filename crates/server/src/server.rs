@@ -147,13 +147,13 @@ impl Listeners {
         };
         Ok(Self {
             master: port(config.master_port, "the master", "--master-port").await?,
-            region: port(config.region_port, "the region server", "--region-port").await?,
+            region: port(config.region_port, "the region server", "--regionserver-port").await?,
             web: match config.web_port {
-                Some(web) => Some(port(web, "the web page", "--web-port").await?),
+                Some(web) => Some(port(web, "the web page", "--http-port").await?),
                 None => None,
             },
             zookeeper: match config.zookeeper_port {
-                Some(zookeeper) => Some(port(zookeeper, "ZooKeeper", "--zk-port").await?),
+                Some(zookeeper) => Some(port(zookeeper, "ZooKeeper", "--zookeeper-port").await?),
                 None => None,
             },
         })

@@ -43,8 +43,8 @@ fn some_region(data: &Path) -> Result<Option<Vec<u8>>> {
 fn once(halite: &Path, data: &Path, work: &Path, region: &[u8]) -> Result<Duration> {
     let [master, region_port, zookeeper] = free_ports()?;
     let mut command = Command::new(halite);
-    command.arg("serve").arg("--data").arg(data).args(["--master-port", &master.to_string(), "--region-port", &region_port.to_string()]);
-    command.args(["--zk-port", &zookeeper.to_string(), "--web-port", "0"]);
+    command.arg("serve").arg("--data").arg(data).args(["--master-port", &master.to_string(), "--regionserver-port", &region_port.to_string()]);
+    command.args(["--zookeeper-port", &zookeeper.to_string(), "--http-port", "0"]);
     let question = question(region)?;
     let start = Instant::now();
     let mut server = child::start(&mut command, &work.join("start.log"))?;

@@ -9,9 +9,9 @@ rows per second and the client's processor time per row.
 
     --runs N          how often each is measured (3)
     --seconds N       how long (4), after a warm-up
-    --warm N          how long that is (3)
+    --warmup-seconds N  how long that is (3)
     --rows N          rows of the table (1000000)
-    --only LIST       kinds of work, with commas between; all of get, put, gets, puts, scan
+    --workloads LIST  kinds of work, with commas between; all of get, put, gets, puts, scan
     --server NAME     only on halite or on hbase
 ";
 
@@ -36,9 +36,9 @@ impl Arguments {
             match name.as_str() {
                 "--runs" => arguments.runs = usize::try_from(positive()?).map_err(|_| wrong())?,
                 "--seconds" => arguments.seconds = positive()?,
-                "--warm" => arguments.warm = positive()?,
+                "--warmup-seconds" => arguments.warm = positive()?,
                 "--rows" => arguments.rows = positive()?,
-                "--only" => arguments.only = works(value)?,
+                "--workloads" => arguments.only = works(value)?,
                 "--server" if ["halite", "hbase"].contains(&value.as_str()) => arguments.server = Some(value.clone()),
                 _ => return Err(wrong()),
             }
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn a_choice_is_kept_and_unknown_words_are_refused() {
-        let arguments = read("--only scan,get --server hbase --runs 5").unwrap();
+        let arguments = read("--workloads scan,get --server hbase --runs 5").unwrap();
         assert!(arguments.wants("scan") && !arguments.wants("put") && arguments.runs == 5);
         assert!(arguments.wants_server("HBase") && !arguments.wants_server("Halite"));
-        for wrong in ["--only nothing", "--runs 0", "--rows", "--server other", "--faster yes"] {
+        for wrong in ["--workloads nothing", "--runs 0", "--rows", "--server other", "--faster yes"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

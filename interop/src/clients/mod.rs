@@ -1,6 +1,6 @@
 //! Clients that others wrote, let loose on `halite serve`: what they say of it must be what they say of HBase.
 //!
-//! What they say of HBase is kept in `testdata/clients`. `--record` writes it anew, from an HBase that is started for it; `--control`
+//! What they say of HBase is kept in `testdata/clients`. `--record` writes it anew, from an HBase that is started for it; `--verify`
 //! compares that HBase with what is kept.
 
 pub(crate) mod child;
@@ -37,9 +37,9 @@ impl Mode {
     pub(crate) fn named(name: Option<&str>) -> Result<Self> {
         match name {
             None => Ok(Self::Compare),
-            Some("--control") => Ok(Self::Control),
+            Some("--verify") => Ok(Self::Control),
             Some("--record") => Ok(Self::Record),
-            Some(other) => Err(format!("{other:?} is neither --control nor --record")),
+            Some(other) => Err(format!("{other:?} is neither --verify nor --record")),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Server {
 impl Server {
     /// Halite on free ports, its data gone when it ends.
     pub(crate) fn ephemeral(halite: &Path, work: &Path) -> Result<Self> {
-        let any = ["--ephemeral", "--master-port", "0", "--region-port", "0", "--zk-port", "0", "--web-port", "0"];
+        let any = ["--ephemeral", "--master-port", "0", "--regionserver-port", "0", "--zookeeper-port", "0", "--http-port", "0"];
         // Where the programs make the files that they have loaded.
         let load = std::path::absolute(work).map_err(|error| format!("{}: {error}", work.display()))?;
         Self::halite(Command::new(halite).arg("serve").args(any).arg("--bulkload-dirs").arg(load), &work.join("halite.log"))
@@ -40,11 +40,11 @@ impl Server {
         command.arg("serve").arg("--data").arg(data).args([
             "--master-port",
             &master,
-            "--region-port",
+            "--regionserver-port",
             &region,
-            "--zk-port",
+            "--zookeeper-port",
             &zookeeper,
-            "--web-port",
+            "--http-port",
             "0",
         ]);
         Self::halite(command.args(options), log)
@@ -98,7 +98,7 @@ impl Drop for Server {
     }
 }
 
-/// Halite's line for scripts: `ready master=ADDRESS region=ADDRESS zookeeper=ADDRESS`.
+/// Halite's line for scripts: `ready master=ADDRESS regionserver=ADDRESS zookeeper=ADDRESS`.
 fn zookeeper_port(text: &str) -> Option<u16> {
     let line = text.split_inclusive('\n').find(|line| line.starts_with("ready ") && line.ends_with('\n'))?;
     let address = line.split_whitespace().find_map(|word| word.strip_prefix("zookeeper="))?;
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_port_is_taken_from_the_whole_line_that_says_ready() {
-        let line = "ready master=127.0.0.1:1 region=127.0.0.1:2 zookeeper=127.0.0.1:41234 web=127.0.0.1:3\n";
+        let line = "ready master=127.0.0.1:1 regionserver=127.0.0.1:2 zookeeper=127.0.0.1:41234 http=127.0.0.1:3\n";
         assert_eq!(zookeeper_port(&format!("Halite serves\n\n{line}")), Some(41234));
         assert_eq!(zookeeper_port(&line[..70]), None);
         assert_eq!(zookeeper_port("not ready zookeeper=127.0.0.1:1\n"), None);

@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-patience", &[]),
     ("halite-torture", &["halite-types", "halite-engine", "halite-patience", "halite-wire", "halite"]),
     ("halite-torture-preload", &[]),
-    ("halite-bench-rivals", &["halite"]),
+    ("halite-bench-stores", &["halite"]),
     ("halite-fuzz", &["halite-types", "halite-engine", "halite-wire", "halite-rowkey", "halite-server"]),
     ("xtask", &["halite-patience"]),
 ];

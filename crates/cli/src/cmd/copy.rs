@@ -33,9 +33,9 @@ pub(crate) struct Copy {
     /// Regions that are copied at the same time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=256))]
     threads: u64,
-    /// File in which it is noted how far the copy has come; it goes when the copy is done [default: halite-copy-TABLE.state]
+    /// Progress file, deleted when the copy completes [default: halite-copy-TABLE.state]
     #[arg(long, value_name = "FILE")]
-    state: Option<PathBuf>,
+    state_file: Option<PathBuf>,
     /// Do not read both sides again to compare them
     #[arg(long)]
     no_verify: bool,
@@ -55,7 +55,7 @@ impl Copy {
 
     fn copy(&self, source: &Place, target: &Place) -> anyhow::Result<Copied> {
         let file_name = || PathBuf::from(format!("halite-copy-{}.state", self.table.to_string().replace(':', ".")));
-        let state = self.state.clone().unwrap_or_else(file_name);
+        let state = self.state_file.clone().unwrap_or_else(file_name);
         let new_name = self.new_name.clone().unwrap_or_else(|| self.table.clone());
         let (from, to) = (self.from.as_str(), self.to.as_str());
         let threads = usize::try_from(self.threads)?;

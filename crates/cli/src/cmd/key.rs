@@ -59,7 +59,7 @@ enum What {
         question: Question,
         /// Read it too, and say how many rows were looked at and how long that took
         #[arg(long, requires = "table")]
-        run: bool,
+        analyze: bool,
     },
     /// The rows of a table that a question asks for, in the order of their fields, whatever salts they lie under
     ///
@@ -74,7 +74,7 @@ enum What {
         column: Vec<String>,
         /// Where the page before ended, as it said
         #[arg(long, value_name = "TOKEN")]
-        after: Option<String>,
+        page_token: Option<String>,
         #[command(flatten)]
         place: PlaceFlags,
     },
@@ -86,7 +86,7 @@ enum What {
         which: Declared,
         /// 'BY SALT', 'BY SALT x 4', 'INTO 16', "AT ('b', x'80')", 'LIKE table', "FROM SAMPLE 'file' INTO 16", whose file has one key a line, or
         /// "ROLLING '1d'" of times from today on
-        #[arg(value_name = "HOW")]
+        #[arg(value_name = "SPLIT")]
         how: Option<String>,
         /// Print them as the option of the shell's create
         #[arg(long)]
@@ -107,7 +107,7 @@ enum What {
         #[command(flatten)]
         place: PlaceFlags,
         /// Keys that are looked at
-        #[arg(long, value_name = "KEYS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         sample: u32,
         /// How the answer is written
         #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
@@ -122,11 +122,11 @@ enum What {
     ///
     /// The regions of now and of the next widths are split off where they are missing. A Halite server does this by itself; for a store that nobody
     /// serves, and for HBase, it is to be run once in a width.
-    Roll {
+    Presplit {
         /// The table
         table: TableName,
         /// Widths that are made before their time
-        #[arg(long, value_name = "COUNT", default_value_t = WIDTHS_AHEAD, value_parser = clap::value_parser!(u32).range(..=1000))]
+        #[arg(long, value_name = "N", default_value_t = WIDTHS_AHEAD, value_parser = clap::value_parser!(u32).range(..=1000))]
         ahead: u32,
         #[command(flatten)]
         place: PlaceFlags,
@@ -162,13 +162,13 @@ enum What {
 #[derive(Clone, Copy, clap::Args)]
 pub(crate) struct ExpectedLoad {
     /// Region servers; where a store is in this process, it is one
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) servers: Option<u32>,
     /// Rows of the table once it is full
-    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rows: Option<u64>,
     /// Rows written each second at the busiest time
-    #[arg(long, value_name = "ROWS", value_parser = rate)]
+    #[arg(long, value_name = "N", value_parser = rate)]
     pub(crate) writes_per_second: Option<f64>,
 }
 
@@ -186,10 +186,10 @@ pub(crate) struct Question {
     #[arg(long)]
     pub(crate) reverse: bool,
     /// Rows that are wanted
-    #[arg(long, value_name = "ROWS", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) limit: Option<usize>,
     /// How many values a field has, as far as you know: gaps between the values of one with few are skipped
-    #[arg(long, value_name = "FIELD=COUNT", value_parser = distinct)]
+    #[arg(long, value_name = "FIELD=N", value_parser = distinct)]
     pub(crate) distinct: Vec<(String, u64)>,
 }
 
@@ -207,7 +207,7 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
 #[derive(clap::Args)]
 pub(crate) struct Declared {
     /// The key as it is declared, or @FILE with it
-    #[arg(long, value_name = "ROW KEY", required_unless_present = "table", conflicts_with = "table")]
+    #[arg(long, value_name = "ROW_KEY", required_unless_present = "table", conflicts_with = "table")]
     pub(crate) key: Option<String>,
     /// The key of a table that declares one
     #[arg(long, value_name = "TABLE")]
@@ -222,9 +222,9 @@ impl Key {
             What::New => key::new(),
             What::Encode { which, values, assign } => key::encode(&which, &values, assign),
             What::Decode { which, keys } => key::decode(&which.find()?, &keys),
-            What::Explain { which, question, run } => key::explain(&which, &question, run),
-            What::Scan { table, question, column, after, place } => key::scan(&table, &place, &question, &column, after.as_deref()),
-            What::Roll { table, ahead, place } => key::roll_table(&table, ahead, &place),
+            What::Explain { which, question, analyze } => key::explain(&which, &question, analyze),
+            What::Scan { table, question, column, page_token, place } => key::scan(&table, &place, &question, &column, page_token.as_deref()),
+            What::Presplit { table, ahead, place } => key::roll_table(&table, ahead, &place),
             What::Split { which, how, shell } => key::split(&which, how.as_deref(), shell),
             What::Simulate(what) => key::simulate_keys(&what),
             What::Infer { file: Some(file), sample, format, .. } => key::infer_file(&file, sample, format),

@@ -30,7 +30,7 @@ pub(crate) struct LabCommand {
     #[arg(long, value_name = "URI")]
     connect: Option<String>,
     /// Pages that run at the same time; a cluster waits more than it works
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
     /// Write the pages as Markdown files into this directory instead, with a list of them
     #[arg(long, value_name = "DIR")]

@@ -7,6 +7,7 @@ use halite::TableName;
 
 use crate::place::PlaceFlags;
 use crate::series;
+use crate::units::parse_duration;
 
 /// Write, read and pack the points of SERIES columns
 ///
@@ -44,7 +45,7 @@ enum What {
         #[arg(long)]
         reverse: bool,
         /// Points that are wanted
-        #[arg(long, value_name = "POINTS")]
+        #[arg(long, value_name = "N")]
         limit: Option<usize>,
     },
     /// Pack the points that are written one by one into the cell of their row
@@ -56,9 +57,9 @@ enum What {
         /// What is asked of the fields; all rows if nothing is
         #[arg(value_name = "CONDITION")]
         conditions: Vec<String>,
-        /// Only points that were written so many seconds ago
-        #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
-        written_before: u32,
+        /// Minimum age of the points that are packed
+        #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
+        min_age: u64,
     },
 }
 
@@ -79,7 +80,7 @@ impl SeriesCommand {
         match self.what {
             What::Write { which, file } => series::write(&which, file.as_deref()),
             What::Read { which, conditions, reverse, limit } => series::read(&which, &conditions, reverse, limit),
-            What::Pack { which, conditions, written_before } => series::pack(&which, &conditions, written_before),
+            What::Pack { which, conditions, min_age } => series::pack(&which, &conditions, min_age),
         }
         .map(|()| ExitCode::SUCCESS)
     }

@@ -92,11 +92,11 @@ fn read(path: &Path, title: &str) -> anyhow::Result<Option<Vec<Range>>> {
     };
     let mut lines = BufReader::new(file).lines();
     if lines.next().transpose()?.as_deref() != Some(FIRST_LINE) {
-        bail!("it is something else; give another file with --state");
+        bail!("it is something else; give another file with --state-file");
     }
     let noted = lines.next().transpose()?.unwrap_or_default();
     if noted != title {
-        bail!("it belongs to the copy of {noted}; finish that one, take the file away, or give another with --state");
+        bail!("it belongs to the copy of {noted}; finish that one, take the file away, or give another with --state-file");
     }
     let mut ranges = Vec::new();
     for line in lines {

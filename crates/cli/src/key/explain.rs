@@ -39,7 +39,7 @@ pub(crate) fn explain(which: &Declared, question: &Question, run: bool) -> anyho
 }
 
 fn explain_and_run(which: &Declared, question: &Question) -> anyhow::Result<ExitCode> {
-    let Some(table) = &which.table else { bail!("--run reads a table: give --table") };
+    let Some(table) = &which.table else { bail!("--analyze reads a table: give --table") };
     let place = which.place.open_existing()?;
     let found = found_in(&place, table)?;
     let plan = Arc::new(plan_of(&found, question)?);

@@ -1,4 +1,4 @@
-//! `halite key roll`: the regions of times to come.
+//! `halite key presplit`: the regions of times to come.
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -59,7 +59,7 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
         writeln!(out, "{text}")?;
     }
     if let Some(row) = last.filter(|_| more) {
-        writeln!(out, "more behind these: --after x'{}'", hexadecimal(&rows.token_of(&row).to_bytes()))?;
+        writeln!(out, "more behind these: --page-token x'{}'", hexadecimal(&rows.token_of(&row).to_bytes()))?;
     }
     drop(rows);
     place.close()?;
@@ -77,7 +77,7 @@ fn template(columns: &[String]) -> anyhow::Result<Scan> {
 }
 
 fn read_token(text: &str) -> anyhow::Result<PageToken> {
-    let bytes = read_bytes(text).map_err(|error| anyhow!("--after {error}"))?;
+    let bytes = read_bytes(text).map_err(|error| anyhow!("--page-token {error}"))?;
     Ok(PageToken::from_bytes(&bytes)?)
 }
 

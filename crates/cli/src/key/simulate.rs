@@ -17,6 +17,7 @@ use super::simulated::{as_json, tell};
 use super::split::splits_of;
 use crate::cmd::key::at_least_one;
 use crate::place::PlaceFlags;
+use crate::units::parse_duration;
 
 /// Regions where nothing else is said.
 const REGIONS: u32 = 16;
@@ -27,7 +28,7 @@ const SALT_REGIONS_MAX: u32 = 256;
 #[derive(clap::Args)]
 pub(crate) struct Simulated {
     /// Keys as they are declared, or @FILE with one; of several, all get the same traffic
-    #[arg(long, value_name = "ROW KEY", required_unless_present = "table")]
+    #[arg(long, value_name = "ROW_KEY", required_unless_present = "table")]
     key: Vec<String>,
     /// Table whose key, regions and declared queries are taken
     #[arg(long, value_name = "TABLE")]
@@ -35,41 +36,41 @@ pub(crate) struct Simulated {
     #[command(flatten)]
     place: PlaceFlags,
     /// How tables are split, as in `halite key split`; if nothing is said, as the table is, by salt, or into 16 with as many writes each
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "SPLIT")]
     split: Option<String>,
     /// Values of a field: uniform(n), zipf(n,s), hot(share,n), seq(from), cycle(n), one(a,b,c), random, uuid, now(jitter=500ms, step=1s), or text as in sensor_{zipf(1000,1.1):05}
-    #[arg(long, value_name = "FIELD=DRAWN")]
+    #[arg(long, value_name = "FIELD=GENERATOR")]
     field: Vec<String>,
     /// Trace instead: lines of `time_ms<TAB>R|W<TAB>field=value field=value`, or `time_ms<TAB>R|W<TAB>KEY<TAB>key` where the third word is KEY itself
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["field", "ops", "rate", "reads", "start"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["field", "operations", "rate", "read_ratio", "start"])]
     trace: Option<PathBuf>,
     /// Operations that are drawn
-    #[arg(long, value_name = "COUNT", default_value_t = 200_000)]
-    ops: usize,
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    operations: usize,
     /// Operations in a second; 1000 if no now(n/s) of a field says otherwise
     #[arg(long, value_name = "RATE")]
     rate: Option<f64>,
     /// Share of operations that read, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    reads: f64,
+    #[arg(long, value_name = "RATIO", default_value_t = 0.0)]
+    read_ratio: f64,
     /// When the traffic begins
-    #[arg(long, value_name = "TIME", default_value = "2024-03-15")]
+    #[arg(long, value_name = "TIMESTAMP", default_value = "2024-03-15")]
     start: String,
-    /// What chance begins with; the same gives the same figures
+    /// Random seed; equal seeds give equal results
     #[arg(long, value_name = "SEED", default_value_t = 7)]
     seed: u64,
     /// Operations of one window
-    #[arg(long, value_name = "COUNT", default_value_t = 2_000, value_parser = at_least_one)]
-    window: usize,
-    /// Milliseconds of one window of time; it lasts longer where it has fewer than 8 writes for each region
-    #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
-    window_ms: u64,
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = at_least_one)]
+    window_operations: usize,
+    /// Length of one time window; a window with fewer than 8 writes per region lasts longer
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
+    window_time: u64,
     /// What will be asked, as in WITH QUERIES: `latest: device_id = ? AND ts IN RANGE`
     #[arg(long, value_name = "QUERY")]
     query: Vec<String>,
     /// Paint it into this file: time from left to right, regions from bottom to top
     #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    svg_file: Option<PathBuf>,
     /// How the answer is written
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
     format: AnswerFormat,
@@ -87,13 +88,13 @@ pub(crate) fn simulate_keys(what: &Simulated) -> anyhow::Result<ExitCode> {
     let (traffic, said) = what.traffic(&planned)?;
     // A window is as long as the writes of the traffic at most.
     let writes = traffic.operations.iter().filter(|operation| !operation.is_read).count();
-    let options = SimulateOptions { window: what.window.min(writes.max(1)), window_ms: what.window_ms, seed: what.seed };
+    let options = SimulateOptions { window: what.window_operations.min(writes.max(1)), window_ms: what.window_time, seed: what.seed };
     let found: Vec<Simulation> = planned.iter().map(|one| simulate(&one.design, &traffic, &options)).collect::<Result<_, _>>()?;
     match what.format {
         AnswerFormat::Text => tell(&planned, &found, &said, &options)?,
         AnswerFormat::Json => as_json(&planned, &found, &said, &options)?,
     }
-    if let Some(file) = &what.svg {
+    if let Some(file) = &what.svg_file {
         let painted = svg("Where writes go, moment by moment", &found.iter().collect::<Vec<_>>());
         std::fs::write(file, painted).with_context(|| format!("the picture {}", file.display()))?;
     }
@@ -186,8 +187,8 @@ impl Simulated {
             let said = format!("{} operations of {}", traffic.operations.len(), file.display());
             return Ok((traffic, vec![said]));
         }
-        if !((0.0..=1.0).contains(&self.reads) && self.rate.is_none_or(|rate| rate > 0.0 && rate.is_finite())) {
-            bail!("--reads is a share from 0 to 1, and --rate a number above 0");
+        if !((0.0..=1.0).contains(&self.read_ratio) && self.rate.is_none_or(|rate| rate > 0.0 && rate.is_finite())) {
+            bail!("--read-ratio is a number from 0 to 1, and --rate a number above 0");
         }
         let specs = self.specs(&known)?;
         let said = specs.iter().map(|(name, text)| format!("{name} = {text}")).collect();
@@ -200,7 +201,7 @@ impl Simulated {
             Err(error) => bail!("--start: {error}"),
         };
         let fields = fields.collect::<anyhow::Result<Vec<_>>>()?;
-        let generator = Generator { fields, operations: self.ops, rate_per_second: self.rate, start_ms, reads: self.reads, seed: self.seed };
+        let generator = Generator { fields, operations: self.operations, rate_per_second: self.rate, start_ms, reads: self.read_ratio, seed: self.seed };
         Ok((generator.traffic()?, said))
     }
 
@@ -210,7 +211,7 @@ impl Simulated {
         let mut given_before = std::collections::HashSet::new();
         for given in &self.field {
             let (name, text) =
-                given.split_once('=').with_context(|| format!("{given:?}: a field is given as FIELD=DRAWN, like id=zipf(1000,1.1)"))?;
+                given.split_once('=').with_context(|| format!("{given:?}: a field is given as FIELD=GENERATOR, like id=zipf(1000,1.1)"))?;
             let place = specs.iter_mut().find(|(known, _)| known == name.trim());
             let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
             let (_, drawn) = place.with_context(|| format!("no key has a field {name}; there are {}", names.join(", ")))?;

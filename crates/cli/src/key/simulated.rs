@@ -149,7 +149,7 @@ fn verdict(simulation: &Simulation) -> String {
         simulation.hot_prefixes.top.first().filter(|_| simulation.hot_prefixes.top_share > 2.0 / regions && simulation.hot_prefixes.distinct > 1);
     if regions >= 2.0 && skew.windows < WINDOWS_MIN {
         return format!(
-            "{} writes make {} window(s), too few to tell what each moment is like; take more --ops, or a --window of at most {}",
+            "{} writes make {} window(s), too few to tell what each moment is like; take more --operations, or a --window-operations of at most {}",
             grouped(skew.operations),
             skew.windows,
             grouped((skew.operations / WINDOWS_TOLD).max(1))

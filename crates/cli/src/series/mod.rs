@@ -11,6 +11,7 @@ use halite::rowkey::{FieldId, FieldType, KeyQuery, KeySchema, TimeUnit, Value};
 
 use crate::cmd::series::Which;
 use crate::place::Place;
+use crate::units::show_ms;
 
 /// The column of a CSV that is the value.
 const VALUE: &str = "value";
@@ -195,9 +196,9 @@ pub(crate) fn read(which: &Which, conditions: &[String], reverse: bool, limit: O
 }
 
 /// Packs rows.
-pub(crate) fn pack(which: &Which, conditions: &[String], written_before: u32) -> anyhow::Result<()> {
+pub(crate) fn pack(which: &Which, conditions: &[String], min_age_ms: u64) -> anyhow::Result<()> {
     let (place, series) = open(which)?;
-    let before = jiff::Timestamp::now().as_millisecond() - i64::from(written_before) * 1000;
+    let before = jiff::Timestamp::now().as_millisecond() - i64::try_from(min_age_ms).unwrap_or(i64::MAX);
     let packed = block_on(series.pack(&query(series.key(), conditions)?, before))?;
     let mut out = std::io::stdout();
     writeln!(out, "{} points packed in {} rows", packed.points, packed.rows)?;
@@ -207,8 +208,9 @@ pub(crate) fn pack(which: &Which, conditions: &[String], written_before: u32) ->
     if packed.recent > 0 {
         writeln!(
             out,
-            "{} points were written in the last {written_before} seconds and stay loose; run it again later for them (--written-before SECONDS)",
-            packed.recent
+            "{} points are younger than {} and stay loose; run it again later for them (--min-age DURATION)",
+            packed.recent,
+            show_ms(min_age_ms)
         )?;
     }
     Ok(place.close()?)

@@ -87,8 +87,8 @@ fn text(facts: &Facts<'_>) -> String {
 /// The line that scripts wait for. The word stands at its beginning and nowhere else.
 fn ready(addresses: &Addresses) -> String {
     let mut line = "ready".to_owned();
-    let always = [("master", Some(addresses.master)), ("region", Some(addresses.region))];
-    for (name, address) in always.into_iter().chain([("zookeeper", addresses.zookeeper), ("web", addresses.web)]) {
+    let always = [("master", Some(addresses.master)), ("regionserver", Some(addresses.region))];
+    for (name, address) in always.into_iter().chain([("zookeeper", addresses.zookeeper), ("http", addresses.web)]) {
         if let Some(address) = address {
             let _ = write!(line, " {name}={address}");
         }
@@ -122,9 +122,9 @@ mod tests {
 
     #[test]
     fn the_line_for_scripts_has_an_address_for_each_port_there_is() {
-        assert_eq!(ready(&addresses("127.0.0.1")), "ready master=127.0.0.1:1 region=127.0.0.1:2 zookeeper=127.0.0.1:4 web=127.0.0.1:3");
+        assert_eq!(ready(&addresses("127.0.0.1")), "ready master=127.0.0.1:1 regionserver=127.0.0.1:2 zookeeper=127.0.0.1:4 http=127.0.0.1:3");
         let fewer = Addresses { web: None, zookeeper: None, ..addresses("::") };
-        assert_eq!(ready(&fewer), "ready master=[::]:1 region=[::]:2");
+        assert_eq!(ready(&fewer), "ready master=[::]:1 regionserver=[::]:2");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The configuration file: TOML whose keys are the names of the options.
 //!
 //! A dot counts as a hyphen, so `wal.sync = "flush"`, `wal-sync = "flush"` and a section `[wal]` with `sync = "flush"` are the same.
-//! The section `[set]` holds settings under HBase's own names.
+//! The section `[hbase]` holds settings under HBase's own names.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<File> {
     let mut written = HashMap::new();
     for (key, value) in table {
         match value {
-            Value::Table(set) if key == "set" => flatten(None, set, &mut |name, value| {
+            Value::Table(set) if key == "hbase" => flatten(None, set, &mut |name, value| {
                 if file.set.iter().any(|(other, _)| other == name) {
                     bail!("set: {name} is given twice, with quotes around the dots and without; leave one out");
                 }
@@ -72,8 +72,8 @@ fn known(name: &str) -> anyhow::Result<&'static str> {
     if let Some(option) = options::find(&hyphens) {
         return Ok(option.name);
     }
-    if matches!(name, "set" | "config") {
-        bail!("{name}: in the file this is {}", if name == "set" { "a section: [set]" } else { "not possible; it is an option of the command only" });
+    if matches!(name, "hbase" | "config") {
+        bail!("{name}: in the file this is {}", if name == "hbase" { "a section: [hbase]" } else { "not possible; it is an option of the command only" });
     }
     let near = nearest(&hyphens, OPTIONS.iter().map(|option| option.name));
     bail!("{name}: there is no such key{}; docs/serve.md lists them all", suggestion(near))
@@ -101,20 +101,20 @@ mod tests {
             assert!(said.contains("wal-sync") && said.contains("wal.sync") && said.contains("the same key"), "{said}");
         }
         assert!(error("'wal.sync' = 'flush'\n[wal]\nsync = 'flush'").contains("wal.sync and wal.sync"));
-        assert!(error("[set]\na.b = 1\n'a.b' = 2").contains("a.b is given twice"));
+        assert!(error("[hbase]\na.b = 1\n'a.b' = 2").contains("a.b is given twice"));
     }
 
     #[test]
     fn numbers_and_truths_need_no_quotes() {
-        let file = parse("zk-port = 0\nephemeral = true\ncompaction-ratio = 1.4").unwrap();
+        let file = parse("zookeeper-port = 0\nephemeral = true\ncompaction-ratio = 1.4").unwrap();
         let mut options = file.options;
         options.sort_unstable();
-        assert_eq!(options, [("compaction-ratio", "1.4".to_owned()), ("ephemeral", "true".to_owned()), ("zk-port", "0".to_owned())]);
+        assert_eq!(options, [("compaction-ratio", "1.4".to_owned()), ("ephemeral", "true".to_owned()), ("zookeeper-port", "0".to_owned())]);
     }
 
     #[test]
     fn hbase_names_stand_in_their_own_section_with_or_without_quotes() {
-        let file = parse("[set]\nhbase.client.scanner.timeout.period = 5000\n\"hbase.wal.hsync\" = true").unwrap();
+        let file = parse("[hbase]\nhbase.client.scanner.timeout.period = 5000\n\"hbase.wal.hsync\" = true").unwrap();
         let mut set = file.set;
         set.sort_unstable();
         assert_eq!(set, [("hbase.client.scanner.timeout.period", "5000"), ("hbase.wal.hsync", "true")].map(|(a, b)| (a.to_owned(), b.to_owned())));
@@ -124,7 +124,7 @@ mod tests {
     fn an_unknown_key_is_refused_and_the_likely_one_named() {
         assert!(error("wal-snyc = 'flush'").contains("wal-snyc: there is no such key (did you mean wal-sync?)"), "{}", error("wal-snyc = 'flush'"));
         assert!(error("colour = 'red'").starts_with("colour: there is no such key;"));
-        assert!(error("set = 5").contains("a section: [set]"));
+        assert!(error("hbase = 5").contains("a section: [hbase]"));
         assert!(error("config = 'other.toml'").contains("an option of the command only"));
     }
 

@@ -35,7 +35,7 @@ impl FromArgMatches for Flags {
                 "--ephemeral keeps the store in a directory of its own; leave out --data or --ephemeral\n",
             ));
         }
-        flags.set.extend(matches.get_many::<(String, String)>("set").into_iter().flatten().cloned());
+        flags.set.extend(matches.get_many::<(String, String)>("hbase-conf").into_iter().flatten().cloned());
         Ok(flags)
     }
 
@@ -56,9 +56,9 @@ impl Args for Flags {
                     .help("Read options from this TOML file; what the command line says comes before it"),
             )
             .arg(
-                Arg::new("set")
-                    .long("set")
-                    .value_name("NAME=VALUE")
+                Arg::new("hbase-conf")
+                    .long("hbase-conf")
+                    .value_name("KEY=VALUE")
                     .action(ArgAction::Append)
                     .value_parser(name_and_value)
                     .help("Set what HBase calls by this name, as in hbase.client.scanner.timeout.period=5000; may be repeated"),
@@ -83,6 +83,6 @@ impl Args for Flags {
 fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
-        _ => Err("give it as NAME=VALUE".into()),
+        _ => Err("give it as KEY=VALUE".into()),
     }
 }

@@ -73,42 +73,42 @@ mod tests {
     fn the_command_line_comes_before_the_file_and_both_before_the_defaults() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
-        std::fs::write(&path, "zk-port = 1\nmaster-port = 2\n[set]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n")
+        std::fs::write(&path, "zookeeper-port = 1\nmaster-port = 2\n[hbase]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n")
             .unwrap();
-        let flags = flags(&[("zk-port", "5")], &[("hbase.regionserver.port", "6"), ("hbase.zookeeper.property.clientPort", "7")], Some(&path));
+        let flags = flags(&[("zookeeper-port", "5")], &[("hbase.regionserver.port", "6"), ("hbase.zookeeper.property.clientPort", "7")], Some(&path));
         let settings = settings(&flags).unwrap().settings;
-        let shown = ["zk-port", "master-port", "region-port", "web-port", "wal-sync"].map(|option| show(&settings, option));
+        let shown = ["zookeeper-port", "master-port", "regionserver-port", "http-port", "wal-sync"].map(|option| show(&settings, option));
         assert_eq!(shown, ["5", "2", "6", "16010", "flush"]);
     }
 
     #[test]
     fn the_engine_keeps_nonces_as_long_as_the_server() {
-        let settings = settings(&flags(&[("nonce-ms", "7s")], &[], None)).unwrap().settings;
+        let settings = settings(&flags(&[("nonce-grace-period", "7s")], &[], None)).unwrap().settings;
         assert_eq!((settings.engine.nonce_ms, settings.server.limits.nonce_ms), (7000, 7000));
     }
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
         let said = |flags: &Flags| format!("{:#}", settings(flags).unwrap_err());
-        assert_eq!(said(&flags(&[("zk-port", "x")], &[], None)), "--zk-port: \"x\" does not do; give a port from 0 to 65535");
-        assert_eq!(said(&flags(&[], &[("hbase.wal.hsync", "x")], None)), "--set: hbase.wal.hsync=x: give true or false");
+        assert_eq!(said(&flags(&[("zookeeper-port", "x")], &[], None)), "--zookeeper-port: \"x\" does not do; give a port from 0 to 65535");
+        assert_eq!(said(&flags(&[], &[("hbase.wal.hsync", "x")], None)), "--hbase-conf: hbase.wal.hsync=x: give true or false");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
         assert!(said(&flags(&[], &[], Some(&path))).starts_with(&format!("configuration file {}: ", path.display())));
         std::fs::write(&path, "zk-prot = 1").unwrap();
-        assert!(said(&flags(&[], &[], Some(&path))).contains("halite.toml: zk-prot: there is no such key (did you mean zk-port?)"));
-        assert!(said(&flags(&[("memstore-total-bytes", "1")], &[], None)).contains("memstore_total_bytes is below 65536"));
-        assert!(said(&flags(&[("master-port", "9"), ("region-port", "9")], &[], None)).contains("port 9 is given twice"));
+        assert!(said(&flags(&[], &[], Some(&path))).contains("halite.toml: zk-prot: there is no such key (did you mean zookeeper-port?)"));
+        assert!(said(&flags(&[("global-memstore-size", "1")], &[], None)).contains("memstore_total_bytes is below 65536"));
+        assert!(said(&flags(&[("master-port", "9"), ("regionserver-port", "9")], &[], None)).contains("port 9 is given twice"));
     }
 
     #[test]
     fn a_setting_that_somebody_relies_on_and_is_not_there_stops_the_start() {
         let said = |flags: &Flags| format!("{:#}", settings(flags).unwrap_err());
         let wanted = "hbase.security.authentication=kerberos: there is no authentication here";
-        assert!(said(&flags(&[], &[("hbase.security.authentication", "kerberos")], None)).starts_with(&format!("--set: {wanted}")));
+        assert!(said(&flags(&[], &[("hbase.security.authentication", "kerberos")], None)).starts_with(&format!("--hbase-conf: {wanted}")));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
-        std::fs::write(&path, "[set]\nhbase.security.authentication = 'kerberos'\n").unwrap();
+        std::fs::write(&path, "[hbase]\nhbase.security.authentication = 'kerberos'\n").unwrap();
         assert!(said(&flags(&[], &[], Some(&path))).contains(wanted));
         assert_eq!(settings(&flags(&[], &[("hbase.security.authentication", "simple")], None)).unwrap().warnings.len(), 1);
     }

@@ -19,7 +19,6 @@ mod page;
 mod place;
 mod refused;
 mod settings;
-mod units;
 
 use std::time::Duration;
 

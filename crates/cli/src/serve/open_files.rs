@@ -18,7 +18,7 @@ pub(crate) fn raise_limit(connections_max: usize) {
     // None is no limit.
     if let Some(limit) = getrlimit(Resource::Nofile).current.filter(|limit| *limit < wanted) {
         tracing::warn!(
-            "this process may open {limit} files, and connections-max = {connections_max} asks for {wanted}: raise the limit (ulimit -n), or lower the option"
+            "this process may open {limit} files, and max-connections = {connections_max} asks for {wanted}: raise the limit (ulimit -n), or lower the option"
         );
     }
 }

@@ -15,7 +15,7 @@ fn options() -> String {
         // How many threads there are by themselves depends on the machine.
         let default = match option.name {
             "io-threads" => "half of the cores".to_owned(),
-            "reader-threads" => "cores, at least 2".to_owned(),
+            "handler-threads" => "cores, at least 2".to_owned(),
             _ => format!("`{}`", option.show(&Settings::default())),
         };
         let default = if option.value.is_none() { String::new() } else { default };

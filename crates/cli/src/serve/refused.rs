@@ -150,7 +150,7 @@ impl Lack {
                 "no class of Java's can be loaded here, only AggregateImplementation and MultiRowMutationEndpoint are built in; do without the coprocessor"
             }
             ReadOnly => "the server cannot be made read-only here; make the tables read-only (alter 't', READONLY => true)",
-            Limits => "this limit is not enforced here; set limits of users, tables and namespaces by set_quota with quotas-enabled",
+            Limits => "this limit is not enforced here; set limits of users, tables and namespaces by set_quota with quota-enabled",
             Snapshots => "snapshots cannot be switched off here",
         }
     }

@@ -136,7 +136,7 @@ fn a_damaged_log_is_refused_by_every_command_and_left_out_on_request_with_a_word
     let name = segment.to_str().unwrap();
     let commands: [&[&str]; 3] = [
         &["shell", "-n", "--data", data.to_str().unwrap()],
-        &["serve", "--zk-port", "0", "--master-port", "0", "--region-port", "0", "--web-port", "0", "--data", data.to_str().unwrap()],
+        &["serve", "--zookeeper-port", "0", "--master-port", "0", "--regionserver-port", "0", "--http-port", "0", "--data", data.to_str().unwrap()],
         &["bench", "--rows", "10", "--data", data.to_str().unwrap()],
     ];
     for arguments in commands {

@@ -228,8 +228,8 @@ fn check_acknowledged(data: &Path, log: &Path, lines: &BTreeMap<String, &Line>) 
 fn a_killed_load_keeps_what_it_acknowledged_and_is_completed_by_the_next_run() {
     let lines = data();
     let by_key: BTreeMap<String, &Line> = lines.iter().map(|line| (line.key(), line)).collect();
-    let seed = std::env::var("HALITE_SEED").map_or_else(|_| RandomState::new().hash_one(0), |seed| seed.parse().unwrap());
-    println!("HALITE_SEED={seed}");
+    let seed = std::env::var("HALITE_TEST_SEED").map_or_else(|_| RandomState::new().hash_one(0), |seed| seed.parse().unwrap());
+    println!("HALITE_TEST_SEED={seed}");
     let mut state = seed;
     let mut below = |limit: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -48,7 +48,7 @@ fn no_command_touches_a_directory_that_is_not_a_store() {
     let other = other.to_str().unwrap();
     let commands: [&[&str]; 7] = [
         &["shell", "-n", "--data", text],
-        &["serve", "--zk-port", "0", "--master-port", "0", "--region-port", "0", "--web-port", "0", "--data", text],
+        &["serve", "--zookeeper-port", "0", "--master-port", "0", "--regionserver-port", "0", "--http-port", "0", "--data", text],
         &["bench", "--rows", "10", "--data", text],
         &["lab", "E01", "--data", text],
         &["demo", "--data", text],
@@ -124,7 +124,7 @@ fn a_server_whose_log_fails_ends_if_it_is_told_to_and_the_store_has_what_was_ack
     let (root, moved) = (folder.path().join("store"), folder.path().join("moved"));
     let text = root.to_str().unwrap();
     assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
-    let served = Served::start(&["--data", text, "--on-log-failure", "exit", "--wal-segment-bytes", "4k"]);
+    let served = Served::start(&["--data", text, "--on-log-failure", "exit", "--wal-segment-size", "4k"]);
     let address = format!("rpc://{}", served.address("master"));
     let put = |row: usize| format!("put 't', 'row{row}', 'f:q', '{}'\n", "v".repeat(2000));
     assert!(halite(&["shell", "-n", "--connect", &address], &put(0)).status.success());

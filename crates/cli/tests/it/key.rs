@@ -114,7 +114,7 @@ fn a_table_of_rolling_times_begins_with_regions_of_today_and_of_days_to_come() {
     let (code, _, errors) = halite(&["shell", "-n", "--data", data], create);
     assert_eq!(code, Some(0), "{errors}");
     // It may be another day than a moment ago.
-    let (code, said, errors) = key(&["roll", "metrics", "--data", data], "");
+    let (code, said, errors) = key(&["presplit", "metrics", "--data", data], "");
     assert!(code == Some(0) && (said.contains("0 regions made, 6 were there") || said.contains("2 regions made, 4 were there")), "{said}{errors}");
     let bad = "CREATE TABLE users (v DOUBLE FAMILY d, ROW KEY (id STRING)) SPLIT ROLLING '1d';\n";
     let (code, said, errors) = halite(&["shell", "-n", "--data", data], bad);
@@ -267,10 +267,10 @@ fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
         // Pages end and begin at the same place, whatever salt the rows lie under.
         let (mut pages, mut after) = (Vec::new(), None);
         loop {
-            let token: Vec<&str> = after.iter().flat_map(|token: &String| ["--after", token.as_str()]).collect();
+            let token: Vec<&str> = after.iter().flat_map(|token: &String| ["--page-token", token.as_str()]).collect();
             let said = scan(&[&["--limit", "7"], &token[..]].concat());
             pages.extend(said.lines().filter(|line| line.starts_with("id =")).map(|line| format!("{line}\n")));
-            after = said.lines().last().and_then(|line| line.strip_prefix("more behind these: --after ")).map(str::to_owned);
+            after = said.lines().last().and_then(|line| line.strip_prefix("more behind these: --page-token ")).map(str::to_owned);
             if after.is_none() {
                 break;
             }
@@ -355,16 +355,16 @@ fn designs_are_simulated_side_by_side_and_painted() {
         rising,
         "--key",
         salted,
-        "--ops",
+        "--operations",
         "20000",
-        "--window",
+        "--window-operations",
         "250",
         "--field",
         "device=d{uniform(2000)}",
         "--query",
         "one: device = ? AND ts IN RANGE",
     ];
-    let (code, said, errors) = key(&[&arguments[..], &["--svg", picture.to_str().unwrap()]].concat(), "");
+    let (code, said, errors) = key(&[&arguments[..], &["--svg-file", picture.to_str().unwrap()]].concat(), "");
     assert_eq!(code, Some(0), "{errors}");
     let line = |name: &str| {
         said.lines()
@@ -397,23 +397,23 @@ fn traffic_that_makes_no_sense_is_refused() {
     };
     refused(&["--field", "name=uuid"], "no key has a field name; there are id");
     refused(&["--field", "id=unifrom(3)"], "there is no unifrom(3)");
-    refused(&["--ops", "99000000000"], "1 to 5000000 can be simulated");
-    refused(&["--reads", "2"], "a share from 0 to 1");
+    refused(&["--operations", "99000000000"], "1 to 5000000 can be simulated");
+    refused(&["--read-ratio", "2"], "a number from 0 to 1");
     refused(&["--query", "q: id == ?"], "--query cannot be read");
     refused(&["--query", "q: idd = ?"], "1 | q: idd = ?");
-    refused(&["--window", "0"], "0 is no number above 0");
+    refused(&["--window-operations", "0"], "0 is no number above 0");
     refused(&["--field", "id=uuid", "--field", "id=random"], "--field id is given twice");
     refused(&["--field", "id=now(5/s)", "--rate", "6"], "more than once: 5 by id, 6 for all");
     refused(&["--split", "INTO nothing"], "the splits cannot be read");
     refused(&["--start", "soon"], "--start");
     // So few writes are one window, in which a key that rises looks even.
-    let (_, said, _) = key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--ops", "1000"], "");
+    let (_, said, _) = key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--operations", "1000"], "");
     assert!(said.contains("1,000 writes make 1 window(s), too few to tell what each moment is like") && !said.contains("even:"), "{said}");
     // Of so few keys nothing is said of where new ones land, and a window has as many writes as there are.
-    let few = ["simulate", "--key", "(id STRING)", "--ops", "1000", "--reads", "0.9", "--field", "id=one(a,b,c)", "--query", "some: id LIKE ?"];
+    let few = ["simulate", "--key", "(id STRING)", "--operations", "1000", "--read-ratio", "0.9", "--field", "id=one(a,b,c)", "--query", "some: id LIKE ?"];
     let (_, said, errors) = key(&few, "");
     assert!(!said.contains("places where keys grow") && !said.contains("new keys behind") && !said.contains("window of 1,000"), "{said}{errors}");
-    let (_, said, _) = key(&["simulate", "--key", "(n U32)", "--ops", "1000", "--query", "some: n LIKE ?"], "");
+    let (_, said, _) = key(&["simulate", "--key", "(n U32)", "--operations", "1000", "--query", "some: n LIKE ?"], "");
     assert!(said.contains("cannot be asked: n is of type U32"), "{said}");
     let empty = tempfile::NamedTempFile::new().unwrap();
     refused(&["--trace", empty.path().to_str().unwrap()], "0 operations are not possible");
@@ -435,14 +435,14 @@ fn commands_that_read_create_no_store() {
             &["key", "encode", "--table", "t", "a=1"][..],
             &["key", "decode", "--table", "t", "a"],
             &["key", "explain", "--table", "t", "a=1"],
-            &["key", "explain", "--table", "t", "a=1", "--run"],
+            &["key", "explain", "--table", "t", "a=1", "--analyze"],
             &["key", "scan", "t"],
             &["key", "split", "--table", "t"],
             &["key", "split", "--key", "(a STRING)", "LIKE t"],
             &["key", "infer", "--table", "t"],
             &["key", "simulate", "--table", "t"],
             &["key", "lint", "--table", "t"],
-            &["key", "roll", "t"],
+            &["key", "presplit", "t"],
             &["series", "read", "t"],
             &["series", "pack", "t"],
             &["series", "write", "t", sample.to_str().unwrap()],
@@ -575,7 +575,7 @@ fn rows_that_are_no_keys_are_told_by_scan_explain_and_lint() {
     let (code, said, errors) = halite(&["shell", "-n", "--data", data], script);
     assert_eq!(code, Some(0), "{said}{errors}");
     let seen = "1 of 1 sampled row(s) of table t are no keys of its ROW KEY, and questions about fields do not find them";
-    for command in [&["scan", "t"][..], &["explain", "--table", "t"], &["explain", "--table", "t", "--run"]] {
+    for command in [&["scan", "t"][..], &["explain", "--table", "t"], &["explain", "--table", "t", "--analyze"]] {
         let (_, said, errors) = key(&[command, &["--data", data]].concat(), "");
         assert!(said.contains(seen), "{command:?}: {said}{errors}");
     }

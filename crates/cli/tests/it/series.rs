@@ -27,7 +27,7 @@ fn points_are_written_read_packed_and_taken_away() {
     let told = run(&["series", "pack", "m"], "").1;
     assert!(told.starts_with("0 points packed in 0 rows\n500 points were written in the last 60 seconds and stay loose"), "{told}");
     std::thread::sleep(std::time::Duration::from_millis(1100));
-    assert_eq!(run(&["series", "pack", "m", "device=s1", "--written-before", "1"], "").1, "250 points packed in 2 rows\n");
+    assert_eq!(run(&["series", "pack", "m", "device=s1", "--min-age", "1s"], "").1, "250 points packed in 2 rows\n");
     assert_eq!(run(&["series", "read", "m"], "").1, all);
     assert_eq!(run(&["series", "write", "m"], "device,ts,value\ns1,2024-03-15T01:23:10Z,\n").1, "0 points written, 1 removals asked for\n");
     let (_, said, _) = run(&["series", "read", "m", "device=s1", "--limit", "1"], "");

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::{self, LIMIT, await_that, ended, output};
 
-const ANY_PORTS: [&str; 8] = ["--zk-port", "0", "--master-port", "0", "--region-port", "0", "--web-port", "0"];
+const ANY_PORTS: [&str; 8] = ["--zookeeper-port", "0", "--master-port", "0", "--regionserver-port", "0", "--http-port", "0"];
 
 fn serve(arguments: &[&str]) -> Command {
     let mut command = program::halite();
@@ -211,7 +211,7 @@ fn a_client_finds_the_region_server_through_zookeeper_and_what_it_wrote_is_in_fi
     let (content, _) = session.look_up(&Request::GetData { path: "/hbase/meta-region-server".into(), watch: false }).data().unwrap();
     let server = znode::decode::<pb::MetaRegionServer>(content).unwrap().server;
     let found = format!("{}:{}", server.host_name, server.port());
-    assert_eq!(found, served.address("region").to_string());
+    assert_eq!(found, served.address("regionserver").to_string());
     let mut client = Wire::client(found.parse().unwrap());
     assert_eq!(value(&mut client, &name, "old"), Some("before".into()));
     client.call::<ClientMutate>(&put(&name, "new"));
@@ -230,10 +230,10 @@ fn what_was_acknowledged_is_there_after_the_process_was_killed() {
     let name = store(folder.path());
     let data = folder.path().to_str().unwrap();
     let served = Served::start(&["--data", data, "--wal-sync", "flush"]);
-    Wire::client(served.address("region")).call::<ClientMutate>(&put(&name, "new"));
+    Wire::client(served.address("regionserver")).call::<ClientMutate>(&put(&name, "new"));
     assert_eq!(served.end(Signal::KILL).0, None);
     let served = Served::start(&["--data", data]);
-    assert_eq!(value(&mut Wire::client(served.address("region")), &name, "new"), Some("new".into()));
+    assert_eq!(value(&mut Wire::client(served.address("regionserver")), &name, "new"), Some("new".into()));
     assert_eq!(served.end(Signal::INT).0, Some(0));
 }
 
@@ -254,12 +254,12 @@ fn a_client_ends_it_as_cleanly_as_a_signal() {
         ("asked the cluster to shut down", |served| stop::<MasterShutdown>(Service::Master, served.address("master"), &pb::ShutdownRequest {})),
         ("asked the server to stop: enough", |served| {
             let request = pb::StopServerRequest { reason: "enough".to_owned() };
-            stop::<AdminStopServer>(Service::Admin, served.address("region"), &request);
+            stop::<AdminStopServer>(Service::Admin, served.address("regionserver"), &request);
         }),
     ];
     for (why, stop) in stops {
         let served = Served::start(&["--data", folder.path().to_str().unwrap()]);
-        Wire::client(served.address("region")).call::<ClientMutate>(&put(&name, "new"));
+        Wire::client(served.address("regionserver")).call::<ClientMutate>(&put(&name, "new"));
         stop(&served);
         let (code, logged) = served.wait();
         assert!(code == Some(0) && logged.contains(why), "{code:?} {logged}");
@@ -279,10 +279,10 @@ fn an_ephemeral_store_leaves_nothing() {
     assert_eq!(entries(), 0);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let without_file = ["--ephemeral", "--listen", "127.0.0.1", "--config", "/no/such/file"];
+    let without_file = ["--ephemeral", "--listen-addr", "127.0.0.1", "--config", "/no/such/file"];
     assert_eq!((output(serve(&without_file).env("TMPDIR", folder.path())).status.code(), entries()), (Some(1), 0));
     let mut command = program::halite();
-    let command = command.args(["serve", "--ephemeral", "--zk-port", &port, "--master-port", "0", "--region-port", "0", "--web-port", "0"]);
+    let command = command.args(["serve", "--ephemeral", "--zookeeper-port", &port, "--master-port", "0", "--regionserver-port", "0", "--http-port", "0"]);
     assert_eq!(output(command.env("TMPDIR", folder.path())).status.code(), Some(1));
     assert_eq!(entries(), 0);
 }
@@ -293,7 +293,7 @@ fn what_cannot_be_understood_is_logged_once_for_each_connection() {
     // A method there is not, with a line feed in its name, and a message that is none.
     let (method, message) = (&b"\0\0\0\x0b\x09\x08\x07\x1a\x03g\ng\x20\x01\0"[..], &b"\0\0\0\x0d\x09\x08\x09\x1a\x03Get\x20\x01\x02\xff\xff"[..]);
     for first in [method, message] {
-        let mut client = Wire::client(served.address("region"));
+        let mut client = Wire::client(served.address("regionserver"));
         for bytes in [first, method, message] {
             assert!(client.ask(bytes).answer.is_err());
         }
@@ -338,7 +338,7 @@ fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
     let folder = tempfile::tempdir().unwrap();
     let mut served = Served::spawn(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path()));
     // A client that reads none of its answers keeps the server from ending for some seconds.
-    let mut client = Wire::client(served.address("region"));
+    let mut client = Wire::client(served.address("regionserver"));
     let mut call = BytesMut::new();
     let meta = pb::RegionSpecifier { r#type: pb::region_specifier::RegionSpecifierType::RegionName as i32, value: "hbase:meta,,1".into() };
     let scan = pb::ScanRequest { region: Some(meta), scan: Some(pb::Scan::default()), number_of_rows: Some(1000), ..Default::default() };
@@ -371,7 +371,7 @@ fn the_demo_s_tables_are_there_when_it_is_ready() {
     let served = Served::start(&["--ephemeral", "--demo"]);
     let tables = Wire::zookeeper(served.address("zookeeper")).look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
     assert_eq!(tables.children().unwrap(), ["halite_demo", "hbase:meta", "hbase:namespace", "sensor_daily", "sensor_data"]);
-    let mut web = Wire::connect(served.address("web"), b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let mut web = Wire::connect(served.address("http"), b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let mut page = String::new();
     web.stream.read_to_string(&mut page).unwrap();
     assert!(page.contains("halite_table_regions{table=\"sensor_data\"} 3"), "{page}");
@@ -386,7 +386,7 @@ fn a_port_or_a_directory_in_use_is_named_with_the_mend() {
     let served = Served::start(&["--data", data]);
     let (code, said) = refused(&["--data", data]);
     assert!(code == Some(1) && said.contains(data) && said.contains("held by another process"), "{code:?} {said}");
-    let ports = [("zookeeper", "--zk-port"), ("master", "--master-port"), ("region", "--region-port"), ("web", "--web-port")];
+    let ports = [("zookeeper", "--zookeeper-port"), ("master", "--master-port"), ("regionserver", "--regionserver-port"), ("http", "--http-port")];
     for (name, flag) in ports {
         let taken = served.address(name);
         let mut arguments = vec!["serve", "--ephemeral"];
@@ -406,9 +406,9 @@ fn a_port_or_a_directory_in_use_is_named_with_the_mend() {
 fn a_file_and_hbase_s_names_set_what_the_server_does() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("halite.toml");
-    std::fs::write(&file, "ephemeral = true\nznode-parent = \"/mine\"\n[set]\nhbase.master.hostname = \"db.example\"\nhbase.rpc.timeout = 5\n")
+    std::fs::write(&file, "ephemeral = true\nznode-parent = \"/mine\"\n[hbase]\nhbase.master.hostname = \"db.example\"\nhbase.rpc.timeout = 5\n")
         .unwrap();
-    let served = Served::start(&["--config", file.to_str().unwrap(), "--set", "zookeeper.znode.parent=/ours"]);
+    let served = Served::start(&["--config", file.to_str().unwrap(), "--hbase-conf", "zookeeper.znode.parent=/ours"]);
     assert!(served.said.contains("<name>zookeeper.znode.parent</name><value>/ours</value>"), "{}", served.said);
     let mut session = Wire::zookeeper(served.address("zookeeper"));
     let (content, _) = session.look_up(&Request::GetData { path: "/ours/master".into(), watch: false }).data().unwrap();
@@ -417,7 +417,7 @@ fn a_file_and_hbase_s_names_set_what_the_server_does() {
     assert!(code == Some(0) && logged.contains("hbase.rpc.timeout is ignored: it is a setting of clients"), "{logged}");
     std::fs::write(&file, "zk-prot = 1").unwrap();
     let (code, said) = refused(&["--config", file.to_str().unwrap()]);
-    assert!(code == Some(1) && said.contains("did you mean zk-port?"), "{said}");
+    assert!(code == Some(1) && said.contains("did you mean zookeeper-port?"), "{said}");
     let (code, said) = refused(&["--data", "x", "--ephemeral"]);
     assert!(code == Some(2) && said.contains("leave out --data or --ephemeral"), "{said}");
 }

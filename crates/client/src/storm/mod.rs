@@ -41,7 +41,7 @@ use crate::{Config, Lookup};
 use cluster::{Cluster, Shared};
 use history::{History, Told};
 
-/// How many seeds a run of the tests takes; `HALITE_STORM_SEEDS` says another number.
+/// How many seeds a run of the tests takes; `HALITE_CLIENT_SIM_SEEDS` says another number.
 const SEEDS: u64 = 8;
 /// The smallest step of simulated time.
 const TICK: Duration = Duration::from_millis(5);
@@ -158,7 +158,7 @@ fn run(seed: u64) -> History {
     let history = std::mem::take(&mut *told.borrow_mut());
     assert!(history.is_over, "seed {seed:#x}: the callers did not finish");
     if !history.wrong.is_empty() {
-        let again = format!("HALITE_STORM_SEED={seed:#x} cargo test -p halite-client --lib storm");
+        let again = format!("HALITE_CLIENT_SIM_SEED={seed:#x} cargo test -p halite-client --lib storm");
         panic!(
             "seed {seed:#x}: {} things are wrong, the first:\n  {}\nrun it again: {again}",
             history.wrong.len(),
@@ -179,13 +179,13 @@ fn variable(name: &str) -> Option<u64> {
 
 #[test]
 fn what_callers_are_told_is_true_whatever_happens_to_servers_and_messages() {
-    if let Some(seed) = variable("HALITE_STORM_SEED") {
+    if let Some(seed) = variable("HALITE_CLIENT_SIM_SEED") {
         let history = run(seed);
         println!("{}", history.log.join("\n"));
         return;
     }
     let (mut calls, mut failed) = (0, 0);
-    for seed in 0..variable("HALITE_STORM_SEEDS").unwrap_or(SEEDS) {
+    for seed in 0..variable("HALITE_CLIENT_SIM_SEEDS").unwrap_or(SEEDS) {
         let history = run(seed);
         (calls, failed) = (calls + history.calls, failed + history.failed);
     }

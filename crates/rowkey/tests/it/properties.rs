@@ -1,7 +1,7 @@
 //! What holds for every schema: keys sort as their values do, are read back, and none is the beginning of another.
 //!
-//! `HALITE_PAIRS=100000000 cargo test -p halite-rowkey --release --test it` compares more pairs than the usual run, and
-//! `HALITE_SEED=0x2a` repeats one schema, which a failure names.
+//! `HALITE_ROWKEY_PAIRS=100000000 cargo test -p halite-rowkey --release --test it` compares more pairs than the usual run, and
+//! `HALITE_TEST_SEED=0x2a` repeats one schema, which a failure names.
 
 use std::cmp::Ordering;
 
@@ -25,7 +25,7 @@ fn number_from(variable: &str) -> Option<u64> {
 
 /// Calls `check` for seeds on two threads until it has answered `wanted` in all; returns what it answered.
 fn for_seeds(wanted: u64, check: impl Fn(u64) -> u64 + Sync) -> u64 {
-    if let Some(seed) = number_from("HALITE_SEED") {
+    if let Some(seed) = number_from("HALITE_TEST_SEED") {
         return check(seed).max(wanted);
     }
     let run = |first: u64| {
@@ -91,7 +91,7 @@ fn compare_all_pairs(seed: u64, profile: Profile) -> u64 {
 
 #[test]
 fn keys_sort_as_their_values_do() {
-    let wanted = number_from("HALITE_PAIRS").unwrap_or(PAIRS);
+    let wanted = number_from("HALITE_ROWKEY_PAIRS").unwrap_or(PAIRS);
     let pairs = for_seeds(wanted, |seed| compare_all_pairs(seed, Profile::Bin));
     assert!(pairs >= wanted, "{pairs} pairs");
     for profile in OTHERS {

@@ -209,7 +209,7 @@ fn hold_memory(call: &Call, scan: &pb::Scan, is_short: bool) -> Result<Held, Fau
     let may_take = account.may_take(bytes) || (is_short && bytes <= SHORT_BYTES_MAX);
     if !may_take {
         let text = format!(
-            "no memory is left for a scanner of about {bytes} bytes (max-scanner-bytes); close scanners that are done with, or come again later"
+            "no memory is left for a scanner of about {bytes} bytes (max-scanner-size); close scanners that are done with, or come again later"
         );
         return Err(Fault::new(ExceptionKind::CallQueueTooBig, text));
     }

@@ -1,7 +1,7 @@
-//! The figures as `OpenMetrics` text.
+//! Metrics as `OpenMetrics` text.
 //!
-//! Names begin with `halite_`, units stand at their ends. What a program tells of itself has the names every exporter uses
-//! (`process_resident_memory_bytes`).
+//! Names start with `halite_` and end in their unit. Process metrics have the standard names, such as
+//! `process_resident_memory_bytes`.
 
 use std::fmt::Error;
 
@@ -73,36 +73,41 @@ fn gauge(name: &'static str, help: &'static str, value: u64) -> Family {
     one(name, help, Sample::Gauge(value as f64))
 }
 
+#[expect(clippy::cast_precision_loss, reason = "the format knows floating point numbers only")]
+fn by_queue(name: &'static str, help: &'static str, values: &[(&str, u64)]) -> Family {
+    let sample = |(queue, value): &(&str, u64)| (vec![("queue", (*queue).to_owned())], Sample::Gauge(*value as f64));
+    Family { name, help, samples: values.iter().map(sample).collect() }
+}
+
 fn server(figures: &Figures<'_>) -> Vec<Family> {
     let metrics = &figures.context.metrics;
     let about = vec![("version", env!("CARGO_PKG_VERSION").to_owned()), ("cluster_id", figures.cluster_id.to_owned())];
     vec![
-        Family { name: "halite_build", help: "What runs, and for which cluster", samples: vec![(about, Sample::Gauge(1.0))] },
-        gauge("halite_connections", "Connections of clients that are open", metrics.connections.get()),
-        counter("halite_connections_accepted", "Connections accepted", metrics.connections_accepted.get()),
-        counter("halite_connections_refused", "Connections refused because there were too many", metrics.connections_refused.get()),
-        counter("halite_connections_faulty", "Connections closed for what they sent", metrics.connections_faulty.get()),
-        counter("halite_received_bytes", "Bytes of requests", metrics.bytes_received.get()),
-        counter("halite_sent_bytes", "Bytes of answers", metrics.bytes_sent.get()),
+        Family { name: "halite_build_info", help: "Version and cluster id of the server", samples: vec![(about, Sample::Gauge(1.0))] },
+        gauge("halite_rpc_connections", "Open RPC connections", metrics.connections.get()),
+        counter("halite_rpc_connections_accepted", "RPC connections accepted", metrics.connections_accepted.get()),
+        counter("halite_rpc_connections_rejected", "RPC connections rejected at the connection limit", metrics.connections_refused.get()),
+        counter("halite_rpc_protocol_errors", "RPC connections closed after a protocol error", metrics.connections_faulty.get()),
+        counter("halite_rpc_received_bytes", "Bytes received from RPC clients", metrics.bytes_received.get()),
+        counter("halite_rpc_sent_bytes", "Bytes sent to RPC clients", metrics.bytes_sent.get()),
         gauge("halite_network_buffer_bytes", "Bytes of partially received requests and unsent responses", figures.context.buffers.used() as u64),
-        gauge("halite_network_buffer_waiters", "Connections and calls that wait for network buffers", figures.context.buffers.waiting() as u64),
-        gauge("halite_queued_calls_readers", "Calls that wait for a thread that reads", figures.queued_readers),
-        gauge("halite_queued_calls_admin", "Calls that wait for a thread that administrates", figures.queued_admin),
-        gauge("halite_busy_readers", "Threads that read and are at work", figures.busy_readers),
-        gauge("halite_queued_bytes", "Bytes of the calls that wait", metrics.queue_bytes.get()),
-        counter("halite_calls_refused", "Calls refused because too many waited", metrics.calls_refused.get()),
-        counter("halite_calls_expired", "Calls dropped because their client had stopped waiting", metrics.calls_expired.get()),
-        gauge("halite_scanners", "Scanners that are open", figures.scanners),
-        gauge("halite_zookeeper_connections", "ZooKeeper connections that are open", metrics.zookeeper.connections.get()),
-        counter("halite_zookeeper_packets_received", "ZooKeeper requests", metrics.zookeeper.packets_received.get()),
+        gauge("halite_network_buffer_waiters", "Connections and calls waiting for network buffer space", figures.context.buffers.waiting() as u64),
+        by_queue("halite_rpc_queued_calls", "Queued calls", &[("handler", figures.queued_readers), ("admin", figures.queued_admin)]),
+        by_queue("halite_rpc_active_handlers", "Threads executing a call", &[("handler", figures.busy_readers)]),
+        gauge("halite_rpc_queued_bytes", "Bytes of queued calls", metrics.queue_bytes.get()),
+        counter("halite_rpc_calls_rejected", "Calls rejected because a call queue was full", metrics.calls_refused.get()),
+        counter("halite_rpc_calls_timed_out", "Calls dropped after their client timeout", metrics.calls_expired.get()),
+        gauge("halite_open_scanners", "Open scanners", figures.scanners),
+        gauge("halite_zookeeper_connections", "Open ZooKeeper connections", metrics.zookeeper.connections.get()),
+        counter("halite_zookeeper_packets_received", "ZooKeeper packets received", metrics.zookeeper.packets_received.get()),
     ]
 }
 
 fn calls(figures: &Figures<'_>) -> Vec<Family> {
-    let mut seconds = Family { name: "halite_call_seconds", help: "From a request's last byte to its answer", samples: Vec::new() };
-    let mut queued = Family { name: "halite_call_queued_seconds", help: "The wait for a thread", samples: Vec::new() };
-    let help = "Answers that were exceptions, those to parts of a multi included; without a method before it was known";
-    let mut exceptions = Family { name: "halite_call_exceptions", help, samples: Vec::new() };
+    let mut seconds = Family { name: "halite_rpc_call_duration_seconds", help: "Time from the last byte of a request to its response", samples: Vec::new() };
+    let mut queued = Family { name: "halite_rpc_queue_duration_seconds", help: "Time in a call queue", samples: Vec::new() };
+    let help = "Exception responses by method, including those to the actions of a multi; without a method if it was unknown";
+    let mut exceptions = Family { name: "halite_rpc_exceptions", help, samples: Vec::new() };
     for (method, counted) in figures.context.metrics.called() {
         let labels = vec![("service", method.service().name().to_owned()), ("method", method.name().to_owned())];
         seconds.samples.push((labels.clone(), distribution(&counted.total_us)));
@@ -115,7 +120,7 @@ fn calls(figures: &Figures<'_>) -> Vec<Family> {
             exceptions.samples.push((vec![("service", service.name().to_owned())], Sample::Counter(refused)));
         }
     }
-    let mut operations = Family { name: "halite_operation_seconds", help: "Mutations by kind, without the wait for a thread", samples: Vec::new() };
+    let mut operations = Family { name: "halite_operation_duration_seconds", help: "Duration of mutations by kind, queue time excluded", samples: Vec::new() };
     for operation in Operation::ALL {
         let sample = distribution(figures.context.metrics.operations.of(operation));
         operations.samples.push((vec![("operation", operation.name().to_owned())], sample));
@@ -128,7 +133,7 @@ fn thrown(figures: &Figures<'_>) -> Family {
         let count = figures.context.metrics.exceptions(Service::ALL).map(|exceptions| exceptions.thrown[at].get()).sum();
         (vec![("exception", (*name).to_owned())], Sample::Counter(count))
     });
-    Family { name: "halite_exceptions", help: "The same by what they said", samples: samples.collect() }
+    Family { name: "halite_rpc_exceptions_by_class", help: "Exception responses by exception class", samples: samples.collect() }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the format knows floating point numbers only")]
@@ -148,20 +153,20 @@ fn health(health: &Health) -> Vec<Family> {
     let states = [StoreState::Open, StoreState::Refusing, StoreState::Stopped];
     let samples = states.map(|state| (vec![("state", name(state).to_owned())], is(state == health.state))).into();
     let mut families = vec![
-        Family { name: "halite_store_state", help: "1 for the state the store is in; it takes writes in the state open only", samples },
-        one("halite_last_flush_failed", "1 if the last flush in the background failed", is(health.flush_failure.is_some())),
-        one("halite_last_compaction_failed", "1 if the last compaction in the background failed", is(health.compaction_failure.is_some())),
+        Family { name: "halite_store_state", help: "State of the store: 1 for the current state; only the state open accepts writes", samples },
+        one("halite_last_flush_failed", "Result of the last background flush: 1 if it failed", is(health.flush_failure.is_some())),
+        one("halite_last_compaction_failed", "Result of the last background compaction: 1 if it failed", is(health.compaction_failure.is_some())),
         counter(
             "halite_panics",
-            "Panics that ended work of the store's own threads, the writing of the log or the change of a region",
+            "Panics in background jobs, the WAL writer or a region change",
             health.panics,
         ),
     ];
     if let Some(disk) = health.disk {
         families.extend([
-            gauge("halite_disk_free_bytes", "Bytes free on the disk of the store", disk.free_bytes),
-            gauge("halite_disk_total_bytes", "Size of that disk", disk.total_bytes),
-            gauge("halite_disk_reserve_bytes", "Bytes of it that are kept free: writes are refused below", health.disk_reserve_bytes),
+            gauge("halite_disk_free_bytes", "Free bytes of the file system that contains the store", disk.free_bytes),
+            gauge("halite_disk_total_bytes", "Size of the file system that contains the store", disk.total_bytes),
+            gauge("halite_disk_reserve_bytes", "Reserved bytes of the file system: with less free, writes are rejected", health.disk_reserve_bytes),
         ]);
     }
     families
@@ -170,22 +175,22 @@ fn health(health: &Health) -> Vec<Family> {
 fn store(figures: &Figures<'_>) -> Vec<Family> {
     let (status, report) = (&figures.status, figures.context.engine.report());
     vec![
-        gauge("halite_block_cache_bytes", "Bytes of blocks in the cache", status.block_cache_bytes),
-        gauge("halite_block_cache_limit_bytes", "Bytes the cache may have", figures.context.engine.options().block_cache_bytes),
-        counter("halite_block_cache_hits", "Blocks found in the cache", status.block_cache_hits),
-        counter("halite_block_cache_misses", "Blocks read from the disk", status.block_cache_misses),
-        counter("halite_wal_written_bytes", "Bytes written to the log", status.wal_bytes),
-        gauge("halite_wal_segments", "Files of the log", figures.log.segments),
-        gauge("halite_wal_bytes", "Bytes of those files", figures.log.bytes),
-        counter("halite_wal_appends", "Writes appended to the log", figures.log.appends),
-        counter("halite_wal_stalls", "How often writes found no room for the log on the disk and waited for it", figures.log.stalls),
-        one("halite_wal_write_seconds", "Handing a group of writes to the operating system", distribution(figures.log.write_us)),
-        one("halite_wal_sync_seconds", "Waiting until the log is on the disk", distribution(figures.log.sync_us)),
-        gauge("halite_wal_replayed_writes", "Writes read back from the log at the last opening", report.replayed_writes),
-        gauge("halite_wal_cut_bytes", "Bytes left out of the log at the last opening: a torn end, or damage that was skipped", report.cut_bytes),
-        gauge("halite_wal_cut_writes", "Whole writes in those bytes", report.cut_writes),
-        gauge("halite_queued_flushes", "Flushes that wait", figures.queues.0),
-        gauge("halite_queued_compactions", "Compactions that wait", figures.queues.1),
+        gauge("halite_block_cache_bytes", "Bytes of cached blocks", status.block_cache_bytes),
+        gauge("halite_block_cache_capacity_bytes", "Maximum bytes of cached blocks", figures.context.engine.options().block_cache_bytes),
+        counter("halite_block_cache_hits", "Block cache hits", status.block_cache_hits),
+        counter("halite_block_cache_misses", "Block cache misses", status.block_cache_misses),
+        counter("halite_wal_written_bytes", "Bytes written to the WAL", status.wal_bytes),
+        gauge("halite_wal_segments", "WAL segment files", figures.log.segments),
+        gauge("halite_wal_size_bytes", "Size of the WAL segment files", figures.log.bytes),
+        counter("halite_wal_appends", "Writes appended to the WAL", figures.log.appends),
+        counter("halite_wal_stalls", "WAL writes delayed by a full disk", figures.log.stalls),
+        one("halite_wal_write_duration_seconds", "Duration of WAL write calls, one per commit group", distribution(figures.log.write_us)),
+        one("halite_wal_fsync_duration_seconds", "Duration of WAL fsync calls", distribution(figures.log.sync_us)),
+        gauge("halite_wal_replayed_writes", "Writes replayed from the WAL at the last open", report.replayed_writes),
+        gauge("halite_wal_truncated_bytes", "WAL bytes skipped at the last open: a torn tail, or damage skipped on request", report.cut_bytes),
+        gauge("halite_wal_truncated_writes", "Complete writes in the WAL bytes skipped at the last open", report.cut_writes),
+        gauge("halite_flush_queue_length", "Queued flushes", figures.queues.0),
+        gauge("halite_compaction_queue_length", "Queued compactions", figures.queues.1),
         counter("halite_flushed_bytes", "Bytes written by flushes", status.flushed_bytes),
         counter("halite_compacted_bytes", "Bytes written by compactions", status.compacted_bytes),
     ]
@@ -201,16 +206,16 @@ fn tables(figures: &Figures<'_>) -> Vec<Family> {
         each("halite_table_regions", "Regions", |totals| number(totals.regions)),
         each("halite_table_store_files", "Store files", |totals| number(totals.store_files)),
         each("halite_table_store_file_bytes", "Bytes of store files", |totals| number(totals.store_file_bytes)),
-        each("halite_table_memstore_bytes", "Memory of cells that are in no store file yet", |totals| number(totals.memstore_bytes)),
-        each("halite_table_read_requests", "Gets, and rows returned by scans", |totals| Sample::Counter(totals.read_requests)),
-        each("halite_table_filtered_read_requests", "Rows that a filter left out", |totals| Sample::Counter(totals.filtered_read_requests)),
+        each("halite_table_memstore_bytes", "Memory of unflushed cells", |totals| number(totals.memstore_bytes)),
+        each("halite_table_read_requests", "Gets and rows returned by scans", |totals| Sample::Counter(totals.read_requests)),
+        each("halite_table_filtered_read_requests", "Rows excluded by filters", |totals| Sample::Counter(totals.filtered_read_requests)),
         each("halite_table_write_requests", "Mutations applied", |totals| Sample::Counter(totals.write_requests)),
-        each("halite_table_refused_rows", "Writes refused because their rows are no keys of a table with ROW_KEY_STRICT", |totals| {
+        each("halite_table_refused_rows", "Writes rejected by ROW_KEY_STRICT", |totals| {
             Sample::Counter(totals.refused_rows)
         }),
-        each("halite_table_flushes", "Flushes finished", |totals| Sample::Counter(totals.flushes)),
-        each("halite_table_condensations", "Memstores written anew, in memory, without hidden cells", |totals| Sample::Counter(totals.condensations)),
-        each("halite_table_compactions", "Compactions finished", |totals| Sample::Counter(totals.compactions)),
+        each("halite_table_flushes", "Completed flushes", |totals| Sample::Counter(totals.flushes)),
+        each("halite_table_in_memory_compactions", "Completed in-memory compactions", |totals| Sample::Counter(totals.condensations)),
+        each("halite_table_compactions", "Completed compactions", |totals| Sample::Counter(totals.compactions)),
     ]
 }
 
@@ -223,12 +228,12 @@ fn number(value: u64) -> Sample {
 fn process(figures: &Figures<'_>) -> Vec<Family> {
     let process = &figures.process;
     let known = |name, help, value: Option<u64>| value.map(|value| gauge(name, help, value));
-    let started = one("process_start_time_seconds", "When it started, since 1970", Sample::Gauge(figures.context.start_code as f64 / 1e3));
-    let cpu = process.cpu.map(|cpu| one("process_cpu_seconds", "Time on a processor", Sample::Seconds(cpu.as_secs_f64())));
-    let memory = known("process_resident_memory_bytes", "Memory in use", process.resident_bytes);
-    let virtual_memory = known("process_virtual_memory_bytes", "Addresses in use", process.virtual_bytes);
-    let files = known("process_open_fds", "Open files", process.open_files);
-    let files_max = known("process_max_fds", "Files that may be open", process.open_files_max);
+    let started = one("process_start_time_seconds", "Start time of the process since the Unix epoch", Sample::Gauge(figures.context.start_code as f64 / 1e3));
+    let cpu = process.cpu.map(|cpu| one("process_cpu_seconds", "Total user and system CPU time", Sample::Seconds(cpu.as_secs_f64())));
+    let memory = known("process_resident_memory_bytes", "Resident memory size", process.resident_bytes);
+    let virtual_memory = known("process_virtual_memory_bytes", "Virtual memory size", process.virtual_bytes);
+    let files = known("process_open_fds", "Open file descriptors", process.open_files);
+    let files_max = known("process_max_fds", "Maximum open file descriptors", process.open_files_max);
     let threads = known("process_threads", "Threads", process.threads);
     [Some(started), cpu, memory, virtual_memory, files, files_max, threads].into_iter().flatten().collect()
 }

@@ -220,7 +220,7 @@ async fn calls_are_told_by_what_they_did_and_what_became_of_them() {
     }
     assert_ne!(attribute(&bean, "RequestSize_min"), "0");
     let body = web.body("/metrics").await;
-    for line in ["halite_exceptions_total{exception=\"NotServingRegionException\"} 1", "halite_operation_seconds_count{operation=\"Delete\"} 2"] {
+    for line in ["halite_rpc_exceptions_by_class_total{exception=\"NotServingRegionException\"} 1", "halite_operation_seconds_count{operation=\"Delete\"} 2"] {
         assert!(body.lines().any(|found| found == line), "{line}:\n{body}");
     }
 }
@@ -253,10 +253,10 @@ async fn what_is_refused_before_it_is_a_call_and_inside_a_multi_is_counted_too()
     assert_eq!(attribute(&bean, "exceptions"), "0");
     let body = web.body("/metrics").await;
     for line in [
-        "halite_exceptions_total{exception=\"multiResponseTooLarge\"} 2",
-        "halite_exceptions_total{exception=\"requestTooBig\"} 1",
-        "halite_call_exceptions_total{service=\"ClientService\",method=\"Multi\"} 3",
-        "halite_call_exceptions_total{service=\"ClientService\"} 2",
+        "halite_rpc_exceptions_by_class_total{exception=\"multiResponseTooLarge\"} 2",
+        "halite_rpc_exceptions_by_class_total{exception=\"requestTooBig\"} 1",
+        "halite_rpc_exceptions_total{service=\"ClientService\",method=\"Multi\"} 3",
+        "halite_rpc_exceptions_total{service=\"ClientService\"} 2",
     ] {
         assert!(body.lines().any(|found| found == line), "{line}:\n{body}");
     }

@@ -32,6 +32,14 @@ pub(crate) fn parse_ms(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).filter(|ms| i64::try_from(*ms).is_ok()).ok_or_else(|| "a time that is shorter".into())
 }
 
+/// A time in milliseconds with its unit, above 0: what a person who leaves the unit out means cannot be known.
+pub(crate) fn parse_duration(text: &str) -> Result<u64, String> {
+    if split_unit(text).1.is_empty() {
+        return Err("a time with its unit: ms, s, min, h or d, as in 60s".into());
+    }
+    parse_ms(text).and_then(|ms| if ms == 0 { Err("a time above 0".into()) } else { Ok(ms) })
+}
+
 /// The size in the largest unit that divides it.
 pub(crate) fn show_bytes(bytes: u64) -> String {
     let units = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
@@ -57,6 +65,14 @@ fn split_unit(text: &str) -> (&str, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_needs_its_unit() {
+        assert_eq!(parse_duration("90s"), Ok(90_000));
+        for text in ["90", "0s", "s", "-1s", "1y"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_with_every_unit_people_write() {

@@ -28,7 +28,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>
 
 const ROWS: usize = 200_000;
 const CONNECTIONS: [usize; 3] = [1, 8, 64];
-const HELP: &str = "usage: lanes [SECONDS], of each measurement (3)";
+const HELP: &str = "usage: dispatch [SECONDS], of each measurement (3)";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
