@@ -201,7 +201,8 @@ impl Simulated {
             Err(error) => bail!("--start: {error}"),
         };
         let fields = fields.collect::<anyhow::Result<Vec<_>>>()?;
-        let generator = Generator { fields, operations: self.operations, rate_per_second: self.rate, start_ms, reads: self.read_ratio, seed: self.seed };
+        let generator =
+            Generator { fields, operations: self.operations, rate_per_second: self.rate, start_ms, reads: self.read_ratio, seed: self.seed };
         Ok((generator.traffic()?, said))
     }
 

@@ -73,7 +73,10 @@ fn known(name: &str) -> anyhow::Result<&'static str> {
         return Ok(option.name);
     }
     if matches!(name, "hbase" | "config") {
-        bail!("{name}: in the file this is {}", if name == "hbase" { "a section: [hbase]" } else { "not possible; it is an option of the command only" });
+        bail!(
+            "{name}: in the file this is {}",
+            if name == "hbase" { "a section: [hbase]" } else { "not possible; it is an option of the command only" }
+        );
     }
     let near = nearest(&hyphens, OPTIONS.iter().map(|option| option.name));
     bail!("{name}: there is no such key{}; docs/serve.md lists them all", suggestion(near))

@@ -39,8 +39,9 @@ pub(crate) fn settings(flags: &Flags) -> anyhow::Result<Layered> {
 impl Layered {
     /// A name of Halite's own comes before one of HBase's in the same place.
     fn add(&mut self, dashes: &str, options: &[(&'static str, String)], set: &[(String, String)]) -> anyhow::Result<()> {
+        let place = if dashes.is_empty() { "[hbase]" } else { "--hbase-conf" };
         for (name, value) in set {
-            match hbase_names::set(&mut self.settings, name, value).map_err(|error| anyhow!("{dashes}set: {error}"))? {
+            match hbase_names::set(&mut self.settings, name, value).map_err(|error| anyhow!("{place}: {error}"))? {
                 Outcome::Set => {}
                 Outcome::Warning(text) => self.warnings.push(text),
             }
@@ -73,8 +74,11 @@ mod tests {
     fn the_command_line_comes_before_the_file_and_both_before_the_defaults() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
-        std::fs::write(&path, "zookeeper-port = 1\nmaster-port = 2\n[hbase]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n")
-            .unwrap();
+        std::fs::write(
+            &path,
+            "zookeeper-port = 1\nmaster-port = 2\n[hbase]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n",
+        )
+        .unwrap();
         let flags = flags(&[("zookeeper-port", "5")], &[("hbase.regionserver.port", "6"), ("hbase.zookeeper.property.clientPort", "7")], Some(&path));
         let settings = settings(&flags).unwrap().settings;
         let shown = ["zookeeper-port", "master-port", "regionserver-port", "http-port", "wal-sync"].map(|option| show(&settings, option));
@@ -95,8 +99,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
         assert!(said(&flags(&[], &[], Some(&path))).starts_with(&format!("configuration file {}: ", path.display())));
-        std::fs::write(&path, "zk-prot = 1").unwrap();
-        assert!(said(&flags(&[], &[], Some(&path))).contains("halite.toml: zk-prot: there is no such key (did you mean zookeeper-port?)"));
+        std::fs::write(&path, "zookeeper-prot = 1").unwrap();
+        assert!(said(&flags(&[], &[], Some(&path))).contains("halite.toml: zookeeper-prot: there is no such key (did you mean zookeeper-port?)"));
         assert!(said(&flags(&[("global-memstore-size", "1")], &[], None)).contains("memstore_total_bytes is below 65536"));
         assert!(said(&flags(&[("master-port", "9"), ("regionserver-port", "9")], &[], None)).contains("port 9 is given twice"));
     }

@@ -87,7 +87,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option("master-port", "PORT", Port(|s| &mut s.server.master_port), "Port of the master; 0 for any that is free"),
     option("regionserver-port", "PORT", Port(|s| &mut s.server.region_port), "Port of the region server; 0 for any that is free"),
     option("http-port", "PORT", PortOrOff(|s| &mut s.server.web_port), "Port of /metrics and /jmx; 0 for any that is free, off for none"),
-    option("zookeeper-port", "PORT", PortOrOff(|s| &mut s.server.zookeeper_port), "Port of the ZooKeeper endpoint; 0 for any that is free, off for none"),
+    option(
+        "zookeeper-port",
+        "PORT",
+        PortOrOff(|s| &mut s.server.zookeeper_port),
+        "Port of the ZooKeeper endpoint; 0 for any that is free, off for none",
+    ),
     option("znode-parent", "PATH", Other(set_znode_parent, |s| s.server.znode_parent.clone()), "The znode below which clients look the cluster up"),
     option(
         "log-level",
@@ -133,7 +138,12 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Ratio(|s| &mut s.engine.compaction_ratio),
         "A file joins a compaction if it is at most this many times as large as the others together",
     ),
-    option("major-compaction-interval", "DURATION", SignedMs(|s| &mut s.engine.major_compaction_ms), "Age at which everything is rewritten; 0 for never"),
+    option(
+        "major-compaction-interval",
+        "DURATION",
+        SignedMs(|s| &mut s.engine.major_compaction_ms),
+        "Age at which everything is rewritten; 0 for never",
+    ),
     option(
         "delete-expired-files",
         "BOOL",
@@ -219,14 +229,24 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Ms(|s| &mut s.server.limits.nonce_ms),
         "How long the outcome of an operation with a nonce is remembered, so that a repeated one counts once, over crashes, flushes and restarts as well; at least the newest 900,000 are kept, and no more than twice that",
     ),
-    option("snapshot-cleaner-interval", "DURATION", Ms(|s| &mut s.server.snapshot_cleaner_ms), "How often snapshots whose time to live is over are deleted"),
+    option(
+        "snapshot-cleaner-interval",
+        "DURATION",
+        Ms(|s| &mut s.server.snapshot_cleaner_ms),
+        "How often snapshots whose time to live is over are deleted",
+    ),
     option(
         "catalog-janitor-interval",
         "DURATION",
         Ms(|s| &mut s.server.catalog_janitor_ms),
         "How often merged regions that read their own files only let go of the names of those they were merged from",
     ),
-    option("rolling-split-interval", "DURATION", Ms(|s| &mut s.server.rolling_ms), "How often the next regions of tables with SPLIT ROLLING are made"),
+    option(
+        "rolling-split-interval",
+        "DURATION",
+        Ms(|s| &mut s.server.rolling_ms),
+        "How often the next regions of tables with SPLIT ROLLING are made",
+    ),
     option(
         "bulkload-dirs",
         "DIRS",
@@ -415,8 +435,14 @@ mod tests {
     /// What is not its default, and what each kind of value shows as.
     #[test]
     fn a_value_that_is_set_is_the_one_that_is_shown_and_no_other_changes() {
-        let values =
-            [("zookeeper-port", "off"), ("http-port", "0"), ("wal-sync", "flush"), ("listen-addr", "::1"), ("advertise-host", "db.example"), ("ephemeral", "true")];
+        let values = [
+            ("zookeeper-port", "off"),
+            ("http-port", "0"),
+            ("wal-sync", "flush"),
+            ("listen-addr", "::1"),
+            ("advertise-host", "db.example"),
+            ("ephemeral", "true"),
+        ];
         let sizes = [
             ("block-cache-size", "1g"),
             ("max-request-size", "3m"),

@@ -410,7 +410,8 @@ fn traffic_that_makes_no_sense_is_refused() {
     let (_, said, _) = key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--operations", "1000"], "");
     assert!(said.contains("1,000 writes make 1 window(s), too few to tell what each moment is like") && !said.contains("even:"), "{said}");
     // Of so few keys nothing is said of where new ones land, and a window has as many writes as there are.
-    let few = ["simulate", "--key", "(id STRING)", "--operations", "1000", "--read-ratio", "0.9", "--field", "id=one(a,b,c)", "--query", "some: id LIKE ?"];
+    let few =
+        ["simulate", "--key", "(id STRING)", "--operations", "1000", "--read-ratio", "0.9", "--field", "id=one(a,b,c)", "--query", "some: id LIKE ?"];
     let (_, said, errors) = key(&few, "");
     assert!(!said.contains("places where keys grow") && !said.contains("new keys behind") && !said.contains("window of 1,000"), "{said}{errors}");
     let (_, said, _) = key(&["simulate", "--key", "(n U32)", "--operations", "1000", "--query", "some: n LIKE ?"], "");

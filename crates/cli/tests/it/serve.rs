@@ -282,7 +282,8 @@ fn an_ephemeral_store_leaves_nothing() {
     let without_file = ["--ephemeral", "--listen-addr", "127.0.0.1", "--config", "/no/such/file"];
     assert_eq!((output(serve(&without_file).env("TMPDIR", folder.path())).status.code(), entries()), (Some(1), 0));
     let mut command = program::halite();
-    let command = command.args(["serve", "--ephemeral", "--zookeeper-port", &port, "--master-port", "0", "--regionserver-port", "0", "--http-port", "0"]);
+    let command =
+        command.args(["serve", "--ephemeral", "--zookeeper-port", &port, "--master-port", "0", "--regionserver-port", "0", "--http-port", "0"]);
     assert_eq!(output(command.env("TMPDIR", folder.path())).status.code(), Some(1));
     assert_eq!(entries(), 0);
 }

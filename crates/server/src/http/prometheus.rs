@@ -104,7 +104,8 @@ fn server(figures: &Figures<'_>) -> Vec<Family> {
 }
 
 fn calls(figures: &Figures<'_>) -> Vec<Family> {
-    let mut seconds = Family { name: "halite_rpc_call_duration_seconds", help: "Time from the last byte of a request to its response", samples: Vec::new() };
+    let mut seconds =
+        Family { name: "halite_rpc_call_duration_seconds", help: "Time from the last byte of a request to its response", samples: Vec::new() };
     let mut queued = Family { name: "halite_rpc_queue_duration_seconds", help: "Time in a call queue", samples: Vec::new() };
     let help = "Exception responses by method, including those to the actions of a multi; without a method if it was unknown";
     let mut exceptions = Family { name: "halite_rpc_exceptions", help, samples: Vec::new() };
@@ -120,7 +121,8 @@ fn calls(figures: &Figures<'_>) -> Vec<Family> {
             exceptions.samples.push((vec![("service", service.name().to_owned())], Sample::Counter(refused)));
         }
     }
-    let mut operations = Family { name: "halite_operation_duration_seconds", help: "Duration of mutations by kind, queue time excluded", samples: Vec::new() };
+    let mut operations =
+        Family { name: "halite_operation_duration_seconds", help: "Duration of mutations by kind, queue time excluded", samples: Vec::new() };
     for operation in Operation::ALL {
         let sample = distribution(figures.context.metrics.operations.of(operation));
         operations.samples.push((vec![("operation", operation.name().to_owned())], sample));
@@ -156,11 +158,7 @@ fn health(health: &Health) -> Vec<Family> {
         Family { name: "halite_store_state", help: "State of the store: 1 for the current state; only the state open accepts writes", samples },
         one("halite_last_flush_failed", "Result of the last background flush: 1 if it failed", is(health.flush_failure.is_some())),
         one("halite_last_compaction_failed", "Result of the last background compaction: 1 if it failed", is(health.compaction_failure.is_some())),
-        counter(
-            "halite_panics",
-            "Panics in background jobs, the WAL writer or a region change",
-            health.panics,
-        ),
+        counter("halite_panics", "Panics in background jobs, the WAL writer or a region change", health.panics),
     ];
     if let Some(disk) = health.disk {
         families.extend([
@@ -210,9 +208,7 @@ fn tables(figures: &Figures<'_>) -> Vec<Family> {
         each("halite_table_read_requests", "Gets and rows returned by scans", |totals| Sample::Counter(totals.read_requests)),
         each("halite_table_filtered_read_requests", "Rows excluded by filters", |totals| Sample::Counter(totals.filtered_read_requests)),
         each("halite_table_write_requests", "Mutations applied", |totals| Sample::Counter(totals.write_requests)),
-        each("halite_table_refused_rows", "Writes rejected by ROW_KEY_STRICT", |totals| {
-            Sample::Counter(totals.refused_rows)
-        }),
+        each("halite_table_refused_rows", "Writes rejected by ROW_KEY_STRICT", |totals| Sample::Counter(totals.refused_rows)),
         each("halite_table_flushes", "Completed flushes", |totals| Sample::Counter(totals.flushes)),
         each("halite_table_in_memory_compactions", "Completed in-memory compactions", |totals| Sample::Counter(totals.condensations)),
         each("halite_table_compactions", "Completed compactions", |totals| Sample::Counter(totals.compactions)),
@@ -228,7 +224,8 @@ fn number(value: u64) -> Sample {
 fn process(figures: &Figures<'_>) -> Vec<Family> {
     let process = &figures.process;
     let known = |name, help, value: Option<u64>| value.map(|value| gauge(name, help, value));
-    let started = one("process_start_time_seconds", "Start time of the process since the Unix epoch", Sample::Gauge(figures.context.start_code as f64 / 1e3));
+    let started =
+        one("process_start_time_seconds", "Start time of the process since the Unix epoch", Sample::Gauge(figures.context.start_code as f64 / 1e3));
     let cpu = process.cpu.map(|cpu| one("process_cpu_seconds", "Total user and system CPU time", Sample::Seconds(cpu.as_secs_f64())));
     let memory = known("process_resident_memory_bytes", "Resident memory size", process.resident_bytes);
     let virtual_memory = known("process_virtual_memory_bytes", "Virtual memory size", process.virtual_bytes);

@@ -220,7 +220,9 @@ async fn calls_are_told_by_what_they_did_and_what_became_of_them() {
     }
     assert_ne!(attribute(&bean, "RequestSize_min"), "0");
     let body = web.body("/metrics").await;
-    for line in ["halite_rpc_exceptions_by_class_total{exception=\"NotServingRegionException\"} 1", "halite_operation_seconds_count{operation=\"Delete\"} 2"] {
+    for line in
+        ["halite_rpc_exceptions_by_class_total{exception=\"NotServingRegionException\"} 1", "halite_operation_seconds_count{operation=\"Delete\"} 2"]
+    {
         assert!(body.lines().any(|found| found == line), "{line}:\n{body}");
     }
 }
